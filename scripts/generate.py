@@ -47,6 +47,8 @@ HELD_DOWN = {
 }
 """How false findings are prevented, by the name of the correction."""
 SHOWN: dict[Shown, str] = {
+    "warning": "Warnings above the headline",
+    "headline": "The headline",
     "comparison": "At each comparison",
     "notice": "Limitations and warnings",
     "further finding": "Further findings",

@@ -44,10 +44,11 @@ def with_ends(run: RunRecord, change: Callable[[str, Side], Side]) -> RunRecord:
 def test_throughput_is_told_as_more_of_it_over_all_messages() -> None:
     answer = analyse(*network_study(workloads=("tcp_stream",), effects=FASTER)).answer
     assert answer.startswith("optimized has 1")
-    assert answer.endswith(
-        " % more throughput than out-of-box in tcp_stream over messages of 32 B to 65,507 B "
-        "on this host."
+    assert (
+        " % more throughput than out-of-box in tcp_stream over messages of 32 B to 65,507 B (95 % "
+        in answer
     )
+    assert answer.endswith(", 7 blocks) on this host.")
 
 
 @pytest.mark.parametrize(("effect", "words"), [(4.0, "times the throughput of"), (1.2, "more")])

@@ -64,7 +64,9 @@ def test_every_count_of_a_title_is_one_of_verdicts(findings: Findings) -> None:
     assert len(parts) == len(sides) == 2
     for side, part in zip(sides, parts, strict=True):
         assert part.startswith(side.name)
-        told = {word: int(n) for word, n in re.findall(r"(faster|slower)(?: than ext4)? in (\d+)", part)}
+        told = {
+            word: int(n) for word, n in re.findall(r"(faster|slower)(?: than ext4)? in (\d+)", part)
+        }
         verdicts = [pair.verdict for pair, _ in side.pairs]
         assert told == {word: n for word in ("faster", "slower") if (n := verdicts.count(word))}
 

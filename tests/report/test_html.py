@@ -10,6 +10,7 @@ from support.reading import Reading
 from support.specimen import findings as specimen
 from tiltyard.analysis.decision import all_comparisons
 from tiltyard.analysis.model import Comparison, Findings
+from tiltyard.analysis.statements.warnings import warnings
 from tiltyard.charts.figures import interval_text, ratio_text
 from tiltyard.run.differences import Difference
 from tiltyard.units import format_value
@@ -57,7 +58,10 @@ def test_the_demonstration_stays_small(page: str) -> None:
 
 def test_question_and_answer_come_first(findings: Findings, page: str) -> None:
     text = Reading(page).text
-    assert text.startswith(f"{findings.question} {spaced(findings.answer)}")
+    before, answer, _ = text.partition(spaced(findings.answer))
+    told = [spaced(one.text) for one in warnings(findings)]
+    assert before.split() == f"{findings.question} Warnings {' '.join(told)}".split()
+    assert answer
 
 
 def test_every_sentence_of_the_analysis_is_there(findings: Findings, page: str) -> None:

@@ -80,6 +80,8 @@ class PublishedFile(Frozen):
 
     question: Text
     decide: str | None = None
+    asks: str | None = None
+    """The factor that the question is about; see ``analysis.systems.asked_factor``."""
     style: Text
     """The house style in which it is reported by default."""
     baseline: Text

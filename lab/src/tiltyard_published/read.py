@@ -94,6 +94,9 @@ def _of_systems(file: PublishedFile) -> Iterator[Flaw]:
     systems = [one.name for one in file.system]
     if file.baseline not in systems:
         yield Flaw(("baseline",), not_a(file.baseline, "system", systems))
+    varied = [*file.system[0].levels] if file.system else []
+    if file.asks is not None and file.asks not in varied:
+        yield Flaw(("asks",), not_a(file.asks, "factor of the systems", varied))
     for place, system in enumerate(file.system):
         if system.levels.keys() != file.system[0].levels.keys():
             factors = ", ".join(file.system[0].levels)

@@ -13,8 +13,8 @@ def answer_of(**study):
 def test_rates_are_told_as_more_per_second():
     text = answer_of(effects={"xfs": 1.31, "btrfs": 0.5}, noise=0.03)
     assert text == (
-        "xfs does 26–39 % more postmark transactions per second than ext4 and "
-        "2.52–2.74 times as many as btrfs on this host."
+        "xfs does 32 % more postmark transactions per second than ext4 (98.3 % CI 26 to 39 %, 10 "
+        "blocks) and 2.63 times as many as btrfs (98.3 % CI 2.52 to 2.74×, 10 blocks) on this host."
     )
 
 
@@ -47,8 +47,11 @@ def test_a_metric_that_begins_with_its_workload_is_named_once():
 
 def test_a_mean_over_cells_is_told_as_faster():
     text = answer_of(systems=("ext4", "xfs"), workloads=("iozone",), effects={"xfs": 1.31})
-    assert text.startswith("xfs is ")
-    assert text.endswith(" % faster than ext4 in iozone over all 78 cells on this host.")
+    assert re.fullmatch(
+        r"xfs is [\d.]+ % faster than ext4 in iozone over all 78 cells "
+        r"\(95 % CI [\d.]+ to [\d.]+ %, 7 blocks\) on this host\.",
+        text,
+    )
 
 
 def test_two_workloads_get_a_sentence_each():
@@ -60,7 +63,7 @@ def test_two_workloads_get_a_sentence_each():
 
 def test_the_best_is_not_called_so_while_it_is_not_separated():
     text = answer_of(effects={"xfs": 1.004, "btrfs": 0.5}, noise=0.03, blocks=20)
-    assert text.startswith("Undecided in postmark transactions between ")
+    assert text.startswith("No difference shown in postmark transactions between ")
     assert "as btrfs" in text
 
 
@@ -69,14 +72,16 @@ def test_what_is_open_is_told_from_the_side_of_the_table(effect):
     """Whichever of the two seems better: the baseline is what others are compared against."""
     text = answer_of(systems=("ext4", "xfs"), effects={"xfs": effect}, noise=0.03, blocks=20)
     assert re.search(
-        r"between (ext4 and xfs|xfs and ext4) \(xfs −[\d.]+ to \+[\d.]+ % after 20 ", text
+        r"between (ext4 and xfs|xfs and ext4) "
+        r"\(xfs: 95 % CI −[\d.]+ to \+[\d.]+ %, 20 blocks\) on this host",
+        text,
     )
 
 
 def test_equivalent_systems_share_the_place():
     text = answer_of(effects={"btrfs": 0.5}, noise=0.004, blocks=20)
-    assert " are equivalent within ±2 % in postmark transactions; " in text
-    assert text.endswith("as btrfs on this host.")
+    assert " are equivalent within ±2 % in postmark transactions (" in text
+    assert re.search(r"as btrfs \(98.3 % CI [^)]+ blocks\) on this host.$", text)
 
 
 def test_there_is_no_answer_before_simultaneous_intervals_exist():
@@ -112,7 +117,8 @@ def test_times_are_told_as_time(effect):
     )
     winner, other = ("xfs", "ext4") if effect > 1 else ("ext4", "xfs")
     assert text.startswith(f"{winner} takes ")
-    assert text.endswith(f"less time than {other} in unpack total time on this host.")
+    assert f"less time than {other} in unpack total time (95 % CI " in text
+    assert text.endswith(" blocks) on this host.")
 
 
 @pytest.mark.parametrize("seed", range(25))

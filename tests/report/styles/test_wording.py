@@ -1,15 +1,17 @@
 """Heads, units and sentences as an editor wants them."""
 
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
 
 from support.told_findings import STUDIES, findings_of
 from tiltyard.analysis.collected import analyse_collection
-from tiltyard.analysis.model import Findings
+from tiltyard.analysis.model import Findings, Notice
 from tiltyard.analysis.statements.registry import claims
+from tiltyard.analysis.statements.warnings import warnings
 from tiltyard.charts.grid import map_of
-from tiltyard.report.document import Facts, Paragraph
+from tiltyard.report.document import Callout, Facts, Paragraph
 from tiltyard.report.styles import STYLES, article, study
 from tiltyard.report.styles.style import Style
 from tiltyard_published.read import read_publication
@@ -49,10 +51,23 @@ def test_a_large_difference_is_a_plain_number(percent: float, told: str) -> None
     assert ("smallest difference", told) in rows
 
 
-def test_the_answer_of_each_workload_stands_by_itself(findings: Findings) -> None:
-    front = study.compose(findings).front
-    leads = [one.text for one in front if isinstance(one, Paragraph) and one.role == "lead"]
-    assert leads == [workload.answer for workload in findings.workloads]
+def test_every_style_has_the_headline_and_above_it_only_warnings(findings: Findings) -> None:
+    for style in STYLES:
+        front = style.compose(findings).front
+        leads = [one.text for one in front if isinstance(one, Paragraph) and one.role == "lead"]
+        assert leads == [findings.answer]
+        above = list(takewhile(lambda one: isinstance(one, Callout), front))
+        told = [text for one in above for list_ in one.blocks for text in list_.items]
+        assert told == [_in_full(one) for one in _gravest_first(findings)]
+
+
+def _gravest_first(findings: Findings) -> list[Notice]:
+    grave = ("problem", "warning", "note")
+    return sorted(warnings(findings), key=lambda one: grave.index(one.severity))
+
+
+def _in_full(notice: Notice) -> str:
+    return " ".join(filter(None, (notice.text, notice.advice)))
 
 
 def test_a_label_is_not_said_twice_and_not_counted() -> None:

@@ -26,6 +26,7 @@ from tiltyard.analysis.disturbed import disturbed_blocks, too_many_disturbed, wi
 from tiltyard.analysis.effects import with_effects
 from tiltyard.analysis.model import FORMAT, Findings, Observation, WorkloadFindings
 from tiltyard.analysis.order import drifts, trial_lines
+from tiltyard.analysis.overall import overall
 from tiltyard.analysis.quantity import Measured, Quantity, collect
 from tiltyard.analysis.statements.conditions import (
     conditions_sentence,
@@ -33,9 +34,15 @@ from tiltyard.analysis.statements.conditions import (
     gates_sentence,
 )
 from tiltyard.analysis.statements.evidence import Evidence
+from tiltyard.analysis.statements.headline import headline
 from tiltyard.analysis.statements.registry import notices, observe
 from tiltyard.analysis.statements.verdicts import BENJAMINI_HOCHBERG, HOLM, Family
-from tiltyard.analysis.systems import advantages, record_under_test, system_findings
+from tiltyard.analysis.systems import (
+    advantages,
+    asked_factor,
+    record_under_test,
+    system_findings,
+)
 from tiltyard.analysis.tables import ComparisonBuilder
 from tiltyard.analysis.workload import (
     JudgedWorkload,
@@ -63,7 +70,8 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
     everything, run = run, without_replaced_blocks(run, course)
     measured = [collect(plan, run, workload) for workload in plan.workloads]
     to_come = blocks_to_come(everything, course)
-    judged = _judge_all(plan, [q for m in measured if (q := quantities_of(m))], to_come)
+    quantities = [q for m in measured if (q := quantities_of(m))]
+    judged = _judge_all(plan, quantities, to_come)
     withheld = too_many_disturbed(everything, course)
     judged = withhold(judged, withheld) if withheld else judged
     headlines = sum(len(workload.index.contrasts) for workload in judged)
@@ -77,7 +85,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
     blocks_done = len(course.counted)
     contrasts = [contrast for workload in judged for contrast in workload.contrasts]
     look = max((c.interval.blocks for c in contrasts if c.interval), default=0)
-    return Findings(
+    findings = Findings(
         format=FORMAT,
         tiltyard=__version__,
         engine=plan.engine,
@@ -86,11 +94,15 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         seed=plan.seed,
         question=plan.question,
         decide=plan.decide,
-        answer=" ".join(workload.answer for workload in workloads),
+        answer=f"No verdict: {withheld.reason}." if withheld else "",
         systems=systems,
         baseline=plan.baseline,
         differences=differences({one.name: one.facts for one in systems}, plan.systems, run.host),
-        advantages=advantages({one.name: one.levels for one in systems}, plan.baseline),
+        advantages=advantages(
+            levels := {one.name: one.levels for one in systems},
+            plan.baseline,
+            plan.asks or asked_factor(plan.question, levels),
+        ),
         design=plan.design,
         design_sentence=design_sentence(
             plan, family, headlines, HEADLINE_LEVEL, sum(len(own.effects) for own in workloads)
@@ -106,6 +118,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         conditions_sentence=conditions_sentence(plan, run, lines),
         gates_sentence=gates_sentence(plan, run.canaries),
         workloads=workloads,
+        overall=() if withheld else overall(plan, quantities, HEADLINE_LEVEL, to_come),
         trials=lines,
         drifts=tuple(drifts(lines)),
         notices=tuple(notices(Evidence(plan, run, judged, workloads, withheld))),
@@ -117,6 +130,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         record=record_under_test(run.record, systems),
         complete=_is_complete(plan, blocks_done, course.to_come, contrasts),
     )
+    return findings.model_copy(update={"answer": findings.answer or headline(findings)})
 
 
 def _with_observations(

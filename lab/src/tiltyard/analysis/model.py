@@ -107,10 +107,9 @@ class Standing(Frozen):
     rank: int
     """1 is best by estimate; a rank is not a verdict."""
     rank_best: int | None = None
-    """1 + the number of systems with a verdict of being better."""
+    """1 + the systems with a verdict of being better."""
     rank_worst: int | None = None
-    """Number of systems less those with a verdict of being worse: ranks best to worst are what
-    the data leave possible, for all systems at once."""
+    """Systems less those with a verdict of being worse; the data leave all ranks between."""
     system: str
     value: float
     """Median over blocks (geometric mean over cells where there are several), in ``unit``."""
@@ -286,8 +285,7 @@ class WorkloadFindings(Frozen):
     tally: dict[Verdict, int]
     """How many cell comparisons got which verdict."""
     effects: tuple[Effect, ...] = ()
-    """Factorial studies: of the index, then of each metric; main effects, simple ones,
-    interactions."""
+    """Factorial studies: of the index, then of each metric; main, simple, interactions."""
     observations: tuple[Observation, ...] = ()
     """The largest first."""
     steadiness: Steadiness | None = None
@@ -299,10 +297,7 @@ class WorkloadFindings(Frozen):
 
     @property
     def compared(self) -> tuple[Cell | Index, ...]:
-        """Every table with verdicts: the index, then metrics, then cells, then latencies.
-
-        A cell that is the only one has the verdicts of the index, and is not told again.
-        """
+        """Every table with verdicts: index, metrics, cells (one is the index), latencies."""
         cells = self.cells if len(self.cells) > 1 else ()
         return (self.index, *self.by_metric, *cells, *self.latency_tables)
 
@@ -384,6 +379,8 @@ class Notice(Frozen):
     advice: str | None = None
     deviation: bool = Field(False, exclude_if=lambda deviation: not deviation)
     """It tells of something that did not go as the plan has it."""
+    above: bool = Field(False, exclude_if=lambda above: not above)
+    """It stands above the headline, in every style; see ``statements.warnings``."""
 
 
 class Findings(Frozen):
@@ -399,13 +396,13 @@ class Findings(Frozen):
     question: str
     decide: str | None
     answer: str
-    """The answer to the question: one or two sentences."""
+    """The headline: what the verdicts say of the question, see ``statements.headline``."""
     systems: tuple[SystemFindings, ...]
     baseline: str
     differences: tuple[Difference, ...]
     """Facts that differ between systems, the least expected first."""
     advantages: tuple[Advantage, ...]
-    """Factor by factor, in the order of the study."""
+    """Factor by factor, the one that the question is about first."""
     design: Design
     design_sentence: str
     """Order, looks, interval, correction: how it was judged, in words."""
@@ -425,6 +422,8 @@ class Findings(Frozen):
     gates_sentence: str = ""
     """By what limits a block counts as spoiled; empty for plans without any."""
     workloads: tuple[WorkloadFindings, ...]
+    overall: tuple[Comparison, ...] = Field((), exclude_if=lambda overall: not overall)
+    """Every pair in the geometric mean over all tests, see ``overall``; empty for a single test."""
     trials: tuple[TrialLine, ...]
     drifts: tuple[Drift, ...]
     notices: tuple[Notice, ...]

@@ -1,6 +1,7 @@
 """Systems relative to the best of each test: shares of its speed, which tests of any unit have."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -54,6 +55,16 @@ def mean_shares(tests: Sequence[RelativeTest]) -> dict[str, float]:
         system: math.exp(math.fsum(math.log(test.shares[system]) for test in tests) / len(tests))
         for system in systems
     }
+
+
+def first_without(tests: Sequence[RelativeTest]) -> Counter[str]:
+    """System → how often its mean is the highest while one test after the other is left out."""
+    found = Counter[str]()
+    for place in range(len(tests)):
+        means = mean_shares([*tests[:place], *tests[place + 1 :]])
+        if means:
+            found[max(means, key=means.__getitem__)] += 1
+    return found
 
 
 def _tests(findings: Findings) -> Iterator[tuple[str, Index]]:

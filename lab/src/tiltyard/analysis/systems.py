@@ -1,5 +1,6 @@
 """The systems as they were prepared, and what differs between them."""
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -53,12 +54,41 @@ def _marked(
         yield fact, value
 
 
-def advantages(systems: Mapping[str, Mapping[str, str]], baseline: str) -> tuple[Advantage, ...]:
+def asked_factor(question: str, systems: Mapping[str, Mapping[str, str]]) -> str | None:
+    """The factor that a question names, by its name or by two of its levels; else the first one.
+
+    Args:
+        question: as a person wrote it.
+        systems: system → factor → level.
+    """
+    factors: dict[str, set[str]] = {}
+    for own in systems.values():
+        for factor, level in own.items():
+            factors.setdefault(factor, set()).add(level)
+    named = [
+        factor
+        for factor, levels in factors.items()
+        if len(levels) > 1
+        and (_names(question, factor) or sum(_names(question, own) for own in levels) > 1)
+    ]
+    return next(iter((*named, *factors)), None)
+
+
+def _names(question: str, name: str) -> bool:
+    """Whether a text has a name in it as a word, or several: ``file systems`` for filesystem."""
+    letters = r"[\s_-]?".join(map(re.escape, re.sub(r"[\s_-]", "", name.lower())))
+    return bool(name) and bool(re.search(rf"(?<!\w){letters}s?(?!\w)", question.lower()))
+
+
+def advantages(
+    systems: Mapping[str, Mapping[str, str]], baseline: str, asked: str | None = None
+) -> tuple[Advantage, ...]:
     """Each level of each factor over the baseline's level, all other levels being the same.
 
     Args:
         systems: system → factor → level.
         baseline: one of them.
+        asked: the factor that comes first: it is what reports compare systems by.
     """
     base = systems[baseline]
     by_levels = {tuple(levels.values()): name for name, levels in systems.items()}
@@ -76,7 +106,7 @@ def advantages(systems: Mapping[str, Mapping[str, str]], baseline: str) -> tuple
             )
             if level != over:
                 found.append(Advantage(factor=factor, level=level, over=over, pairs=pairs))
-    return tuple(found)
+    return tuple(sorted(found, key=lambda own: own.factor != asked))
 
 
 def _with(levels: tuple[str, ...], place: int, level: str) -> tuple[str, ...]:

@@ -138,6 +138,8 @@ class Collection(Frozen):
     format: int = FORMAT
     question: str
     decide: str | None = None
+    asks: str | None = Field(None, exclude_if=lambda asks: asks is None)
+    """The factor that the question is about, where the source names it."""
     origin: Origin
     kept: Kept = Kept()
     systems: tuple[CollectedSystem, ...]

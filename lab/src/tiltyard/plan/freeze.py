@@ -107,6 +107,7 @@ def freeze(
         study_sha256=sha256(text.encode()),
         question=study.question,
         decide=study.decide,
+        asks=study.asks,
         seed=seed,
         systems=study.systems,
         baseline=study.baseline,

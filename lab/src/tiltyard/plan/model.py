@@ -172,6 +172,8 @@ class Plan(Frozen):
     study_sha256: str
     question: str
     decide: str | None
+    asks: str | None = Field(None, exclude_if=lambda asks: asks is None)
+    """The factor that the question is about, where the study names it."""
     seed: int
     systems: tuple[SystemSpec, ...]
     baseline: str

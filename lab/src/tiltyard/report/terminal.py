@@ -8,7 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tiltyard.analysis.model import Comparison, Findings, Index, WorkloadFindings
+from tiltyard.analysis.model import Comparison, Findings, Index, Notice, WorkloadFindings
+from tiltyard.analysis.statements.warnings import warnings
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.charts.figures import (
     MARKS,
@@ -20,12 +21,12 @@ from tiltyard.charts.figures import (
 )
 from tiltyard.charts.grid import course
 from tiltyard.charts.theme import LIGHT, TERMINAL, hue_of, signs
-from tiltyard.report.sections.entries import PLAIN_HEAD, interval_head
+from tiltyard.report.sections.entries import PLAIN_HEAD, interval_head, medians_apart
 from tiltyard.report.sections.method import beside_sentences
 from tiltyard.report.sections.ranking_table import effect_tables
 from tiltyard.study.model import Clock
 from tiltyard.study.program import PROGRAM
-from tiltyard.units import digits_of, display_unit, format_number, format_value
+from tiltyard.units import digits_of, display_unit, format_number, format_ratio, format_value
 
 _SYSTEMS_ABREAST = 3
 _SENTENCES = 3
@@ -77,9 +78,15 @@ def _ranked(workload: WorkloadFindings, findings: Findings) -> Group:
             "" if comparison is None else _word(comparison, findings.clock),
         )
     together = [Text("  simultaneous 95 % confidence intervals", style="dim")]
+    apart = [
+        Text(f"  {own.system}: {format_ratio(ratio)} of medians; paired ratios are by block")
+        for own in index.standings
+        if (ratio := medians_apart(index, own.system, findings.baseline)) is not None
+    ]
     return Group(
         Text(with_unit(index.label, unit), style="bold"),
         table,
+        *apart,
         *(together if head != PLAIN_HEAD else ()),
     )
 
@@ -165,6 +172,8 @@ def _closing(findings: Findings, reports: Sequence[Path]) -> Iterator[Renderable
 
 
 def _lines(findings: Findings) -> Iterator[tuple[str, str]]:
+    told = [(one.severity.capitalize(), one) for one in warnings(findings)]
+    yield from ((head, _in_full(notice)) for head, notice in told)
     yield "Answer", findings.answer
     for workload in findings.workloads:
         for table in list(effect_tables(workload))[:1]:
@@ -180,10 +189,14 @@ def _lines(findings: Findings) -> Iterator[tuple[str, str]]:
     if findings.spoiled:
         yield "Disturbed", findings.spoiled.sentence
     for notice in findings.notices:
-        if notice.severity != "note":
-            yield notice.severity.capitalize(), " ".join(filter(None, (notice.text, notice.advice)))
+        if notice.severity != "note" and notice not in (one for _, one in told):
+            yield notice.severity.capitalize(), _in_full(notice)
     if not findings.origin:
         yield "Host", _resolution(findings)
+
+
+def _in_full(notice: Notice) -> str:
+    return " ".join(filter(None, (notice.text, notice.advice)))
 
 
 def _resolution(findings: Findings) -> str:

@@ -288,6 +288,11 @@ class StudyFile(Typed):
 
     question: Text = Field(description="What is to be found out; the first line of every report.")
     decide: Text | None = Field(None, description="The decision that the answer serves.")
+    asks: str | None = Field(
+        None,
+        description="The factor that the question is about: reports compare its levels, all other "
+        "levels being the same. By default the one that the question names, else the first one.",
+    )
     seed: int | None = Field(
         None,
         ge=0,

@@ -66,6 +66,8 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
     kind = same_target(settings, found, flaws)
     systems = lift_systems(combinations, found, flaws, programs=bool(programs))
     baseline = _baseline(file.baseline, systems, flaws)
+    if file.asks is not None and file.asks not in file.factors:
+        flaws.append(Flaw(("asks",), not_a(file.asks, "factor of this study", [*file.factors])))
     workloads = _workloads(file.workload, catalogue, kind, flaws)
     precision = _precision(file.precision, flaws)
     conditions = _conditions(file.conditions, flaws)
@@ -76,6 +78,7 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
     return Study(
         question=file.question,
         decide=file.decide,
+        asks=file.asks,
         systems=systems,
         baseline=baseline,
         workloads=workloads,

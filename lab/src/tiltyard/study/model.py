@@ -148,6 +148,8 @@ class Study(Frozen):
 
     question: str
     decide: str | None
+    asks: str | None = None
+    """The factor that the question is about; ``None``: see ``analysis.systems.asked_factor``."""
     systems: tuple[SystemSpec, ...]
     baseline: str
     """Name of the system that tables are relative to."""

@@ -1,7 +1,15 @@
 """The answer that collected results allow: one sentence a workload."""
 
+import math
+from collections.abc import Sequence
+from typing import Final
+
 from tiltyard.analysis.model import Comparison, Index
-from tiltyard.analysis.pairs import turned
+from tiltyard.analysis.statements.numbers import compatible, coverage
+from tiltyard.units import listed
+
+NAMED: Final = 3
+"""As many pairs are told with their intervals; of more the nearest, and how many."""
 
 
 def answer(index: Index) -> str:
@@ -10,27 +18,60 @@ def answer(index: Index) -> str:
     if len(ranked) < 2:
         return f"No verdict on {index.label}: fewer than two systems have values."
     best = ranked[0]
-    word = "highest" if index.direction == "higher" else "lowest"
-    pairs = [
-        pair if pair.system == best else turned(pair)
-        for pair in index.comparisons
-        if best in (pair.system, pair.against)
-    ]
-    if all(pair.low is None for pair in pairs):
+    own = [pair for pair in index.comparisons if best in (pair.system, pair.against)]
+    if all(pair.low is None for pair in own):
         return (
-            f"{best} has the {word} {index.label} of {len(ranked)} systems; whether that is more "
-            "than chance cannot be said without repetitions of both sides."
+            f"No verdict on {index.label}: without repetitions of both sides no difference can be "
+            f"distinguished from chance. By value alone {best} is first of {len(ranked)} systems."
         )
-    parts = [
-        _part("differs from", [p for p in pairs if p.verdict in ("faster", "slower")]),
-        _part("is equivalent to", [p for p in pairs if p.verdict == "equivalent"]),
-        _part("is not separated from", [p for p in pairs if p.verdict == "undecided"]),
-    ]
-    return (
-        f"{best} has the {word} {index.label} of {len(ranked)} systems; by the spread that was "
-        f"kept it {', '.join(filter(None, parts))}."
+    found = {
+        verdict: sorted(
+            (pair for pair in own if pair.verdict in alike), key=lambda pair: abs(_log(pair))
+        )
+        for verdict, alike in _ALIKE.items()
+    }
+    return " ".join(
+        filter(
+            None,
+            (
+                _open(index, best, found["undecided"]),
+                *(pair.sentence for pair in found["equivalent"][:NAMED]),
+                _decided(best, found["different"]),
+            ),
+        )
     )
 
 
-def _part(words: str, pairs: list[Comparison]) -> str:
-    return f"{words} {', '.join(pair.against for pair in pairs)}" if pairs else ""
+_ALIKE: Final = {
+    "undecided": ("undecided", "invalid"),
+    "equivalent": ("equivalent",),
+    "different": ("faster", "slower"),
+}
+
+
+def _log(pair: Comparison) -> float:
+    return math.log(pair.ratio) if pair.ratio else 0.0
+
+
+def _open(index: Index, best: str, pairs: Sequence[Comparison]) -> str:
+    """Of each the interval, from the side that tables show."""
+    if not pairs:
+        return ""
+    head = f"No difference shown in {index.label} between {best} and"
+    if len(pairs) > NAMED:
+        return f"{head} {len(pairs)} others."
+    return f"{head} {listed([_named(pair, best) for pair in pairs])}."
+
+
+def _named(pair: Comparison, best: str) -> str:
+    other = pair.against if pair.system == best else pair.system
+    if pair.low is None or pair.high is None:
+        return f"{other} (no interval)"
+    basis = f"{coverage(pair.level)} CI {compatible(pair.low, pair.high)}, {pair.blocks} values"
+    return f"{other} ({pair.system}: {basis})"
+
+
+def _decided(best: str, pairs: Sequence[Comparison]) -> str:
+    if len(pairs) <= NAMED:
+        return " ".join(pair.sentence for pair in pairs)
+    return f"{pairs[0].sentence} {len(pairs)} systems differ from {best}; this one is the nearest."

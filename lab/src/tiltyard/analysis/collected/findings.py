@@ -21,6 +21,7 @@ from tiltyard.analysis.collected.workload import (
     cell,
     index,
     pairs_over,
+    pairs_over_tests,
     points,
 )
 from tiltyard.analysis.model import (
@@ -35,7 +36,8 @@ from tiltyard.analysis.model import (
     WorkloadFindings,
 )
 from tiltyard.analysis.pairs import turned
-from tiltyard.analysis.systems import advantages
+from tiltyard.analysis.statements.headline import headline
+from tiltyard.analysis.systems import advantages, asked_factor
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.collected.audited import Audited
 from tiltyard.collected.model import CollectedWorkload, Collection
@@ -51,6 +53,8 @@ class _Work:
     details: list[Point]
     cells: list[list[Pair]]
     """Of each headline point; empty where there is one, whose pairs are those of the whole."""
+    tests: list[list[Point]]
+    """The headline points, metric by metric."""
     metrics: list[tuple[list[Point], list[Pair]]]
     """For each headline metric its points, and the pairs over them: none for a metric of one
     point, whose pairs are those of the point. Empty for one metric."""
@@ -74,7 +78,9 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
     told = iter(compare(grid, within, together=False))
     wholes = iter(compare(headlines, within, together=True))
     workloads = tuple(_findings(w, told, wholes, collection) for w in works)
-    return Findings(
+    levels = {one.name: one.levels for one in collection.systems}
+    asked = collection.asks or asked_factor(collection.question, levels)
+    findings = Findings(
         format=FORMAT,
         tiltyard=__version__,
         engine="",
@@ -82,16 +88,14 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         seed=0,
         question=collection.question,
         decide=collection.decide,
-        answer=" ".join(workload.answer for workload in workloads),
+        answer="",
         systems=tuple(
             SystemFindings(name=one.name, levels=one.levels, facts=one.facts, commands=one.commands)
             for one in collection.systems
         ),
         baseline=collection.baseline,
         differences=(),
-        advantages=advantages(
-            {one.name: one.levels for one in collection.systems}, collection.baseline
-        ),
+        advantages=advantages(levels, collection.baseline, asked),
         design=Design(
             profile="collected",
             strict=False,
@@ -111,6 +115,7 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         stopped=None,
         conditions_sentence="",
         workloads=workloads,
+        overall=_overall(works, collection),
         trials=(),
         drifts=(),
         notices=tuple(Notice(severity="warning", text=text) for text in limits(collection)),
@@ -120,6 +125,14 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         kept=collection.kept,
         audit=tuple(audit),
     )
+    return findings.model_copy(update={"answer": headline(findings)})
+
+
+def _overall(works: Sequence[_Work], collection: Collection) -> tuple[Comparison, ...]:
+    """Every pair over all tests: a family by itself."""
+    tests = [own for work in works for own in work.tests]
+    pairs = pairs_over_tests(tests, collection.baseline)
+    return tuple(compare(pairs, collection.equivalent_within, together=True))
 
 
 def _work(workload: CollectedWorkload, systems: Sequence[str], baseline: str) -> _Work:
@@ -137,6 +150,7 @@ def _work(workload: CollectedWorkload, systems: Sequence[str], baseline: str) ->
         headline=headline,
         details=[point for point in found if not point.metric.headline],
         cells=[] if one else [pairs_over(point.topic, [point], baseline) for point in headline],
+        tests=groups,
         metrics=metrics,
         over_all=pairs_over(headline[0].topic if one else workload.name, headline, baseline)
         if headline

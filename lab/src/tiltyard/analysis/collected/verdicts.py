@@ -186,9 +186,10 @@ def _sentence(
         return f"{head}undecided ({basis}{_NOT_AMONG_MANY if extended else ''})."
     scale = scale_of_difference(low, high)
     amount = scale.amount(ratio)
-    more = "more" if ratio > 1 else "less"
-    size = f"{amount} as much" if scale.factor else f"{amount} {more}"
-    return f"{head}{verdict}, {size} ({basis})."
+    way = "higher" if ratio > 1 else "lower"
+    word = f"{way} ({verdict})" if pair.direction == "lower" else verdict
+    size = f"{amount} the value of" if scale.factor else f"{amount} {word} than"
+    return f"{pair.system} is {size} {pair.against} in {pair.topic} ({basis})."
 
 
 def _no_interval(found: Evidence, level: float) -> str:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -14,6 +14,7 @@ from tiltyard.analysis.collected.evidence import (
     half_unit,
     location,
     paired,
+    together,
     unpaired,
 )
 from tiltyard.analysis.collected.verdicts import Pair, ratio_of
@@ -91,23 +92,34 @@ def locations(own: Sequence[Point]) -> dict[str, Location]:
 
 
 def pairs_over(label: str, own: Sequence[Point], baseline: str) -> list[Pair]:
-    """Every pair of systems once, over some points.
+    """Every pair of systems once, over some points."""
+    return _pairs(locations(own), label, direction_of(own), baseline)
 
-    As (later, earlier) of the study's order, but that all are compared against the baseline.
+
+def pairs_over_tests(tests: Sequence[Sequence[Point]], baseline: str) -> list[Pair]:
+    """Every pair of systems over several tests, each counted once, times turned into speeds.
+
+    Nothing tells how tests vary together, so their errors count as fully dependent.
     """
-    direction = direction_of(own)
-    found = locations(own)
+    found: dict[str, list[Location]] = {}
+    for own in tests:
+        sign = 1.0 if direction_of(own) == "higher" else -1.0
+        for name, place in locations(own).items():
+            found.setdefault(name, []).append(replace(place, mean=sign * place.mean))
+    whole = {name: together(own) for name, own in found.items() if len(own) == len(tests)}
+    topic = f"the geometric mean of {len(tests)} tests"
+    return _pairs(whole, topic, "higher", baseline) if len(tests) > 1 else []
+
+
+def _pairs(
+    found: Mapping[str, Location], label: str, direction: Direction, baseline: str
+) -> list[Pair]:
+    """As (later, earlier) of the study's order, but that all are compared against the baseline."""
     baseline_first = sorted(found, key=lambda name: name != baseline)
     names = [(later, earlier) for earlier, later in combinations(baseline_first, 2)]
     heaps = unpaired([(found[later], found[earlier]) for later, earlier in names])
     return [
-        Pair(
-            later,
-            earlier,
-            label,
-            direction,
-            paired(found[later], found[earlier]) or heap,
-        )
+        Pair(later, earlier, label, direction, paired(found[later], found[earlier]) or heap)
         for (later, earlier), heap in zip(names, heaps, strict=True)
     ]
 
@@ -170,12 +182,22 @@ def index(
 
 
 def averages(own: Sequence[Point], systems: Sequence[str]) -> tuple[Average, ...]:
-    """Arithmetic means over the points, of systems that have all of them, in base units."""
+    """Arithmetic means over the points, of systems that have all of them, in base units.
+
+    With the digits of the source, where it prints any: a relation of two averages is that of the
+    two that are shown.
+    """
+    printed = {point.metric.printed for point in own}
     means = {
         system: math.fsum(typical(point.readings[system]) for point in own) / len(own)
         for system in systems
         if all(system in point.readings for point in own)
     }
+    if len(printed) == 1 and (shown := printed.pop()) is not None:
+        means = {
+            system: round(mean / shown.factor, shown.decimals) * shown.factor
+            for system, mean in means.items()
+        }
     return tuple(
         Average(
             system=system,

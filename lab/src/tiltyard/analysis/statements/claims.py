@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tiltyard.analysis.model import Average, Cell, Findings, Pair, WorkloadFindings
-from tiltyard.analysis.relative import mean_shares, relative_tests
+from tiltyard.analysis.relative import first_without, mean_shares, relative_tests
 from tiltyard.analysis.statements.deltas import (
     COUNTS,
     RATE,
@@ -84,22 +84,48 @@ def single(findings: Findings) -> str:
 
 
 def counted(findings: Findings, found: Count, what: str) -> str:
-    """``ext4 is better than NTFS in 3 of 3 tests: from +14.5 % (…) to +33.4 % (…), …``."""
-    pair = found.pair
+    """``xfs is better than ext4 in 3 of 13 tests and worse in 1: from −20 % (…) to +33 % (…) …``.
+
+    The range goes over what is decided only.
+    """
+    pair, basis = found.pair, "by verdict" if found.repeated else single(findings)
+    if not found.decided:
+        text = f"No difference shown between {pair.system} and {pair.against} in {found.of} {what}"
+        return f"{text}{_alike(found)} ({basis})."
     text = f"{pair.system} is better than {pair.against} in {found.better} of {found.of} {what}"
     if found.worse:
         text += f" and worse in {found.worse}"
-    if found.of > 1:
-        text += f": from {found.least.text} % ({found.least_at}) "
-        text += f"to {found.most.text} % ({found.most_at})"
-    return f"{text} ({'by verdict' if found.repeated else single(findings)})."
+    text += _alike(found)
+    ends = [f"{one.text} % ({_at(one, at)})" for one, at in _range(found)]
+    return f"{text}{': ' if ends else ''}{' to '.join(ends)} ({basis})."
+
+
+def _alike(found: Count) -> str:
+    if not found.equivalent:
+        return ""
+    return f", {'equivalent' if found.repeated else 'within the margin'} in {found.equivalent}"
+
+
+def _range(found: Count) -> list[tuple[Delta, str]]:
+    """The smallest and the largest decided difference, with their places; one where it is alone."""
+    ends = [(found.least, found.least_at), (found.most, found.most_at)]
+    told = {at: (one, at) for one, at in ends if one is not None and at}
+    return list(told.values())
+
+
+def _at(found: Delta, at: str) -> str:
+    """``AIO-Stress, Btrfs; −25 … −14 %``: where, and the interval."""
+    return f"{at}; {found.interval} %" if found.interval else at
 
 
 def counted_figures(found: Count) -> tuple[str, ...]:
     """The numbers of :func:`counted`, in order."""
+    same = (str(found.equivalent),) if found.equivalent else ()
+    if not found.decided:
+        return (str(found.of), *same)
     worse = (str(found.worse),) if found.worse else ()
-    ends = (found.least.amount, found.most.amount) if found.of > 1 else ()
-    return (str(found.better), str(found.of), *worse, *ends)
+    ends = (number for one, _ in _range(found) for number in (one.amount, *one.ends))
+    return (str(found.better), str(found.of), *worse, *same, *ends)
 
 
 def over_levels(findings: Findings) -> list[Count]:
@@ -107,10 +133,10 @@ def over_levels(findings: Findings) -> list[Count]:
     crossed = crossing(findings)
     found = (
         count_together(
+            findings,
             tests(findings),
             crossed.pairs_of(level),
             Pair(system=level, against=crossed.base, within=""),
-            unprinted_decimals(findings),
         )
         for level in crossed.levels[1:]
         if len(crossed.pairs_of(level)) > 1
@@ -181,7 +207,7 @@ def over_lines(findings: Findings) -> list[Count]:
     own = tests(findings)
     if len(own) < 2:
         return []
-    return counts(own, crossing(findings).pairs, unprinted_decimals(findings))
+    return counts(findings, own, crossing(findings).pairs)
 
 
 def over_cells(findings: Findings, workload: WorkloadFindings) -> list[Count]:
@@ -189,7 +215,7 @@ def over_cells(findings: Findings, workload: WorkloadFindings) -> list[Count]:
     if len(workload.cells) < 2:
         return []
     own = cell_lines(findings, workload)
-    return counts(own, crossing(findings).pairs, unprinted_decimals(findings))
+    return counts(findings, own, crossing(findings).pairs)
 
 
 @statement(
@@ -262,6 +288,10 @@ class Place:
     tally: Tally
     share: float | None
     """Geometric mean of what it reaches of the best; ``None`` where it has not all tests."""
+    first_without: int
+    """How often its mean is the highest while one test after the other is left out."""
+    behind: Delta | None
+    """It against the first one, in the geometric mean; ``None`` for that one itself."""
 
     @property
     def text(self) -> str:
@@ -274,35 +304,64 @@ def places(findings: Findings) -> list[Place]:
     found = relative_tests(findings)
     if len(found) < 2:
         return []
-    means = mean_shares(found)
-    own = [Place(tally, means.get(tally.system)) for tally in tallies(findings)]
+    means, without = mean_shares(found), first_without(found)
+    first = max(means, key=means.__getitem__, default="")
+    own = [
+        Place(
+            tally,
+            means.get(tally.system),
+            without[tally.system],
+            delta(
+                findings.overall,
+                Pair(system=tally.system, against=first, within=""),
+                "higher",
+                unprinted_decimals(findings),
+            ),
+        )
+        for tally in tallies(findings)
+    ]
     return sorted(own, key=lambda one: one.share or 0.0, reverse=True)
 
 
 @statement(
     "claim",
-    "On average over N tests (geometric mean) SYSTEM has the highest mean relative performance",
+    "Over N tests SYSTEM has the highest geometric mean, N % of the best; next: SYSTEM (CI …)",
     "several tests, and two systems that have all of them",
 )
 def _standing(findings: Findings) -> Iterator[Claim]:
-    """The best and the worst by geometric mean, then each system that is first anywhere."""
+    """The first by geometric mean and the next, with interval; then each that is first anywhere.
+
+    It says in how many tests the first one depends on a single test, and is no headline.
+    """
     ranked = [one for one in places(findings) if one.share is not None]
     if len(ranked) < 2:
         return
-    best, last, of = ranked[0], ranked[-1], str(ranked[0].tally.tests)
+    best, second, of = ranked[0], ranked[1], str(ranked[0].tally.tests)
     repeated = any(line.has_intervals for line in tests(findings))
     basis = "by value alone" if repeated else single(findings)
+    against, ends = _second(findings, second)
     yield Claim(
         kind="standing",
         workload="",
-        sentence=f"Over {of} tests {best.tally.system} has the highest mean relative performance, "
-        f"{best.text} % of the best value (geometric mean); {last.tally.system} has the lowest, "
-        f"{last.text} % ({basis}).",
-        figures=(of, best.text, last.text),
+        sentence=f"Over {of} tests {best.tally.system} has the highest geometric mean, {best.text} "
+        f"% of the best value of each; {second.tally.system} is second, {second.text} % "
+        f"({against}). With one test left out at a time, {best.tally.system} stays first in "
+        f"{best.first_without} of {of} cases.",
+        figures=(of, best.text, second.text, *ends, str(best.first_without), of),
     )
     for one in sorted(ranked, key=lambda own: -own.tally.first):
         if one.tally.first:
             yield _standing_first(one.tally, basis)
+
+
+def _second(findings: Findings, second: Place) -> tuple[str, tuple[str, ...]]:
+    """``slower: −3.1 %, +0.2 … −6.0 %``, and the numbers in it."""
+    behind = second.behind
+    if behind is None or not behind.interval:
+        return single(findings), ()
+    words = {"undecided": "no difference shown", "equivalent": "equivalent"}
+    word = words.get(behind.verdict, behind.verdict)
+    return f"{word}: {behind.text} %, {behind.interval} %", (behind.amount, *behind.ends)
 
 
 def _standing_first(own: Tally, basis: str) -> Claim:

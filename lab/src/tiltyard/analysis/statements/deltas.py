@@ -120,7 +120,7 @@ def delta(
         direction: of the line.
         decimals: where there is no interval to round by.
     """
-    found = _between(comparisons, pair)
+    found = between(comparisons, pair)
     if found is None or found.ratio is None:
         return None
     low, high = found.low, found.high
@@ -153,7 +153,8 @@ def signed(value: float, decimals: int) -> str:
     return sign + unsigned(value, decimals)
 
 
-def _between(comparisons: Iterable[Comparison], pair: Pair) -> Comparison | None:
+def between(comparisons: Iterable[Comparison], pair: Pair) -> Comparison | None:
+    """The comparison of a pair, from its system's side; ``None`` if there is none."""
     for found in comparisons:
         if (found.system, found.against) == (pair.system, pair.against):
             return found
@@ -279,13 +280,16 @@ class Count:
     pair: Pair
     better: int
     worse: int
+    equivalent: int
+    """By verdict; of single values those within the margin."""
     of: int
     """Lines or cells in which both have a value."""
     repeated: bool
     """Whether better and worse are verdicts."""
-    least: Delta
-    """Where the system has the smallest advantage, or the largest disadvantage."""
-    most: Delta
+    least: Delta | None
+    """Of those that are better or worse the smallest advantage, or the largest disadvantage;
+    ``None`` where there is none."""
+    most: Delta | None
     least_at: str
     most_at: str
 
@@ -294,52 +298,58 @@ class Count:
         """In which neither is better."""
         return self.of - self.better - self.worse
 
-
-def count(lines: Sequence[Line], pair: Pair, decimals: int) -> Count | None:
-    """A pair over some lines; ``None`` where it is in none of them."""
-    deltas = [
-        (line.head, found)
-        for line in lines
-        if (found := delta(line.comparisons, pair, line.direction, decimals)) is not None
-    ]
-    return _counted(pair, deltas)
+    @property
+    def decided(self) -> int:
+        """In which one of the two is better."""
+        return self.better + self.worse
 
 
-def counts(lines: Sequence[Line], pairs: Iterable[Pair], decimals: int) -> list[Count]:
-    """The same of several pairs."""
-    found = (count(lines, pair, decimals) for pair in pairs)
+def counts(findings: Findings, lines: Sequence[Line], pairs: Iterable[Pair]) -> list[Count]:
+    """Each pair over some lines; without those that are in none of them."""
+    found = (count_together(findings, lines, [pair], pair, named=False) for pair in pairs)
     return [one for one in found if one is not None]
 
 
 def count_together(
-    lines: Sequence[Line], pairs: Sequence[Pair], pair: Pair, decimals: int
+    findings: Findings,
+    lines: Sequence[Line],
+    pairs: Sequence[Pair],
+    pair: Pair,
+    *,
+    named: bool = True,
 ) -> Count | None:
     """Several pairs as one: a level against another one, wherever both were compared.
 
+    Better is what a verdict says; of values that were not repeated, a difference beyond the margin.
+
     Args:
+        findings: margin, and decimals where there is no interval to round by.
         lines: to count over.
         pairs: each of which counts in each line.
         pair: what they are called together: the two levels.
-        decimals: where there is no interval to round by.
+        named: whether a place names the levels that a pair shares.
     """
+    decimals, margin = unprinted_decimals(findings), 100 * findings.design.equivalent_within
     deltas = [
-        (", ".join(filter(None, (line.head, one.within))), found)
+        (", ".join(filter(None, (line.head, one.within if named else ""))), found)
         for line in lines
         for one in pairs
         if (found := delta(line.comparisons, one, line.direction, decimals)) is not None
     ]
-    return _counted(pair, deltas)
-
-
-def _counted(pair: Pair, deltas: Sequence[tuple[str, Delta]]) -> Count | None:
     if not deltas:
         return None
-    least_at, least = min(deltas, key=lambda one: one[1].percent)
-    most_at, most = max(deltas, key=lambda one: one[1].percent)
+    apart = [(at, found) for at, found in deltas if _side(found, margin)]
+    least_at, least = min(apart, key=lambda one: one[1].percent, default=("", None))
+    most_at, most = max(apart, key=lambda one: one[1].percent, default=("", None))
+    sides = [_side(found, margin) for _, found in deltas]
     return Count(
         pair=pair,
-        better=sum(is_better(found) for _, found in deltas),
-        worse=sum(is_worse(found) for _, found in deltas),
+        better=sides.count(1),
+        worse=sides.count(-1),
+        equivalent=sum(
+            found.verdict == "equivalent" if found.interval else abs(found.percent) <= margin
+            for _, found in deltas
+        ),
         of=len(deltas),
         repeated=any(found.interval for _, found in deltas),
         least=least,
@@ -349,14 +359,11 @@ def _counted(pair: Pair, deltas: Sequence[tuple[str, Delta]]) -> Count | None:
     )
 
 
-def is_better(found: Delta) -> bool:
-    """By verdict where there is an interval, else by the numbers as they are."""
-    return found.verdict == "faster" if found.interval else found.percent > 0
-
-
-def is_worse(found: Delta) -> bool:
-    """The other way round."""
-    return found.verdict == "slower" if found.interval else found.percent < 0
+def _side(found: Delta, margin: float) -> int:
+    """1 for better, −1 for worse, 0 for neither."""
+    if found.interval:
+        return (found.verdict == "faster") - (found.verdict == "slower")
+    return (found.percent > margin) - (found.percent < -margin)
 
 
 @dataclass(frozen=True)

@@ -113,6 +113,7 @@ def _disturbed(evidence: Evidence) -> Iterator[Notice]:
         blocks = {trial.key.block for trial in run.trials}
         yield warning(
             deviation=True,
+            above=True,
             text=f"{len(run.spoiled)} of {len(blocks)} blocks are disturbed and count all the "
             "same, as the study asks.",
             advice='Replace them: [noise] disturbed = "replace"; or stop other work on this host.',

@@ -45,7 +45,7 @@ def _withheld(evidence: Evidence) -> Iterator[Notice]:
 def _scaled(evidence: Evidence) -> Iterator[Notice]:
     """The study was carried out at another scale."""
     if evidence.plan.scaled:
-        yield warning(text=evidence.plan.scaled.sentence)
+        yield warning(text=evidence.plan.scaled.sentence, above=True)
 
 
 @statement("notice", "NAME prints something else on SYSTEM than on SYSTEM.")

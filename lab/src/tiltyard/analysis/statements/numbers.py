@@ -70,20 +70,6 @@ def is_extended(low: float, high: float, p: float, level: float) -> bool:
     return 1.0 in (low, high) and p <= (1 - level) * (1 + 1e-9)
 
 
-def span(low: float, high: float) -> str:
-    """The range of a difference: ``24–39 %`` or ``2.1–2.6``, the end nearest to 1 first.
-
-    An interval that ends at 1 says only ``up to 7.5 %``.
-    """
-    scale = scale_of_difference(low, high)
-    nearest, farthest = nearest_first(low, high)
-    if nearest == 1:
-        return f"up to {scale.amount(farthest)}"
-    ends = [scale.number(nearest), scale.number(farthest)]
-    text = ends[0] if ends[0] == ends[1] else "–".join(ends)
-    return text if scale.factor else f"{text} %"
-
-
 def nearest_first(low: float, high: float) -> tuple[float, float]:
     """The ends of an interval that excludes 1, the one nearest to 1 first."""
     return (low, high) if low >= 1 else (high, low)

@@ -23,9 +23,11 @@ from tiltyard.analysis.statements import (
     along_axis,
     distributions,
     disturbances,
+    headline,
     over_cells,
     over_time,
     verdicts,
+    warnings,
 )
 from tiltyard.analysis.statements import (
     claims as style_claims,
@@ -47,6 +49,8 @@ from tiltyard.stats.multiple import benjamini_hochberg, false_coverage_alpha
 from tiltyard.units import listed
 
 STATEMENTS: Final[tuple[Statement[Any, Any], ...]] = (
+    *warnings.WARNINGS,
+    *headline.HEADLINES,
     *verdicts.COMPARISONS,
     *limitations.OF_THE_STUDY,
     *disturbances.OF_THE_TRIALS,

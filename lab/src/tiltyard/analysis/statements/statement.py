@@ -8,9 +8,10 @@ from typing import Generic, Literal, TypeVar
 S = TypeVar("S")
 T = TypeVar("T")
 
-Shown = Literal["comparison", "notice", "further finding", "claim", "rule"]
-"""Where a statement is shown: at each pair and in the answer; under limitations and warnings; under
-further findings; in the text of styles; under the rules of reporting."""
+Shown = Literal["headline", "warning", "comparison", "notice", "further finding", "claim", "rule"]
+"""Where a statement is shown: first of all; above that; at each pair and in the answer; under
+limitations and warnings; under further findings; in the text of styles; under the rules of
+reporting."""
 Correction = Literal["family", "verdicts", "sameness"]
 """How false findings are held down: by Benjamini–Hochberg over all tests of a report; by what has
 corrected the verdicts that a finding is made of; by the intersection–union principle."""

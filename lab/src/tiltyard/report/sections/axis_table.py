@@ -18,7 +18,7 @@ from tiltyard.analysis.model import (
 )
 from tiltyard.analysis.quantity import Direction
 from tiltyard.analysis.statements.deltas import crossing, percent, unprinted_decimals
-from tiltyard.charts.figures import alone, between, with_unit
+from tiltyard.charts.figures import alone, with_unit
 from tiltyard.charts.grid import course
 from tiltyard.report.document import Column, Entry, SheetChart, Table
 from tiltyard.report.sections.entries import (
@@ -308,9 +308,7 @@ def advantage_tables(findings: Findings, workload: WorkloadFindings) -> Iterator
                     for a in advantages
                     for pair in a.pairs
                 ],
-                judged=lambda of, pair: advantage_entry(
-                    between(of.comparisons, pair.system, pair.against), of.direction
-                ),
+                judged=advantage_entry,
                 plain=plain_advantage_entry,
                 typical=lambda summary: summary.median,
                 means={"geometric": "geometric mean", "arithmetic": "arithmetic mean"},

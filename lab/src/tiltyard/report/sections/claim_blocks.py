@@ -89,23 +89,6 @@ def _table(outcome: Outcome, found: Sequence[Audited]) -> Table:
 
 _FEW: Final = 12
 """More sentences than this are folded away behind the first ones."""
-_LEADING: Final = 2
-"""As many levels are one paragraph; of other claims the first."""
-_WORKLOADS: Final = 3
-"""Answers of more workloads than this are no lead but a list."""
-
-
-def lead(findings: Findings, *kinds: str) -> Paragraph:
-    """What is read first: the answer.
-
-    Of printed numbers, and of many workloads, that is a list: then it is the claims of the first
-    of some kinds that has any.
-    """
-    if findings.origin or len(findings.workloads) > _WORKLOADS:
-        for kind in kinds:
-            if found := [one.sentence for one in claims(findings, kind) if not one.workload]:
-                return Paragraph(" ".join(found[: _LEADING if kind == "level" else 1]), "lead")
-    return Paragraph(findings.answer, "lead")
 
 
 def key_findings(findings: Findings) -> tuple[Block, ...]:

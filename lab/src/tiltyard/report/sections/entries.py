@@ -30,13 +30,14 @@ from tiltyard.charts.figures import (
     Estimated,
     Measure,
     advantage_text,
+    between,
     interval_text,
     percent_better,
     ratio_text,
     verdict_word,
 )
 from tiltyard.report.document import Block, Column, Entry, Paragraph, Table
-from tiltyard.units import digits_of, display_unit, format_duration
+from tiltyard.units import digits_of, display_unit, format_duration, format_ratio
 
 PLAIN_LEVEL: Final = 0.95
 PLAIN_HEAD: Final = "95 % CI"
@@ -156,9 +157,52 @@ def ratio_entry(found: Estimated) -> Entry:
     return Entry(ratio_text(found), found.ratio, strong=True)
 
 
+def ratio_beside(of: Cell | Index, found: Comparison) -> Entry:
+    """The same beside the values that it is of."""
+    apart = medians_apart(of, found.system, found.against)
+    return with_medians(ratio_entry(found), "" if apart is None else format_ratio(apart))
+
+
 def interval_entry(found: Estimated) -> Entry:
     """The interval as one cell; a dash where there is none."""
     return Entry(interval_text(found), quiet=found.low is None)
+
+
+VISIBLE: Final = 0.02
+"""Ratios nearer to each other than this read as the same."""
+
+
+def medians_apart(of: Cell | Index, system: str, against: str) -> float | None:
+    """The ratio of the two values that are shown, where the paired one beside them contradicts it.
+
+    A paired estimate compares within blocks, so it need not be the ratio of two medians. Where that
+    lies outside of its interval, or visibly on the other side of 1, both are told; else ``None``.
+    """
+    found = between(of.comparisons, system, against)
+    values = _shown(of)
+    value, base = values.get(system), values.get(against)
+    if found is None or not found.differences or found.unpaired or not value or not base:
+        return None
+    if found.ratio is None or found.low is None or found.high is None:
+        return None
+    shown = value / base
+    turned = (shown - 1) * (found.ratio - 1) < 0 and abs(shown - found.ratio) > VISIBLE
+    agrees = found.low <= shown <= found.high and not turned
+    return None if agrees else shown
+
+
+def _shown(of: Cell | Index) -> dict[str, float]:
+    """System → the value that stands in tables."""
+    if isinstance(of, Index):
+        return {standing.system: standing.value for standing in of.standings}
+    return {summary.system: summary.median for summary in of.summaries}
+
+
+def with_medians(entry: Entry, text: str) -> Entry:
+    """An entry with the ratio of the medians beneath it, where that contradicts it."""
+    if not text:
+        return entry
+    return replace(entry, beneath="; ".join(filter(None, (entry.beneath, f"medians: {text}"))))
 
 
 def verdict_entry(comparison: Comparison | Beside, findings: Findings) -> Entry:
@@ -167,22 +211,25 @@ def verdict_entry(comparison: Comparison | Beside, findings: Findings) -> Entry:
     return Entry(word, kind="verdict", verdict=comparison.verdict)
 
 
-def advantage_entry(comparison: Comparison | None, direction: Direction) -> Entry:
+def advantage_entry(of: Cell | Index, pair: Pair) -> Entry:
     """By how many percent it is better, with its verdict; beneath the ratio and its interval."""
+    comparison = between(of.comparisons, pair.system, pair.against)
     if comparison is None or comparison.ratio is None:
         return MISSING
     beneath = ratio_text(comparison)
     if comparison.low is not None:
         beneath += f" ({interval_text(comparison)})"
-    return Entry(
-        advantage_text(comparison, direction).removesuffix(" %"),
-        percent(comparison.ratio, direction),
+    apart = medians_apart(of, pair.system, pair.against)
+    entry = Entry(
+        advantage_text(comparison, of.direction).removesuffix(" %"),
+        percent(comparison.ratio, of.direction),
         beneath=beneath,
         kind="verdict",
         verdict=comparison.verdict,
         strong=comparison.verdict in ("faster", "slower", "equivalent"),
         quiet=comparison.verdict in ("undecided", "invalid"),
     )
+    return with_medians(entry, "" if apart is None else format_ratio(apart))
 
 
 def percent_difference(percent: float, decimals: int) -> Entry:
@@ -244,8 +291,8 @@ def without_empty_columns(table: Table) -> Table:
 
 
 CAPTION = (
-    "Delta: improvement in % (higher rate or lower time); beneath it the interval, "
-    "where values were repeated."
+    "Delta: improvement in % (higher rate or lower time), paired within blocks where there are "
+    "blocks; beneath it the interval, where values were repeated."
 )
 
 
@@ -270,8 +317,12 @@ def delta_of(findings: Findings, of: Cell | Index, pair: Pair | None) -> Entry:
     """A pair in a cell or an index; a dash where it was not compared."""
     if pair is None:
         return MISSING
-    decimals = unprinted_decimals(findings)
-    return delta_entry(delta(of.comparisons, pair, of.direction, decimals))
+    found = delta(of.comparisons, pair, of.direction, unprinted_decimals(findings))
+    apart = medians_apart(of, pair.system, pair.against)
+    text = ""
+    if found is not None and apart is not None:
+        text = signed(percent(apart, of.direction), found.decimals)
+    return with_medians(delta_entry(found), text)
 
 
 def delta_columns(crossed: Crossing) -> tuple[Column, ...]:

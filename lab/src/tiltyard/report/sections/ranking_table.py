@@ -18,7 +18,7 @@ from tiltyard.report.sections.entries import (
     levels_note,
     percent_entry,
     printing,
-    ratio_entry,
+    ratio_beside,
     system_entry,
     verdict_entry,
     without_empty_columns,
@@ -238,7 +238,7 @@ def _line(
         yield from (value, MISSING, MISSING, MISSING)
     else:
         yield verdict_entry(comparison, findings)
-        yield from (value, ratio_entry(comparison), interval_entry(comparison))
+        yield from (value, ratio_beside(index, comparison), interval_entry(comparison))
         yield percent_entry(comparison.ahead)
 
 

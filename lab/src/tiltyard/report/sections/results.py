@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Final
 
 from tiltyard.analysis.axes import Axis, label_of, spoken_axes
-from tiltyard.analysis.model import Cell, Findings, Pair, Summary, SystemFindings, WorkloadFindings
+from tiltyard.analysis.model import Cell, Findings, Summary, SystemFindings, WorkloadFindings
 from tiltyard.analysis.statements.claims import Place, places
-from tiltyard.analysis.statements.deltas import tests
+from tiltyard.analysis.statements.deltas import crossing, delta, tests, unprinted_decimals
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.charts.figures import alone, with_unit
 from tiltyard.charts.means import kind_of
@@ -17,6 +17,7 @@ from tiltyard.report.sections.entries import (
     MISSING,
     Printing,
     count_entry,
+    delta_entry,
     delta_of,
     place,
     printing,
@@ -241,12 +242,14 @@ def overall_table(findings: Findings) -> Table | None:
     if not found:
         return None
     verdicts = "cells against every other, by verdict"
-    return Table(
+    table = Table(
         id="overall",
         title="Each system over all tests",
         columns=(
             Column("System", figures=False),
             Column("of the best", "%", under="geometric mean"),
+            Column("against the first", "%", under="geometric mean"),
+            Column("first without one test", "cases", under="geometric mean"),
             Column("first", "tests"),
             Column("last", "tests"),
             Column("all", "tests"),
@@ -257,34 +260,40 @@ def overall_table(findings: Findings) -> Table | None:
         ),
         rows=tuple(_overall_row(one) for one in found),
         caption="Of the best: what a system reaches of the best value of each test (of times the "
-        "inverse), every test counted once. First and last by value alone; of equal values all.",
+        "inverse), every test counted once. First without one test: how often its mean is the "
+        "highest while one test after the other is left out. First and last by value alone; of "
+        "equal values all.",
         charts=(SheetChart("bar", 0, (1,), "Geometric mean over all tests", "% of the best"),),
     )
+    return without_empty_columns(table)
 
 
 def relative_table(findings: Findings) -> Table | None:
-    """Every test, what each system is worth more than the baseline; ``None`` for a single one."""
-    own = tests(findings)
-    others = [system.name for system in findings.systems if system.name != findings.baseline]
-    if len(own) < 2 or not others:
+    """Every test, each pair along the factor that is asked about; ``None`` for a single test."""
+    own, crossed = tests(findings), crossing(findings)
+    pairs = crossed.pairs
+    if len(own) < 2 or not pairs:
         return None
+    decimals = unprinted_decimals(findings)
+    means = [delta_entry(delta(findings.overall, pair, "higher", decimals)) for pair in pairs]
+    overall = ((Entry("geometric mean", strong=True), *means),) if findings.overall else ()
     return Table(
         id="against-baseline",
-        title=f"Every test against {findings.baseline}",
-        columns=(Column("Test", figures=False), *(Column(name, "%") for name in others)),
+        title=f"Every test: {crossed.factor}, against {crossed.base}",
+        columns=(
+            Column("Test", figures=False),
+            *(Column(pair.system, "%", under=f"over {pair.against}") for pair in pairs),
+        ),
         rows=tuple(
             (
                 Entry(line.head, strong=True),
-                *(
-                    delta_of(
-                        findings, line.of, Pair(system=name, against=findings.baseline, within="")
-                    )
-                    for name in others
-                ),
+                *(delta_of(findings, line.of, pair) for pair in pairs),
             )
             for line in own
-        ),
+        )
+        + overall,
         caption=CAPTION,
+        closing=len(overall),
     )
 
 
@@ -334,12 +343,15 @@ def _test(findings: Findings, workload: WorkloadFindings, cell: Cell, number: in
     spread = "standard error of the mean" if errors else "standard deviation"
     known = errors or any(summary.sd is not None for summary in cell.summaries)
     title = workload.name if len(workload.cells) == 1 else _name(workload, cell)
+    # The picture shows medians where values were kept.
+    medians = any(summary.values for summary in cell.summaries)
     table = Table(
         id=f"{place(findings, workload)}-test-{number}-{slug(cell.metric)}",
         title=title,
         columns=(
             Column("System", figures=False),
-            Column(cell.label, unit.unit),
+            Column(f"{cell.label}{', mean' if medians else ''}", unit.unit),
+            *((Column("median", alone(unit.unit)),) if medians else ()),
             Column("SE" if errors else "SD", alone(unit.unit)),
             Column("N"),
         ),
@@ -347,12 +359,14 @@ def _test(findings: Findings, workload: WorkloadFindings, cell: Cell, number: in
             (
                 system_entry(summary.system),
                 unit.entry(summary.mean),
+                *((unit.entry(summary.median),) if medians else ()),
                 spread_of(unit).entry(summary.se if errors else summary.sd),
                 count_entry(summary.n or len(summary.values) or 1),
             )
             for summary in cell.summaries
         ),
-        caption=f"Mean; {spread}; number of values." if known else "Mean; number of values.",
+        caption=f"Mean; {'median, as in the picture; ' if medians else ''}"
+        f"{f'{spread}; ' if known else ''}number of values.",
         charts=(SheetChart("bar", 0, (1,), title, with_unit(cell.label, unit.unit)),),
     )
     return without_empty_columns(table)
@@ -363,6 +377,8 @@ def _overall_row(one: Place) -> tuple[Entry, ...]:
     return (
         system_entry(own.system),
         MISSING if one.share is None else Entry(one.text, 100 * one.share, strong=True),
+        delta_entry(one.behind),
+        count_entry(one.first_without),
         count_entry(own.first),
         count_entry(own.last),
         count_entry(own.tests, quiet=True),

@@ -21,11 +21,13 @@ from tiltyard.report.sections.entries import (
     count_entry,
     delta_columns,
     delta_entries,
+    delta_entry,
     delta_of,
     place,
     printing,
     slug,
     system_entry,
+    without_empty_columns,
 )
 
 _ABREAST: Final = 9
@@ -199,14 +201,15 @@ def tests_table(findings: Findings) -> Table | None:
     found = [*pairs, *levels]
     if not found:
         return None
-    return Table(
+    table = Table(
         id="tests-better",
         title="Tests in which one system is better",
         columns=_columns("tests"),
         rows=(*map(_row, pairs), *(_row(own, level=True) for own in levels)),
-        caption=_counted_caption(found),
+        caption=_counted_caption(findings, found),
         closing=len(levels) if pairs else 0,
     )
+    return without_empty_columns(table)
 
 
 def cells_table(findings: Findings, workload: WorkloadFindings) -> Table | None:
@@ -214,13 +217,14 @@ def cells_table(findings: Findings, workload: WorkloadFindings) -> Table | None:
     found = over_cells(findings, workload)
     if not found:
         return None
-    return Table(
+    table = Table(
         id=f"{place(findings, workload)}-better",
         title=f"{workload.name}: cells in which one system is better",
         columns=_columns("cells"),
         rows=tuple(_row(own) for own in found),
-        caption=_counted_caption(found),
+        caption=_counted_caption(findings, found),
     )
+    return without_empty_columns(table)
 
 
 def firsts_table(findings: Findings) -> Table | None:
@@ -296,7 +300,8 @@ def _columns(of: str) -> tuple[Column, ...]:
         Column("Against", figures=False),
         Column("better", of),
         Column("worse", of),
-        Column("neither", of),
+        Column("equivalent", of),
+        Column("undecided", of),
         Column("all", of),
         Column("least", "%", under="delta"),
         Column("where", figures=False, under="delta"),
@@ -313,11 +318,12 @@ def _row(own: Count, *, level: bool = False) -> tuple[Entry, ...]:
         named(own.pair.against),
         count_entry(own.better),
         count_entry(own.worse),
-        count_entry(own.open, quiet=not own.open),
+        count_entry(own.equivalent, quiet=not own.equivalent),
+        count_entry(own.open - own.equivalent, quiet=own.open == own.equivalent),
         count_entry(own.of),
-        Entry(own.least.text, own.least.percent),
+        delta_entry(own.least),
         _where(own.least_at),
-        Entry(own.most.text, own.most.percent),
+        delta_entry(own.most),
         _where(own.most_at),
     )
 
@@ -328,12 +334,16 @@ def _where(place: str) -> Entry:
     return Entry(first, beneath=rest, quiet=True)
 
 
-def _counted_caption(found: Sequence[Count]) -> str:
-    return " ".join(dict.fromkeys(_basis(found)))
+def _counted_caption(findings: Findings, found: Sequence[Count]) -> str:
+    return " ".join(dict.fromkeys(_basis(findings, found)))
 
 
-def _basis(found: Sequence[Count]) -> Iterator[str]:
+def _basis(findings: Findings, found: Sequence[Count]) -> Iterator[str]:
     if any(own.repeated for own in found):
-        yield "Better and worse: by verdict."
+        yield "By verdict; least and most: of the differences that are decided."
     if any(not own.repeated for own in found):
-        yield "Single values, no CI: better and worse by value, chance not excluded."
+        margin = f"±{100 * findings.design.equivalent_within:g} %"
+        yield (
+            "Single values, no CI: better and worse by value beyond the equivalence margin "
+            f"({margin}), equivalent within it; chance is not excluded."
+        )

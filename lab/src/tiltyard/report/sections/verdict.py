@@ -1,10 +1,11 @@
-"""The verdict and its limitations: answer, ranking, losses, notices, rules of reporting."""
+"""The headline, what stands above it, ranking, losses, limitations, rules of reporting."""
 
 from collections.abc import Iterator
 from typing import Literal
 
-from tiltyard.analysis.model import Findings, WorkloadFindings
+from tiltyard.analysis.model import Findings, Notice, WorkloadFindings
 from tiltyard.analysis.statements.registry import rules
+from tiltyard.analysis.statements.warnings import warnings
 from tiltyard.charts.figures import verdict_word
 from tiltyard.report.document import (
     Block,
@@ -29,25 +30,27 @@ from tiltyard.report.sections.ranking_table import blocks_run, pairs, ranked_tab
 from tiltyard.units import format_number
 
 
-def answer(findings: Findings) -> tuple[Block, ...]:
-    """The answer of each workload, why it was asked, and what must be known to believe it."""
-    blocks: list[Block] = [Paragraph(own.answer, "lead") for own in findings.workloads]
-    if findings.decide:
-        blocks.append(Paragraph(f"Decision: {findings.decide}", "quiet"))
-    return (*blocks, *_unfinished(findings), *problems(findings))
+def headline(findings: Findings) -> tuple[Block, ...]:
+    """What is read first in every style: what must be known beforehand, then the answer."""
+    return (*_above(findings), Paragraph(findings.answer, "lead"))
 
 
-def problems(findings: Findings) -> tuple[Block, ...]:
-    """Notices that nobody may overlook."""
-    return tuple(
-        Callout(
-            "problem",
-            "Problem",
-            (Paragraph(" ".join(filter(None, (notice.text, notice.advice)))),),
-        )
-        for notice in findings.notices
-        if notice.severity == "problem"
-    )
+def decision(findings: Findings) -> tuple[Block, ...]:
+    """Why it was asked."""
+    return (Paragraph(f"Decision: {findings.decide}", "quiet"),) if findings.decide else ()
+
+
+def _above(findings: Findings) -> Iterator[Block]:
+    """The warnings, a box a severity, the gravest first."""
+    found = warnings(findings)
+    for severity, title in _TITLES.items():
+        texts = tuple(_in_full(notice) for notice in found if notice.severity == severity)
+        if texts:
+            yield Callout(severity, title, (Sentences(texts),))
+
+
+def _in_full(notice: Notice) -> str:
+    return " ".join(filter(None, (notice.text, notice.advice)))
 
 
 def numbers(findings: Findings) -> tuple[Block, ...]:
@@ -73,20 +76,6 @@ def ranking(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]
         together=not findings.origin,
     )
     return (*table, *pairs(findings, workload.index))
-
-
-def _unfinished(findings: Findings) -> Iterator[Block]:
-    if findings.complete:
-        return
-    rest = f"Verdicts rest on {_amount(findings)}."
-    if findings.stopped:
-        text = f"The study ended before everything was decided: {findings.stopped}. {rest}"
-    else:
-        text = (
-            f"This study is not finished: {findings.blocks_done} of at most "
-            f"{findings.blocks_planned} blocks are done. {rest}"
-        )
-    yield Callout("warning", "Not finished", (Paragraph(text),))
 
 
 def _rests_on(findings: Findings) -> str:
@@ -161,9 +150,7 @@ def box(findings: Findings) -> tuple[Block, ...]:
     boxes = []
     for severity, title in _TITLES.items():
         texts = tuple(
-            " ".join(filter(None, (notice.text, notice.advice)))
-            for notice in findings.notices
-            if notice.severity == severity
+            _in_full(notice) for notice in findings.notices if notice.severity == severity
         )
         if texts and findings.origin:
             boxes.append(Callout("limits", "Limitations of these data", (Sentences(texts),)))

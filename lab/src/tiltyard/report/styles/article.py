@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import theme
 from tiltyard.report.document import Block, Commands, Document, Facts, Paragraph, Section
-from tiltyard.report.pictures import figures, answer_picture
+from tiltyard.report.pictures import answer_picture, figures
 from tiltyard.report.sections import method
 from tiltyard.report.sections.claim_blocks import (
     about_workloads,
     audit_in_short,
-    lead,
     observations,
     overall_leads,
     sentences,
@@ -18,7 +17,12 @@ from tiltyard.report.sections.claim_blocks import (
 from tiltyard.report.sections.entries import place
 from tiltyard.report.sections.method import adjusted
 from tiltyard.report.sections.results import mounts_of, overall_table, replicate_tables
-from tiltyard.report.sections.summary import firsts_table, spread_table, summary_table
+from tiltyard.report.sections.summary import (
+    firsts_table,
+    spread_table,
+    summary_table,
+    tests_table,
+)
 from tiltyard.report.sections.systems import (
     byline,
     colophon,
@@ -28,7 +32,7 @@ from tiltyard.report.sections.systems import (
     system_commands,
 )
 from tiltyard.report.sections.trials import sessions
-from tiltyard.report.sections.verdict import box
+from tiltyard.report.sections.verdict import box, headline
 from tiltyard.report.styles.style import Style, known, with_content
 
 
@@ -39,7 +43,7 @@ def compose(findings: Findings) -> Document:
         title=findings.question,
         byline=byline(findings),
         signs=theme.signs(findings),
-        front=(lead(findings, "standing"), *answer_picture(findings)),
+        front=(*headline(findings), *answer_picture(findings)),
         sections=with_content(_sections(findings)),
         colophon=colophon(findings),
     )
@@ -105,7 +109,7 @@ def _observations(findings: Findings) -> tuple[Block, ...]:
         *overall_leads(findings),
         *sentences(findings, "first"),
         *(block for workload in findings.workloads for block in observations(workload)),
-        *known(summary_table(findings), firsts_table(findings)),
+        *known(summary_table(findings), tests_table(findings), firsts_table(findings)),
     )
 
 

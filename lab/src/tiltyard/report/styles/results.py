@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 from tiltyard.analysis.model import Findings, WorkloadFindings
+from tiltyard.analysis.statements.deltas import crossing
 from tiltyard.charts import theme
 from tiltyard.report.document import Block, Document, Facts, Fold, Paragraph, Section
-from tiltyard.report.pictures import figures, answer_picture
+from tiltyard.report.pictures import answer_picture, figures
 from tiltyard.report.sections import method
-from tiltyard.report.sections.claim_blocks import audit_in_short, lead, sentences
+from tiltyard.report.sections.claim_blocks import audit_in_short, sentences
 from tiltyard.report.sections.entries import place
 from tiltyard.report.sections.method import adjusted
 from tiltyard.report.sections.results import (
@@ -16,9 +17,10 @@ from tiltyard.report.sections.results import (
     relative_table,
     test_tables,
 )
+from tiltyard.report.sections.summary import tests_table
 from tiltyard.report.sections.systems import byline, colophon, differences, facts, origin
 from tiltyard.report.sections.trials import sessions
-from tiltyard.report.sections.verdict import box
+from tiltyard.report.sections.verdict import box, headline
 from tiltyard.report.styles.style import Style, known, with_content
 
 
@@ -29,7 +31,7 @@ def compose(findings: Findings) -> Document:
         title=findings.question,
         byline=byline(findings),
         signs=theme.signs(findings),
-        front=(lead(findings, "standing"), *answer_picture(findings), _counts(findings)),
+        front=(*headline(findings), *answer_picture(findings), _counts(findings)),
         sections=with_content(_sections(findings)),
         colophon=colophon(findings),
     )
@@ -37,7 +39,9 @@ def compose(findings: Findings) -> Document:
 
 def _sections(findings: Findings) -> Iterator[Section]:
     yield Section("overview", "All tests", _overview(findings))
-    yield Section("against", f"Against {findings.baseline}", known(relative_table(findings)))
+    asked = crossing(findings)
+    title = f"By {asked.factor}: against {asked.base}"
+    yield Section("against", title, known(relative_table(findings), tests_table(findings)))
     yield Section(
         "test-by-test",
         "Test by test",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import theme
 from tiltyard.report.document import Block, Document, Fold, Paragraph, Section
-from tiltyard.report.pictures import figures, answer_picture
+from tiltyard.report.pictures import answer_picture, figures
 from tiltyard.report.sections import method, systems, verdict
 from tiltyard.report.sections.axis_table import advantage_tables, judged_cells
 from tiltyard.report.sections.cells import (
@@ -94,7 +94,8 @@ def compose(findings: Findings) -> Document:
         byline=byline(findings),
         signs=theme.signs(findings),
         front=(
-            *verdict.answer(findings),
+            *verdict.headline(findings),
+            *verdict.decision(findings),
             *answer_picture(findings),
             *verdict.numbers(findings),
         ),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import theme
 from tiltyard.report.document import Block, Document, Paragraph, Section
-from tiltyard.report.pictures import figures, answer_picture
+from tiltyard.report.pictures import answer_picture, figures
 from tiltyard.report.sections import method
 from tiltyard.report.sections.axis_table import delta_tables
 from tiltyard.report.sections.cells import grid_tables
@@ -13,7 +13,6 @@ from tiltyard.report.sections.claim_blocks import (
     about_workloads,
     audit_in_short,
     key_findings,
-    lead,
     sentences,
 )
 from tiltyard.report.sections.entries import place
@@ -36,7 +35,7 @@ from tiltyard.report.sections.systems import (
     system_commands,
 )
 from tiltyard.report.sections.trials import sessions
-from tiltyard.report.sections.verdict import box
+from tiltyard.report.sections.verdict import box, headline
 from tiltyard.report.styles.style import Style, known, with_content
 
 
@@ -48,7 +47,7 @@ def compose(findings: Findings) -> Document:
         subtitle=findings.decide or "",
         byline=byline(findings),
         signs=theme.signs(findings),
-        front=(lead(findings, "level", "ahead", "standing"), *answer_picture(findings)),
+        front=(*headline(findings), *answer_picture(findings)),
         sections=with_content((*_body(findings), *_appendices(findings))),
         colophon=colophon(findings),
     )

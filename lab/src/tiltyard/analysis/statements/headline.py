@@ -1,0 +1,176 @@
+"""The headline of a report: what the verdicts say of its question, and nothing that they do not.
+
+It names a difference with estimate, interval and number of blocks; of many comparisons it counts
+the verdicts. Where nothing is decided it says so, whatever the values are.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from tiltyard.analysis.model import Comparison, Findings, Pair
+from tiltyard.analysis.relative import relative_tests
+from tiltyard.analysis.statements.claims import counted, over_levels, over_lines
+from tiltyard.analysis.statements.deltas import (
+    Count,
+    Crossing,
+    between,
+    crossing,
+    delta,
+    unprinted_decimals,
+)
+from tiltyard.analysis.statements.numbers import coverage
+from tiltyard.analysis.statements.statement import statement
+
+FEW: Final = 3
+"""As many sentences are a headline; more comparisons than that are counted."""
+
+
+MOST: Final = 6
+"""As many pairs are told with their mean over all tests."""
+
+
+def headline(findings: Findings) -> str:
+    """The first that applies."""
+    return next(text for one in HEADLINES if (text := one.make(findings)))
+
+
+@statement("headline", "No verdict: values were not repeated. By value alone …")
+def _single(findings: Findings) -> str:
+    """A source kept one value of everything, and the levels of a factor can be compared."""
+    if findings.origin is None or _has_intervals(findings):
+        return ""
+    found = _counts(findings)
+    if not found:
+        return ""
+    told = " ".join(counted(findings, *one) for one in found[:FEW])
+    return f"No verdict, because values were not repeated. By value alone: {told}"
+
+
+@statement("headline", "No verdict on any of N workloads: REASON")
+def _no_verdict(findings: Findings) -> str:
+    """No comparison of a workload as a whole has an interval, or nothing was measured."""
+    if not findings.workloads:
+        return "No verdict: there are no values."
+    if _has_intervals(findings):
+        return ""
+    answers = list(dict.fromkeys(workload.answer for workload in findings.workloads))
+    if len(answers) <= FEW:
+        return " ".join(answers)
+    return f"No verdict on any of {len(answers)} workloads. {answers[0]}"
+
+
+@statement("headline", "SYSTEM is N % faster than SYSTEM in TOPIC (95 % CI …, N blocks)")
+def _answers(findings: Findings) -> str:
+    """One factor, and two workloads or, of two systems, three: the answer of each."""
+    most = FEW if len(findings.systems) == 2 else FEW - 1
+    if len(findings.workloads) > most or not _is_simple(crossing(findings)):
+        return ""
+    return " ".join(workload.answer for workload in findings.workloads)
+
+
+@statement("headline", "LEVEL is N % faster than LEVEL in TOPIC, averaged over … (95 % CI …)")
+def _main_effects(findings: Findings) -> str:
+    """Several factors, fully crossed: the one asked about, averaged over the others."""
+    factor = crossing(findings).factor
+    own = [
+        [effect for effect in workload.effects if effect.topic == workload.effects[0].topic]
+        for workload in findings.workloads
+    ]
+    main = [e for found in own for e in found if e.kind == "main" and e.factor == factor]
+    if not 0 < len(main) <= FEW:
+        return ""
+    depends = [
+        effect
+        for found in own
+        for effect in found
+        if effect.kind == "interaction"
+        and factor in (effect.factor, effect.by)
+        and effect.verdict in ("faster", "slower")
+    ]
+    return " ".join(effect.sentence for effect in (*main, *depends[:1]))
+
+
+@statement("headline", "SYSTEM is N % faster than SYSTEM in TOPIC (95 % CI …), for each pair")
+def _pairs(findings: Findings) -> str:
+    """At most three comparisons along the factor that is asked about."""
+    found = _asked(findings)
+    return " ".join(pair.sentence for pair in found) if len(found) <= FEW else ""
+
+
+@statement("headline", "LEVEL is better than LEVEL in N of M tests and worse in K: from … to …")
+def _counted(findings: Findings) -> str:
+    """More comparisons than can be told one by one."""
+    found = _counts(findings)
+    if not found:
+        return " ".join(workload.answer for workload in findings.workloads[:FEW])
+    if len(found) <= FEW:
+        whole = over_all(findings)
+        return " ".join((*([whole] if whole else []), *(counted(findings, *one) for one in found)))
+    decided, of = (sum(getattr(one, what) for one, _ in found) for what in ("decided", "of"))
+    factor = crossing(findings).factor
+    return (
+        f"A difference is shown in {decided} of {of} comparisons along {factor}; the table of "
+        "tests has each of them."
+    )
+
+
+def over_all(findings: Findings) -> str:
+    """``3.13 against 3.12, geometric mean of 13 tests: Btrfs −6.4 % (95 % CI …, slower), …``."""
+    crossed = crossing(findings)
+    told: dict[str, list[str]] = {}
+    for level in crossed.levels[1:]:
+        for pair in crossed.pairs_of(level):
+            found = between(findings.overall, pair)
+            if found is not None and (text := _mean(found, pair, findings)):
+                told.setdefault(level, []).append(text)
+    if not told or sum(map(len, told.values())) > MOST:
+        return ""
+    of = len(relative_tests(findings))
+    return " ".join(
+        f"{level} against {crossed.base}, geometric mean of {of} tests: {', '.join(own)}."
+        for level, own in told.items()
+    )
+
+
+def _mean(found: Comparison, pair: Pair, findings: Findings) -> str:
+    """``Btrfs −6.4 % (95 % CI −9.0 … −3.9 %, slower)``."""
+    own = delta([found], pair, "higher", unprinted_decimals(findings))
+    if own is None or not own.interval:
+        return ""
+    word = "no difference shown" if found.verdict == "undecided" else found.verdict
+    basis = f"{coverage(found.level)} CI {own.interval} %, {word}"
+    return " ".join(filter(None, (pair.within, f"{own.text} % ({basis})")))
+
+
+HEADLINES: Final = (_single, _no_verdict, _answers, _main_effects, _pairs, _counted)
+"""The first that applies is printed."""
+
+
+def _has_intervals(findings: Findings) -> bool:
+    return any(
+        pair.low is not None
+        for workload in findings.workloads
+        for pair in workload.index.comparisons
+    )
+
+
+def _is_simple(crossed: Crossing) -> bool:
+    """Whether systems differ in one factor only."""
+    return crossed.blocks == crossed.groups == ("",)
+
+
+def _asked(findings: Findings) -> Sequence[Comparison]:
+    """The workloads as wholes, each pair along the factor that is asked about."""
+    pairs = crossing(findings).pairs
+    found = (
+        between(workload.index.comparisons, pair)
+        for workload in findings.workloads
+        for pair in pairs
+    )
+    return [one for one in found if one is not None]
+
+
+def _counts(findings: Findings) -> list[tuple[Count, str]]:
+    """Each level over all tests and pairs; else each pair over all tests."""
+    levels = [(one, "comparisons") for one in over_levels(findings)]
+    return levels or [(one, "tests") for one in over_lines(findings)]

@@ -1,0 +1,264 @@
+"""What is printed beside a verdict is the interval it rests on: read back from every format.
+
+Each contradiction that is planted in a document, or in what a terminal shows, is found again in
+what was printed of it.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from typing import Any
+
+import pytest
+
+from support.printed_studies import SORTS
+from support.printed_verdicts import (
+    INTERVAL,
+    READERS,
+    contradictions,
+    known_intervals,
+    read,
+    terminal,
+    text_in,
+)
+from support.shapes import Shape, card
+from support.synthetic import factorial_study
+from tiltyard.analysis.collected import analyse_collection
+from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.model import Findings
+from tiltyard.charts.figures import interval_text
+from tiltyard.report.document import Document, Entry, Figure, Fold, Paragraph, Sentences
+from tiltyard.report.styles import STYLES
+from tiltyard.report.styles.style import Style
+
+FACTORS = {"filesystem": ("ext4", "xfs"), "kernel": ("3.12", "3.13")}
+SPEEDS = {("xfs",): 1.2, ("xfs", "3.13"): 1.1}
+TOLERANCE = 1e-9
+SHAPES = {
+    "rates": Shape((card("rate", "operations", "1/s"),), {"rate": 9_000.0}),
+    "suite": Shape(
+        metrics=(card("write", "write", "B/s"), card("time", "total time", "s", "lower")),
+        typical={"write": 1e9, "time": 3.0},
+        grid=("loop",),
+        points=({"loop": 1}, {"loop": 2}),
+    ),
+}
+
+
+@cache
+def ours() -> Findings:
+    """Four systems and two workloads, of which some comparisons are decided and others are not."""
+    return analyse(
+        *factorial_study(
+            FACTORS, SPEEDS, blocks=15, noise=0.05, workloads=tuple(SHAPES), shapes=SHAPES
+        )
+    )
+
+
+@cache
+def printed() -> Findings:
+    """Means with their errors, as a result page prints them."""
+    return analyse_collection(SORTS["results"](1))
+
+
+STUDIES: dict[str, Callable[[], Findings]] = {"ours": ours, "printed": printed}
+
+
+@cache
+def composed(style: Style, name: str) -> Document:
+    return style.compose(STUDIES[name]())
+
+
+def without_pictures(part: Any) -> Any:
+    """The same without figures, which take long to draw and have a test of their own."""
+    if isinstance(part, tuple):
+        return tuple(without_pictures(one) for one in part if not isinstance(one, Figure))
+    if is_dataclass(part) and not isinstance(part, type) and hasattr(part, "blocks"):
+        names = {"blocks", "sections"} & {one.name for one in fields(part)}
+        return replace(part, **{name: without_pictures(getattr(part, name)) for name in names})
+    return part
+
+
+def plain(document: Document) -> Document:
+    return replace(
+        document,
+        front=without_pictures(document.front),
+        sections=without_pictures(document.sections),
+    )
+
+
+PAPERS = {("ours", "study"), ("printed", "results")}
+"""Setting a paper takes a second, and it prints the same document as all other formats."""
+PRINTED = [
+    (name, style, format)
+    for name in STUDIES
+    for style in STYLES
+    for format in READERS
+    if format != "pdf" or (name, style.name) in PAPERS
+]
+
+
+@pytest.mark.parametrize(("name", "style", "format"), PRINTED)
+def test_nothing_printed_contradicts_the_findings(name: str, style: Style, format: str) -> None:
+    findings = STUDIES[name]()
+    text = text_in(format, plain(composed(style, name)), findings)
+    assert contradictions(text, findings) == []
+    assert read(text, findings).intervals
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_nothing_in_a_terminal_contradicts_the_findings(name: str) -> None:
+    text = terminal(STUDIES[name]())
+    assert contradictions(text, STUDIES[name]()) == []
+    assert read(text, STUDIES[name]()).beside
+
+
+@pytest.mark.parametrize("format", READERS)
+def test_each_format_prints_verdicts_beside_their_intervals(format: str) -> None:
+    """So that the tests above have something to look at."""
+    findings = ours()
+    text = text_in(format, plain(composed(STYLES[0], "ours")), findings)
+    found = read(text, findings).beside
+    for workload in findings.workloads:
+        for standing in workload.index.standings:
+            pair = standing.comparison
+            assert pair is None or (interval_text(pair), pair.verdict) in found
+
+
+def planted(part: Any, change: Callable[[Any], Any]) -> Any:
+    """A document in which one entry, sentence or paragraph is another one: the first that fits."""
+    done = False
+
+    def walk(one: Any) -> Any:
+        nonlocal done
+        if done:
+            return one
+        if isinstance(one, Entry | Sentences | Paragraph) and (new := change(one)) is not None:
+            done = True
+            return new
+        if isinstance(one, tuple):
+            return tuple(walk(own) for own in one)
+        if is_dataclass(one) and not isinstance(one, type):
+            return replace(one, **{f.name: walk(getattr(one, f.name)) for f in fields(one)})
+        return one
+
+    found = walk(part)
+    assert done, "nothing to plant it in"
+    return found
+
+
+def other_verdict(one: Any) -> Any:
+    """Of a ranked table: the word and the sign of the opposite."""
+    if isinstance(one, Entry) and one.text in OPPOSITE and one.verdict:
+        word = OPPOSITE[one.text]
+        return replace(one, text=word, verdict=word)
+    return None
+
+
+OPPOSITE: dict[str, Any] = {"faster": "slower", "slower": "faster"}
+
+
+def other_interval(one: Any) -> Any:
+    """An interval that is narrower by a digit than any that was computed."""
+    if isinstance(one, Entry) and " … " in one.text:
+        return replace(one, text="1.0317 … 1.0319")
+    return None
+
+
+def other_sentence(one: Any) -> Any:
+    """A sentence on a difference told the other way round."""
+    if isinstance(one, Sentences):
+        items = tuple(told.replace("faster", "slower", 1) for told in one.items)
+        return None if items == one.items else Sentences(items)
+    return None
+
+
+def other_headline(one: Any) -> Any:
+    """Other ends of an interval in the first sentence."""
+    if isinstance(one, Paragraph) and " CI " in one.text:
+        return replace(one, text=one.text.replace(" CI ", " CI 9", 1))
+    return None
+
+
+TABLES_ONLY = ("csv", "latex")
+"""Formats that have no running text."""
+
+
+@pytest.mark.parametrize("format", READERS)
+def test_a_planted_contradiction_is_found_in_each_format(format: str) -> None:
+    findings, document = ours(), plain(composed(STYLES[0], "ours"))
+    changes = [other_verdict, other_interval]
+    changes += [] if format in TABLES_ONLY else [other_sentence, other_headline]
+    if format == "pdf":
+        for change in changes:
+            document = planted(document, change)
+        assert len(contradictions(text_in(format, document, findings), findings)) >= len(changes)
+        return
+    for change in changes:
+        text = text_in(format, planted(document, change), findings)
+        assert contradictions(text, findings), change.__name__
+
+
+def test_a_planted_contradiction_is_found_in_a_terminal() -> None:
+    findings = ours()
+    workload = findings.workloads[0]
+    standings = list(workload.index.standings)
+    place = next(
+        place
+        for place, own in enumerate(standings)
+        if own.comparison and own.comparison.verdict in OPPOSITE
+    )
+    pair = standings[place].comparison
+    assert pair
+    wrong = pair.model_copy(update={"verdict": OPPOSITE[pair.verdict]})
+    standings[place] = standings[place].model_copy(update={"comparison": wrong})
+    index = workload.index.model_copy(update={"standings": tuple(standings)})
+    told = workload.model_copy(update={"index": index})
+    shown = findings.model_copy(update={"workloads": (told, *findings.workloads[1:])})
+    assert contradictions(terminal(shown), findings)
+
+
+def drawn(part: Any) -> Iterator[tuple[float, float]]:
+    """The ends of every interval of a ratio that a picture draws."""
+    if isinstance(part, dict):
+        if {"ratio", "low", "high"} <= part.keys() and part["low"] is not None:
+            yield part["low"], part["high"]
+        for one in part.values():
+            yield from drawn(one)
+    elif isinstance(part, list):
+        for one in part:
+            yield from drawn(one)
+
+
+def test_pictures_draw_the_intervals_that_verdicts_rest_on() -> None:
+    findings = ours()
+    known = [
+        (pair.low, pair.high)
+        for workload in findings.workloads
+        for of in workload.compared
+        for pair in of.comparisons
+    ]
+    known += [(e.low, e.high) for workload in findings.workloads for e in workload.effects]
+    known += [(1 / high, 1 / low) for low, high in known if low and high]
+    found = [
+        ends for figure in composed(STYLES[0], "ours").figures() for ends in drawn(figure.wide)
+    ]
+    assert found
+    for low, high in found:
+        assert any(
+            own and abs(own - low) < TOLERANCE and abs(other - high) < TOLERANCE
+            for own, other in known
+        ), (low, high)
+
+
+def test_the_reader_knows_intervals_of_both_sorts() -> None:
+    known = known_intervals(ours())
+    assert any(text.startswith(("+", "−")) for text in known)
+    assert any(text[0].isdigit() for text in known)
+    assert INTERVAL
+
+
+def test_a_page_without_folds_is_the_whole_page() -> None:
+    """Folded parts are read as well."""
+    folds = [one for one in composed(STYLES[0], "ours").blocks() if isinstance(one, Fold)]
+    assert folds

@@ -1,0 +1,216 @@
+"""What was printed of verdicts and intervals, read back from each format and held against findings.
+
+Every form of a report becomes one text. In it are looked for: intervals beside the sign or the word
+of a verdict, intervals alone, and sentences with a confidence interval. All must be those of the
+findings.
+"""
+
+import csv
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from html import unescape
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+from rich.console import Console
+
+from support.papers import squeezed, texts_of
+from support.reading import Reading
+from tiltyard.analysis.model import Comparison, Findings, Pair
+from tiltyard.analysis.pairs import turned
+from tiltyard.analysis.statements.deltas import delta, unprinted_decimals
+from tiltyard.analysis.statements.headline import headline
+from tiltyard.analysis.statements.registry import claims
+from tiltyard.charts.figures import MARKS, interval_text
+from tiltyard.report.document import Document
+from tiltyard.report.formats import FORMATS
+from tiltyard.report.terminal import verdicts
+
+NUMBER = r"[−+]?\d[\d,]*(?:\.\d+)?"
+INTERVAL = rf"{NUMBER} … {NUMBER}"
+WORDS = "faster|slower|equivalent|undecided|invalid"
+SIGN = "".join(MARKS.values())
+MARKED = re.compile(rf"([{re.escape(SIGN)}]) ([^A-Za-z{re.escape(SIGN)}…|]{{0,40}}?)({INTERVAL})")
+WORDED = re.compile(rf"({INTERVAL})((?:(?!…|gains|the same).){{0,40}}?)\b({WORDS})\b")
+VERDICTS = {mark: verdict for verdict, mark in MARKS.items()}
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What a text tells: intervals beside verdicts, all intervals, unknown sentences."""
+
+    beside: list[tuple[str, str]]
+    intervals: list[str]
+    unknown: list[str]
+    """Beginnings of sentences with an interval that are none of the findings."""
+
+
+def read(text: str, findings: Findings) -> Printed:
+    """A text of a report."""
+    text = " ".join(text.split())
+    beside = [(found[3], VERDICTS[found[1]]) for found in MARKED.finditer(text)]
+    beside += [(found[1], found[3]) for found in WORDED.finditer(text)]
+    rest = squeezed(text)
+    for sentence in sorted(map(squeezed, sentences(findings)), key=len, reverse=True):
+        rest = rest.replace(sentence, "¶")
+    told = re.finditer(r"%CI[−+\d]", rest)
+    unknown = [rest[max(0, at.start() - 60) : at.end() + 30] for at in told]
+    return Printed(beside, re.findall(INTERVAL, text), unknown)
+
+
+def contradictions(text: str, findings: Findings) -> list[str]:
+    """Everything in a text that the findings do not say."""
+    known, told = known_intervals(findings), read(text, findings)
+    wrong = [f"{found} is not of the findings" for found in told.intervals if found not in known]
+    wrong += [
+        f"{interval} is {verdict}, not {sorted(known[interval])}"
+        for interval, verdict in told.beside
+        if interval in known and verdict not in known[interval]
+    ]
+    return [*wrong, *told.unknown]
+
+
+def known_intervals(findings: Findings) -> dict[str, set[str]]:
+    """Interval as it is printed → the verdicts that rest on it."""
+    known: dict[str, set[str]] = defaultdict(set)
+    decimals = unprinted_decimals(findings)
+    for pair, direction in comparisons(findings):
+        for own in (pair, turned(pair)):
+            if own.low is None:
+                continue
+            known[interval_text(own)].add(own.verdict)
+            between = Pair(system=own.system, against=own.against, within="")
+            found = delta([own], between, direction, decimals)
+            assert found
+            known[found.interval].add(own.verdict)
+    for workload in findings.workloads:
+        for effect in workload.effects:
+            known[interval_text(effect)].add(effect.verdict)
+    return known
+
+
+def comparisons(findings: Findings) -> Iterator[tuple[Comparison, Any]]:
+    """All of them, with the direction of what they are of."""
+    for workload in findings.workloads:
+        for of in workload.compared:
+            for pair in of.comparisons:
+                yield pair, of.direction
+        for loss in workload.losses:
+            for direction in ("higher", "lower"):
+                yield loss.comparison, direction
+    for pair in findings.overall:
+        yield pair, "higher"
+
+
+def sentences(findings: Findings) -> set[str]:
+    """Everything that a report may say with an interval in it."""
+    found = {findings.answer, headline(findings), findings.design_sentence}
+    found |= {pair.sentence for pair, _ in comparisons(findings)}
+    found |= {claim.sentence for claim in claims(findings)}
+    found |= {notice.text for notice in findings.notices}
+    for workload in findings.workloads:
+        found.add(workload.answer)
+        found |= {effect.sentence for effect in workload.effects}
+        found |= {own.sentence for own in workload.observations}
+        found |= {own.evidence for own in workload.observations}
+    return {text for text in found if text}
+
+
+def _html(files: dict[str, bytes]) -> str:
+    return Reading(
+        next(data for path, data in files.items() if path.endswith(".html")).decode()
+    ).text
+
+
+def _markdown(files: dict[str, bytes]) -> str:
+    text = files["report.md"].decode().replace("<br>", " ").replace("|", " ")
+    return unescape(re.sub(r"\*\*|\\(?=\W)", "", text))
+
+
+def _pdf(files: dict[str, bytes]) -> str:
+    return " ".join(texts_of(files["report.pdf"]))
+
+
+def _xlsx(files: dict[str, bytes]) -> str:
+    book = openpyxl.load_workbook(BytesIO(files["report.xlsx"]))
+    rows = (row for sheet in book if sheet.title != "Values" for row in sheet.iter_rows())
+    return " | ".join(" ".join(str(c.value) for c in row if c.value is not None) for row in rows)
+
+
+def _csv(files: dict[str, bytes]) -> str:
+    tables = (data.decode() for path, data in files.items() if path.startswith("tables/"))
+    rows = (row for text in tables for row in csv.reader(StringIO(text, newline="")))
+    return " | ".join(" ".join(row).replace("'", "") for row in rows)
+
+
+def _latex(files: dict[str, bytes]) -> str:
+    text = " | ".join(data.decode() for path, data in files.items() if path.endswith(".tex"))
+    for command, meant in LATEX.items():
+        text = text.replace(command, meant)
+    text = re.sub(r"\\[a-zA-Z]+\*?(\[[^]]*\])?|[{}$]", " ", text)
+    return text.replace("\\\\", " | ").replace("&", " ").replace("\\", "")
+
+
+LATEX = {
+    r"\dots{}": "…",
+    r"$-$": "−",
+    r"$\pm$": "±",
+    r"$\times$": "×",
+    r"$\approx$": "≈",
+    "---": "—",
+    "--": "–",
+}
+"""Commands, and the letters that they stand for."""
+
+
+def _json(files: dict[str, bytes]) -> str:
+    return " ".join(_texts(json.loads(files["document.json"])))
+
+
+def _texts(part: Any) -> Iterator[str]:
+    """The texts of a document, entries with the sign of their verdict."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, list):
+        for one in part:
+            yield from _texts(one)
+    elif isinstance(part, dict):
+        if part.get("is") == "figure":
+            return
+        if part.get("is") == "entry":
+            yield MARKS[part["verdict"]] if part["verdict"] else ""
+            yield f"{part['text']} {part['beneath']}"
+            return
+        for name, one in part.items():
+            if name != "is":
+                yield from _texts(one)
+
+
+READERS: dict[str, Callable[[dict[str, bytes]], str]] = {
+    "html": _html,
+    "markdown": _markdown,
+    "pdf": _pdf,
+    "xlsx": _xlsx,
+    "csv": _csv,
+    "latex": _latex,
+    "json": _json,
+}
+
+
+def text_in(format: str, document: Document, findings: Findings) -> str:
+    """A document in one of its formats, as a text."""
+    made = next(one for one in FORMATS if one.name == format).render(document, findings)
+    return READERS[format](made)
+
+
+def terminal(findings: Findings) -> str:
+    """What a terminal of many columns shows; without signs, some of which are those of systems."""
+    console = Console(file=StringIO(), width=240, color_system=None)
+    console.print(verdicts(findings, Path("report/index.html")))
+    assert isinstance(console.file, StringIO)
+    return re.sub(f"[{re.escape(SIGN)}]", " ", console.file.getvalue())
