@@ -154,7 +154,7 @@ CHART = Chart(
     draw=draw,
     alt=alt,
     finding=lambda findings, workload: ranked(findings, workload.index),
-    measure=lambda findings, workload: f"{workload.index.label}, ratio to {findings.baseline}",
+    measure=lambda findings, _: f"Ratio to {findings.baseline}: estimate, interval, blocks",
     imported=(
         "Ranking",
         "Stroke: ratio. Bar: its interval, where values were repeated. Blue: decided to differ "

@@ -106,7 +106,12 @@ def _hung(
 
 
 def _rests_on(findings: Findings) -> str:
-    return "values of the source" if findings.origin else findings.design.amount(findings.look)
+    """What n is: of comparisons that stopped earlier the most."""
+    if findings.origin:
+        return "values of the source"
+    pairs = (pair for workload in findings.workloads for pair in workload.index.comparisons)
+    stopped = any(pair.blocks < findings.look for pair in pairs)
+    return ("up to " if stopped else "") + findings.design.amount(findings.look)
 
 
 def _marks(view: Spec, above: int = 0) -> int:
