@@ -1,5 +1,8 @@
 """The ratio axis."""
 
+import math
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +28,14 @@ def test_the_axis_has_enough_ticks_and_one_among_them(ratios: list[float]) -> No
     assert all(low <= tick <= high for tick in ticks)
 
 
+@given(RATIOS)
+def test_no_long_stretch_is_without_a_tick(ratios: list[float]) -> None:
+    low, high = ratio.domain(FINDINGS, ratios)
+    places = [math.log(place) for place in (low, *ratio.ticks((low, high)), high)]
+    longest = max(b - a for a, b in pairwise(places))
+    assert longest <= 0.4 * (places[-1] - places[0])
+
+
 def test_what_cannot_be_drawn_does_not_stretch_the_axis() -> None:
     assert ratio.domain(FINDINGS, [None, 0.0, float("inf")]) == ratio.domain(FINDINGS, [])
 
@@ -38,6 +49,7 @@ def test_the_band_is_symmetric_in_the_ratio() -> None:
 def test_the_axis_says_which_way_is_better_if_that_is_the_same_for_all() -> None:
     index = FINDINGS.workloads[0].index
     times = index.model_copy(update={"direction": "lower"})
-    assert ratio.axis_title(FINDINGS, [index]) == "relative to ext4 (right is better)"
-    assert ratio.axis_title(FINDINGS, [times]) == "relative to ext4 (left is better)"
-    assert ratio.axis_title(FINDINGS, [index, times]) == "relative to ext4"
+    words = "relative to ext4, log scale"
+    assert ratio.axis_title(FINDINGS, [index]) == f"{words} (right is better)"
+    assert ratio.axis_title(FINDINGS, [times]) == f"{words} (left is better)"
+    assert ratio.axis_title(FINDINGS, [index, times]) == words

@@ -40,7 +40,7 @@ found.hidden = [
   first.getAttribute("aria-pressed"),
   texts(table, system.dataset.c),
 ];
-const mark = document.querySelector("svg [fill='var(--series-1)']");
+const mark = document.querySelector("svg [fill='var(--series-7)']");
 found.faint = getComputedStyle(mark).opacity;
 first.click();
 found.shown_again = texts(table, system.dataset.c).length;

@@ -80,6 +80,42 @@ def test_by_night(page: str, words: str, instead: str, tmp_path: Path) -> None:
     assert {rgb(DARK[name]) for name in ("series-2", "better-1", "ink")} <= set(found["paints"])
 
 
+TABLES = """
+<script>
+document.querySelectorAll("details").forEach(part => part.open = true);
+setTimeout(() => {
+  const found = [...document.querySelectorAll(".table")].map(table => {
+    const box = table.querySelector(".scroll"), cue = table.querySelector(".more");
+    const title = table.querySelector(".title"), button = table.querySelector("button");
+    const first = box.querySelector("tbody th");
+    const sticky = [...first.parentNode.cells].some(
+      cell => getComputedStyle(cell).position === "sticky");
+    return {
+      id: table.id, sticky, cut: box.scrollWidth > box.clientWidth + 1, told: !cue.hidden,
+      in_order: !!(title.compareDocumentPosition(button) & Node.DOCUMENT_POSITION_FOLLOWING),
+      right: table.getBoundingClientRect().right <= innerWidth,
+      wider: table.getBoundingClientRect().width - table.parentNode.getBoundingClientRect().width,
+    };
+  });
+  document.body.textContent = JSON.stringify(found);
+}, 200);
+</script>
+"""
+
+
+def test_a_table_that_goes_on_says_so_and_keeps_its_first_column(tmp_path: Path) -> None:
+    findings = analyse(*network_study(blocks=7, effects={"optimized": 1.2}))
+    page = without_policy(page_of(findings)).replace("</body>", TABLES + "</body>")
+    tables = json.loads(opened(page, tmp_path, 1280))
+    assert len(tables) > 5
+    for table in tables:
+        assert table["cut"] == table["told"], table
+        assert table["sticky"], table
+        assert table["in_order"], table
+        assert table["right"], table
+    assert max(table["wider"] for table in tables) > 0, "one takes the room beside the text"
+
+
 def test_the_demonstration_looks_as_it_is_laid_out(page: str, tmp_path: Path) -> None:
     with Image.open(pictured(page, tmp_path, 1000, 1600)) as picture:
         seen = picture.convert("RGB")

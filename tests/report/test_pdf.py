@@ -105,7 +105,8 @@ def test_what_is_drawn_is_the_same_in_pdf_and_html(
     assert alternatives_of(studied) == [figure.alt for figure in figures]
     on_paper, on_page, told = text_of(studied), set(labels_of(page)), unescape(page)
     for number, figure in enumerate(figures, 1):
-        assert squeezed(f"Figure {number} {figure.title}. {figure.caption}") in on_paper
+        assert squeezed(f"Figure {number} {figure.title} {figure.subtitle}") in on_paper
+        assert squeezed(figure.caption) in on_paper
         assert figure.title in told
         assert figure.alt in told
         labels = labels_of(to_paper(figure.wide).svg)

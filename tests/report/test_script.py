@@ -51,11 +51,11 @@ def test_long_tables_sort_and_can_be_searched(done: dict[str, Any], findings: Fi
 
 def test_a_table_can_be_taken_along(done: dict[str, Any], findings: Findings) -> None:
     head, *lines = done["csv"].splitlines()
-    assert head.startswith('rank,System,"median, 1/s",relative to ext4,')
+    assert head.startswith('rank,System,Verdict,"median, 1/s",relative to ext4,')
     assert len(lines) == len(findings.systems)
     first = findings.workloads[1].index.standings[0]
     (line,) = (line for line in lines if first.system in line)
-    assert float(line.split(",")[2]) == pytest.approx(first.value, rel=1e-5)
+    assert float(line.split(",")[3]) == pytest.approx(first.value, rel=1e-5)
 
 
 def test_a_system_can_be_hidden_and_shown(done: dict[str, Any]) -> None:

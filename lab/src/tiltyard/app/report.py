@@ -1,7 +1,9 @@
 """From a folder, whatever kind of study it holds, to its report in the forms asked for."""
 
+import getpass
 import re
-from collections.abc import Sequence
+import socket
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,8 +16,10 @@ from tiltyard.errors import RefusedError, UsageError
 from tiltyard.folder import StudyFolder, write_together
 from tiltyard.meant import meant
 from tiltyard.phases import phase
+from tiltyard.report.figures import FOLDER, KINDS, figure_files
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.formats.format import Format
+from tiltyard.report.redaction import Redacted, redacted
 from tiltyard.report.styles import STYLES
 from tiltyard.report.styles.style import Style
 from tiltyard.run.sessions import read_sessions
@@ -33,6 +37,8 @@ class Concluded:
     """Folder for the findings."""
     folder: Path
     """Folder for the report: in that one, or the same."""
+    taken_out: tuple[str, ...] = ()
+    """What was taken out of them, a line each, for their author; see :func:`redacted_here`."""
 
 
 def findings_of(study: Path) -> Findings:
@@ -52,7 +58,15 @@ def _folder_of(study: Path) -> Path:
     return StudyFolder.of(found).root if found.is_file() else found
 
 
-def concluded(study: Path, style: str | None, output: Path | None) -> Concluded:
+def redacted_here(findings: Findings) -> Redacted:
+    """Findings for others: also without the names of this host and of who reports."""
+    host = socket.gethostname()
+    return redacted(findings, (host, host.partition(".")[0]), (getpass.getuser(),))
+
+
+def concluded(
+    study: Path, style: str | None, output: Path | None, *, redact: bool = False
+) -> Concluded:
     """Analyse a study; nothing is written.
 
     Args:
@@ -60,6 +74,7 @@ def concluded(study: Path, style: str | None, output: Path | None) -> Concluded:
         style: A style's name; ``None``: the study's own.
         output: Folder for all that is made; ``None``: in the study's, of a printed study one of
             its name here.
+        redact: Whether it is for others; then it goes to a folder ``redacted`` of its own.
 
     Raises:
         UsageError: if there is no such study or style, or no report can go to that folder.
@@ -69,11 +84,19 @@ def concluded(study: Path, style: str | None, output: Path | None) -> Concluded:
     kind = kind_of(study)
     chosen = style_of(kind.style(study) if style is None else style)
     folder = kind.folder(study) if kind.folder else None
+    found = findings_of(study)
+    taken_out: tuple[str, ...] = ()
+    if redact:
+        cleaned = redacted_here(found)
+        found, taken_out = cleaned.findings, tuple(cleaned.lines)
     if output is not None or folder is None:
         target = free_folder(output or Path(study.resolve().name))
-        return Concluded(findings_of(study), chosen, target, target)
+        return Concluded(found, chosen, target, target, taken_out)
     folder.require_own()
-    return Concluded(findings_of(study), chosen, folder.root, folder.report)
+    if redact:
+        target = folder.root / "redacted"
+        return Concluded(found, chosen, target, target, taken_out)
+    return Concluded(found, chosen, folder.root, folder.report)
 
 
 def require_seal(study: Path, findings: Findings, seal: str) -> None:
@@ -98,10 +121,19 @@ def require_seal(study: Path, findings: Findings, seal: str) -> None:
         )
 
 
-def write_report(found: Concluded, formats: Sequence[Format] = FORMATS[:1]) -> list[Path]:
-    """Write findings and a report in some formats; the files to open."""
-    write_findings(found.findings, found.style, formats, found.root, found.folder)
-    return [found.folder / form.file for form in formats]
+def write_report(
+    found: Concluded, formats: Sequence[Format] = FORMATS[:1], figures: Sequence[str] = ()
+) -> list[Path]:
+    """Write findings and a report in some formats; what to open.
+
+    Args:
+        found: what is reported, how and where.
+        formats: of the report.
+        figures: in which forms each figure is a file of its own: ``svg``, ``png``.
+    """
+    write_findings(found.findings, found.style, formats, found.root, found.folder, figures)
+    folders = [found.folder / FOLDER] if figures else []
+    return [*(found.folder / form.file for form in formats), *folders]
 
 
 def conclude(folder: StudyFolder) -> Findings:
@@ -113,7 +145,12 @@ def conclude(folder: StudyFolder) -> Findings:
 
 
 def write_findings(
-    findings: Findings, style: Style, formats: Sequence[Format], root: Path, report: Path
+    findings: Findings,
+    style: Style,
+    formats: Sequence[Format],
+    root: Path,
+    report: Path,
+    figures: Sequence[str] = (),
 ) -> None:
     """Findings and their report, all of it or nothing.
 
@@ -123,14 +160,20 @@ def write_findings(
         formats: in which forms.
         root: folder for the findings themselves.
         report: folder for the report, in that folder or the same.
+        figures: forms of figures as files of their own.
     """
     with phase("composing the report"):
         document = style.compose(findings)
-    files: dict[str, bytes] = {}
+    made: list[Mapping[Path, bytes]] = []
     for form in formats:
         with phase(f"writing the report, {form.name}"):
-            parts = form.render(document, findings)
-        files |= {str(report.relative_to(root) / path): data for path, data in parts.items()}
+            made.append(form.render(document, findings))
+    if figures:
+        with phase("drawing the figures"):
+            made.append(figure_files(document, figures))
+    files = {
+        str(report.relative_to(root) / path): data for one in made for path, data in one.items()
+    }
     own = StudyFolder(root).findings.name
     write_together(root, {own: findings.model_dump_json(indent=1).encode(), **files})
 
@@ -155,6 +198,17 @@ def formats_of(names: Sequence[str]) -> list[Format]:
     if "all" in wanted:
         return list(FORMATS)
     return list(dict.fromkeys([FORMATS[0], *(named(name, known, "a format") for name in wanted)]))
+
+
+def figures_of(names: Sequence[str]) -> list[str]:
+    """The forms of figures to make.
+
+    Raises:
+        UsageError: if there is none of a name.
+    """
+    known = {kind: kind for kind in KINDS}
+    wanted = [part for name in names for part in name.split(",")]
+    return list(dict.fromkeys(named(name, known, "a form of figures") for name in wanted))
 
 
 def named(name: str, known: dict[str, _Named], what: str) -> _Named:

@@ -24,6 +24,7 @@ from tiltyard.charts.chart import AnyChart
 
 CHARTS: tuple[AnyChart, ...] = (
     ranking.CHART,
+    overview.FOREST,
     relatives.CHART,
     wins.CHART,
     bars.SMALL_MULTIPLES,

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tiltyard.analysis.model import Cell, Findings, Index, Summary, WorkloadFindings
+from tiltyard.analysis.statements.deltas import crossing, delta, unprinted_decimals
 from tiltyard.charts.chart import (
     ROOMY_PX,
     WIDE_PX,
@@ -16,11 +17,11 @@ from tiltyard.charts.chart import (
     Spec,
     StudyChart,
     columns_of,
-    few,
     series,
     side_by_side,
 )
 from tiltyard.charts.figures import (
+    MARKS,
     Measure,
     Spread,
     head_of,
@@ -38,6 +39,7 @@ from tiltyard.charts.theme import (
     system_colour,
     system_legend,
 )
+from tiltyard.charts.titles import along_factor, tallied
 
 _ROW_PX = 22
 _BAR_PX = 9
@@ -49,6 +51,8 @@ _FEW_PANELS = 3
 _MANY_CELLS = 12
 """More cells than this are a grid, which other charts show better."""
 _MANY_TESTS = 24
+_MOST_BLOCKS = 1500
+"""More points than this in one picture are a smear."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +69,10 @@ class Bar:
         """The value of a summary with all that is known of it."""
         return cls(summary.system, summary.median, spread_of(summary), replicates(summary))
 
-    def text(self, measure: Measure) -> str:
-        """``134.22``, ``134.22 · N = 3``."""
-        return measure.number(self.value) + (f" · N = {self.n}" if self.n else "")
+    def text(self, measure: Measure, delta: str = "") -> str:
+        """``134.22``, ``134.22 (+12 %) · N = 3``."""
+        behind = (f" ({delta})" if delta else "") + (f" · N = {self.n}" if self.n else "")
+        return measure.number(self.value) + behind
 
     def datum(self, measure: Measure) -> Spec:
         """What is drawn, in the printed unit."""
@@ -139,15 +144,29 @@ def _draw_bars(findings: Findings, workload: WorkloadFindings, width_px: int) ->
         cell.at_label: " · ".join(filter(None, grid.places[cell.at_label])) if grid else ""
         for cell in workload.cells
     }
+    blocks = sum(len(one.values) for cell in workload.cells for one in cell.summaries)
     panels = [
-        _cells_panel(findings, cells, labels, width_px // columns, noted=place == 0)
+        _cells_panel(
+            findings,
+            cells,
+            labels,
+            width_px // columns,
+            noted=place == 0,
+            with_blocks=blocks <= _MOST_BLOCKS,
+        )
         for place, cells in enumerate(tests)
     ]
     return side_by_side(panels, columns, 22, 28)
 
 
 def _cells_panel(
-    findings: Findings, cells: list[Cell], labels: dict[str, str], width_px: int, *, noted: bool
+    findings: Findings,
+    cells: list[Cell],
+    labels: dict[str, str],
+    width_px: int,
+    *,
+    noted: bool,
+    with_blocks: bool,
 ) -> Spec:
     measure = measure_of(cells)
     row_px = (_BAR_PX if len(cells) > 1 else _LONE_BAR_PX) * len(findings.systems) + _GROUP_GAP_PX
@@ -161,14 +180,14 @@ def _cells_panel(
     blocks: list[Spec] = [
         {**line.place, "system": one.system, "block": value / measure.factor}
         for line, one in summaries
-        for value in one.values
+        for value in (one.values if with_blocks else ())
     ]
     offset: Spec = {"field": "system", "type": "nominal", "sort": series(findings)}
     legend = system_legend(findings, plot_px)
     layers: list[Spec] = [
         *_marks(findings, {}, {"tickCount": 4}, 0.35, legend),
         {
-            "data": {"values": few(blocks)},
+            "data": {"values": blocks},
             "mark": {"type": "point", "filled": True, "size": 9, "opacity": 0.9},
             "encoding": {
                 "x": {"field": "block", "type": "quantitative"},
@@ -226,8 +245,13 @@ def _panel(findings: Findings, quantity: Quantity, width_px: int, *, noted: bool
     measure = measure_of([quantity.of])
     bars = {bar.system: bar for bar in quantity.bars}
     rows = Rows([row for row in rows_of(findings) if row.key in bars], _ROW_PX, width_px)
+    deltas = _deltas(findings, quantity.of)
     data: list[Spec] = [
-        {**row.place, **bars[row.key].datum(measure), "text": bars[row.key].text(measure)}
+        {
+            **row.place,
+            **bars[row.key].datum(measure),
+            "text": bars[row.key].text(measure, deltas.get(row.key, "")),
+        }
         for row in rows.rows
     ]
     most = max((float(str(datum["end"])) for datum in data), default=0.0) or 1.0
@@ -254,6 +278,26 @@ def _panel(findings: Findings, quantity: Quantity, width_px: int, *, noted: bool
         },
         **rows.view(plot_px, data, layers),
     }
+
+
+def _deltas(findings: Findings, of: Cell | Index) -> dict[str, str]:
+    """System → improvement over the bar that it stands beside: ``▲ +12 %``, ``? −1 %``.
+
+    The sign is that of the verdict; single values have none.
+    """
+    decimals = unprinted_decimals(findings)
+    found = {}
+    for pair in crossing(findings).pairs:
+        own = delta(of.comparisons, pair, of.direction, decimals)
+        if own is not None:
+            mark = f"{MARKS[own.verdict]} " if own.interval else ""
+            found[pair.system] = f"{mark}{own.text} %"
+    return found
+
+
+def _tallied(findings: Findings, quantities: Sequence[Quantity]) -> str:
+    """How often each level of the compared factor was found better and worse."""
+    return tallied(along_factor(findings, [own.of for own in quantities]), "comparison")
 
 
 def _values_in_words(quantities: Iterable[Quantity]) -> str:
@@ -300,6 +344,12 @@ def _draw_small_multiples(findings: Findings, width_px: int) -> Spec | None:
     )
 
 
+_AT_THE_END = (
+    "At each bar its value and its improvement over the first bar of its group, paired where "
+    "values were measured in blocks (higher rate or lower time; ▲ better, ▼ worse, = equivalent, "
+    "? undecided), and the number N of measurements where it is known."
+)
+
 CHART = Chart(
     name="bars",
     places=("values",),
@@ -317,10 +367,11 @@ CHART = Chart(
 )
 GROUPS = Chart(
     name="groups",
-    places=("whitepaper workload", "article workload", "results workload"),
+    places=("article workload", "results workload"),
     title="System by system",
-    caption="Bars begin at zero; the value stands at the end of each.",
+    caption=_AT_THE_END,
     draw=_draw_groups,
+    finding=lambda findings, workload: _tallied(findings, quantities_of(workload)),
     alt=lambda _findings, workload: (
         f"{workload.name}, bars from zero. {_values_in_words(quantities_of(workload))}"
     ),
@@ -329,9 +380,9 @@ CELLS = Chart(
     name="cells",
     places=("results workload",),
     title="Cell by cell",
-    caption="Bars begin at zero; the value stands at the end of each, with the number N of "
-    "measurements where it is known.",
+    caption=_AT_THE_END,
     draw=_draw_cells,
+    finding=lambda findings, workload: _tallied(findings, cells_of(workload)),
     alt=lambda _findings, workload: (
         f"{workload.name}, bars from zero. {_values_in_words(cells_of(workload))}"
     ),
@@ -340,9 +391,9 @@ SMALL_MULTIPLES = StudyChart(
     name="multiples",
     places=("whitepaper summary",),
     title="Test by test",
-    caption="Bars begin at zero; the value stands at the end of each, with the number N of "
-    "measurements where it is known.",
+    caption=_AT_THE_END,
     draw=_draw_small_multiples,
+    finding=lambda findings: _tallied(findings, _tests_of(findings)),
     alt=lambda findings: (
         f"One picture a test, bars from zero. {_values_in_words(_tests_of(findings))}"
     ),

@@ -17,6 +17,7 @@ Spec: TypeAlias = dict[str, object]
 """A Vega-Lite v5 specification, or a part of one."""
 
 Place = Literal[
+    "headline",
     "verdict",
     "overview",
     "effects",
@@ -49,6 +50,12 @@ class Picture:
     """Name of the chart."""
     title: str
     caption: str
+    finding: Callable[[], str]
+    """What it shows in one line, for its title; empty where that is not one thing."""
+    story: Callable[[], str]
+    """What more it shows, in sentences; a description, no inference. Mostly empty."""
+    measure: Callable[[], str]
+    """What is drawn, for the line below a title that is a finding."""
     draw: Callable[[int], Spec | None]
     """The specification for a width in px; ``None`` where there is nothing to show."""
     alt: Callable[[], str]
@@ -68,6 +75,10 @@ class _Described:
     """How to read it, in one or two sentences."""
 
 
+def _nothing(*_: object) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class Chart(_Described):
     """One kind of picture, drawn for each workload to which it applies."""
@@ -75,6 +86,9 @@ class Chart(_Described):
     about: ClassVar[str] = "each workload"
     draw: Callable[[Findings, WorkloadFindings, int], Spec | None]
     alt: Callable[[Findings, WorkloadFindings], str]
+    finding: Callable[[Findings, WorkloadFindings], str] = _nothing
+    story: Callable[[Findings, WorkloadFindings], str] = _nothing
+    measure: Callable[[Findings, WorkloadFindings], str] | None = None
     imported: tuple[str, str] | None = None
     """Title and caption for values that were not measured here, where there are no blocks."""
 
@@ -83,8 +97,18 @@ class Chart(_Described):
         if workload is not None:
             words = self.imported if findings.origin and self.imported else None
             title, caption = words or (self.title, self.caption)
-            draw = partial(self.draw, findings, workload)
-            yield Picture(self.name, title, caption, draw, partial(self.alt, findings, workload))
+            yield Picture(
+                chart=self.name,
+                title=title,
+                caption=caption,
+                draw=partial(self.draw, findings, workload),
+                alt=partial(self.alt, findings, workload),
+                finding=partial(self.finding, findings, workload),
+                story=partial(self.story, findings, workload),
+                measure=partial(self.measure, findings, workload)
+                if self.measure
+                else lambda: title,
+            )
 
 
 @dataclass(frozen=True)
@@ -110,6 +134,9 @@ class SystemChart(_Described):
                 caption=self.caption if number == 0 else "",
                 draw=partial(self.draw, findings, workload, system),
                 alt=partial(self.alt, findings, workload, system),
+                finding=_nothing,
+                story=_nothing,
+                measure=lambda: self.title,
                 system=system,
             )
 
@@ -121,12 +148,21 @@ class StudyChart(_Described):
     about: ClassVar[str] = "the whole study"
     draw: Callable[[Findings, int], Spec | None]
     alt: Callable[[Findings], str]
+    finding: Callable[[Findings], str] = _nothing
 
     def pictures(self, findings: Findings, workload: WorkloadFindings | None) -> Iterator[Picture]:
         """The picture of the study."""
         if workload is None:
-            draw, alt = partial(self.draw, findings), partial(self.alt, findings)
-            yield Picture(self.name, self.title, self.caption, draw, alt)
+            yield Picture(
+                chart=self.name,
+                title=self.title,
+                caption=self.caption,
+                draw=partial(self.draw, findings),
+                alt=partial(self.alt, findings),
+                finding=partial(self.finding, findings),
+                story=_nothing,
+                measure=lambda: self.title,
+            )
 
 
 AnyChart: TypeAlias = Chart | SystemChart | StudyChart

@@ -1,17 +1,33 @@
 """Values along one dimension: a line a system, its interval at each level, every block a point."""
 
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
 from tiltyard.analysis.axes import Course
-from tiltyard.analysis.model import Cell, Findings, WorkloadFindings
+from tiltyard.analysis.model import Cell, Findings, Pair, WorkloadFindings
+from tiltyard.analysis.statements.deltas import crossing
 from tiltyard.charts.chart import Chart, Spec, columns_of, few, series, side_by_side
 from tiltyard.charts.figures import Panel, drawn_values, head_of, measure_of, spread_of, whiskers
 from tiltyard.charts.grid import course
 from tiltyard.charts.scales import named_ends, names_px, places_of, scale_of
 from tiltyard.charts.theme import system_colour, system_legend, system_shape
+from tiltyard.charts.titles import along_factor, tallied
 
 _HEIGHT_PX = 250
 _AXIS_PX = 52
 _GAP_PX = 34
 _BARE_PX = 8
+_HEADS = 2
+_TOLD = 2
+"""Panels whose lines are described."""
+_DESCRIBED = 4
+"""Of more systems the lines are not described."""
+_FLAT = 0.05
+"""A plateau: values within this share of their median."""
+_PLATEAU = 3
+_ENOUGH = 4
+"""Levels, of a plateau and of a line that has a shape."""
 
 
 def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
@@ -19,7 +35,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
     along = course(workload)
     if along is None:
         return None
-    panels = _panels(workload, along)
+    panels = _panels(findings, workload, along)
     columns, panel_px = columns_of(len(panels), width_px, _GAP_PX)
     beside_px = names_px(findings, panel_px)
     legend = None if beside_px else system_legend(findings, width_px)
@@ -31,7 +47,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
 def alt(findings: Findings, workload: WorkloadFindings) -> str:
     """Where each line begins and ends."""
     along = course(workload)
-    panels = _panels(workload, along) if along else []
+    panels = _panels(findings, workload, along) if along else []
     lines = (
         f"{panel.title}: " + ", ".join(_ends(panel, system) for system in series(findings))
         for panel in panels
@@ -52,14 +68,23 @@ def _ends(panel: Panel, system: str) -> str:
     return f"{system} {values[0]} to {values[-1]}" if values else f"{system} without values"
 
 
-def _panels(workload: WorkloadFindings, along: Course) -> list[Panel]:
-    """Every metric in every case, the time of one operation last."""
-    latencies = workload.latencies.cells if workload.latencies else ()
+def _panels(findings: Findings, workload: WorkloadFindings, along: Course) -> list[Panel]:
+    """Every metric in every case, the time of one operation last.
+
+    Pictures of several workloads with one metric and one dimension are alike: they share a scale.
+    """
     panels: dict[tuple[str, str], list[Cell]] = {}
     peers: dict[str, list[Cell]] = {}
-    for cell in (*workload.cells, *latencies):
+    for cell in _cells(workload):
         panels.setdefault((cell.metric, along.case(cell.at)), []).append(cell)
         peers.setdefault(cell.metric, []).append(cell)
+    for other in findings.workloads:
+        across = course(other) if other.name != workload.name else None
+        if across is None or across.axis.names != along.axis.names:
+            continue
+        for cell in _cells(other):
+            if cell.metric in peers and cell.unit == peers[cell.metric][0].unit:
+                peers[cell.metric].append(cell)
     return [
         Panel(
             title=", ".join(filter(None, (cells[0].label, case))),
@@ -68,6 +93,116 @@ def _panels(workload: WorkloadFindings, along: Course) -> list[Panel]:
         )
         for (metric, case), cells in panels.items()
     ]
+
+
+def _cells(workload: WorkloadFindings) -> tuple[Cell, ...]:
+    return (*workload.cells, *(workload.latencies.cells if workload.latencies else ()))
+
+
+def finding(findings: Findings, workload: WorkloadFindings) -> str:
+    """Verdicts counted; of single values which line is above the other."""
+    sides = along_factor(findings, workload.cells)
+    if any(side.repeated for side in sides):
+        return tallied(sides, "cell")
+    along = course(workload)
+    if along is None:
+        return ""
+    panel = _panels(findings, workload, along)[0]
+    heads: dict[str, list[str]] = {}
+    for pair in crossing(findings).pairs:
+        within = f" {pair.within}" if pair.within else ""
+        if (above := _above(findings, panel, along, pair)) is None:
+            return ""
+        heads.setdefault(above.head.replace(within, ""), []).append(pair.within)
+    texts = (
+        head if len(heads) == 1 else f"{head} ({', '.join(within)})"
+        for head, within in heads.items()
+    )
+    return "; ".join(texts) if len(heads) <= _HEADS else ""
+
+
+def story(findings: Findings, workload: WorkloadFindings) -> str:
+    """The shape of each line, and of two which is above: a description of what is drawn."""
+    along = course(workload)
+    if along is None or len(findings.systems) > _DESCRIBED:
+        return ""
+    texts: list[str] = []
+    for panel in _panels(findings, workload, along)[:_TOLD]:
+        shapes = [
+            f"{system} {shape}"
+            for system in series(findings)
+            if (shape := _shape(_line(panel, along, system), panel, along))
+        ]
+        pairs = [_above(findings, panel, along, pair) for pair in crossing(findings).pairs]
+        if said := "; ".join([*shapes, *(pair.text for pair in pairs if pair)]):
+            texts.append(f"{panel.title}: {said}.")
+    return " ".join(texts)
+
+
+def _line(panel: Panel, along: Course, system: str) -> dict[int, float]:
+    """Level → value of one system, levels upwards."""
+    return {
+        int(along.axis.level(cell.at)): summary.median
+        for cell in panel.cells
+        for summary in cell.summaries
+        if summary.system == system
+    }
+
+
+def _shape(line: dict[int, float], panel: Panel, along: Course) -> str:
+    """``flat at 2.05 Gbit/s from 128 B on``; empty of few levels."""
+    levels, values = list(line), list(line.values())
+    if len(values) < _ENOUGH:
+        return ""
+    text = panel.measure.text
+    start = next(place for place in range(len(values)) if _is_flat(values[place:]))
+    if start == 0:
+        return f"flat at {text(median(values))}"
+    if len(values) - start >= _PLATEAU:
+        return f"flat at {text(median(values[start:]))} from {along.axis.text(levels[start])} on"
+    most, least = max(line, key=line.__getitem__), min(line, key=line.__getitem__)
+    ends = (f"{text(line[level])} ({along.axis.text(level)})" for level in (least, most))
+    return "from " + " to ".join(ends)
+
+
+def _is_flat(values: list[float]) -> bool:
+    middle = median(values)
+    return all(abs(value - middle) <= _FLAT * middle for value in values)
+
+
+@dataclass(frozen=True)
+class _Above:
+    """Which of two lines is above the other one."""
+
+    head: str
+    """``B above A from 128 B on``."""
+    most: str
+    """Where they are farthest apart."""
+
+    @property
+    def text(self) -> str:
+        return f"{self.head}, most at {self.most}"
+
+
+def _above(findings: Findings, panel: Panel, along: Course, pair: Pair) -> _Above | None:
+    """By more than the margin of equivalence; ``None`` where the lines cross more than once."""
+    base, other = pair.against, pair.system
+    lines = {system: _line(panel, along, system) for system in (base, other)}
+    shared = [level for level in lines[base] if level in lines[other] and lines[base][level] > 0]
+    margin = 1 + findings.design.equivalent_within
+    ratios = {level: lines[other][level] / lines[base][level] for level in shared}
+    apart = {level: ratio > 1 for level, ratio in ratios.items() if not 1 / margin < ratio < margin}
+    turns = [level for before, level in pairwise(apart) if apart[before] != apart[level]]
+    if not apart or len(turns) > 1:
+        return None
+    upper, lower = (other, base) if apart[max(apart)] else (base, other)
+    side = [level for level in apart if apart[level] == (upper == other)]
+    widest = max(side, key=lambda level: max(ratios[level], 1 / ratios[level]))
+    ends = " against ".join(panel.measure.text(lines[name][widest]) for name in (upper, lower))
+    where = f"from {along.axis.text(turns[0])} on" if turns else "throughout"
+    if not turns and len(apart) < len(shared):
+        where = f"at {len(apart)} of {len(shared)} points"
+    return _Above(f"{upper} above {lower} {where}", f"{along.axis.text(widest)} ({ends})")
 
 
 def _drawn(
@@ -104,7 +239,9 @@ def _drawn(
     return {
         "title": {
             "text": head_of(panel.title, measure, panel.cells[0]),
-            "subtitle": whiskers(s for cell in panel.peers for s in cell.summaries),
+            "subtitle": "; ".join(
+                filter(None, (whiskers(s for c in panel.peers for s in c.summaries), scale.words))
+            ),
         },
         "width": plot_px,
         "height": _HEIGHT_PX,
@@ -150,12 +287,13 @@ CHART = Chart(
     title="From small to large, every block",
     caption="Line: median over blocks (the mean, where a source kept nothing else). Upright bars: "
     "its 95 % interval. Small points: the blocks; where they or the levels are too many, the line "
-    "stands alone. A scale that does not begin at zero is logarithmic.",
+    "stands alone.",
     draw=draw,
     alt=alt,
+    finding=finding,
+    story=story,
     imported=(
         "From small to large",
-        "Values of the source; upright bars: intervals, where values were repeated. A scale that "
-        "does not begin at zero is logarithmic.",
+        "Values of the source; upright bars: intervals, where values were repeated.",
     ),
 )

@@ -50,7 +50,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
         "data": {"values": [_row(row, effect) for row, effect in enumerate(rows)]},
         "layer": [
             *ratio.backdrop(findings),
-            *_marks(_place(rows, axis), ratio.axis(span, f"ratio ({better} is better)")),
+            *_marks(_place(rows, axis), ratio.axis(span, f"ratio, log scale ({better} is better)")),
         ],
     }
 

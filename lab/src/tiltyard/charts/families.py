@@ -75,7 +75,10 @@ def _panel(cells: list[Cell], system: str, along: Course, width_px: int, *, note
     ]
     last = {case: {**line[-1], "tone": tones[case]} for case, line in lines.items()}
     return {
-        "title": {"text": head_of(f"{cells[0].label}, {system}", measure, cells[0], noted=noted)},
+        "title": {
+            "text": head_of(f"{cells[0].label}, {system}", measure, cells[0], noted=noted),
+            "subtitle": scale.words,
+        },
         "width": plot_px,
         "height": _HEIGHT_PX,
         "encoding": {"x": {**x, "field": "place"}, "y": {**y, "field": "value"}},

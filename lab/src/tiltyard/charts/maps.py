@@ -19,6 +19,7 @@ from tiltyard.charts.theme import (
     text_px,
     toned,
 )
+from tiltyard.charts.titles import against_baseline, tallied
 from tiltyard.units import format_ratio
 
 TONES = 5
@@ -346,4 +347,5 @@ DIFFERENCES = Chart(
     "the ratio: up to 1.1, 1.25, 2, and beyond. Undecided cells have no colour.",
     draw=_draw_differences,
     alt=_differences_alt,
+    finding=lambda findings, workload: tallied(against_baseline(findings, workload.cells), "cell"),
 )

@@ -122,7 +122,7 @@ def _drawn(
     return {
         "title": {
             "text": head_of(label, measure, panel.cells[0], noted=noted),
-            "subtitle": SPREADS["sd"] if noted else "",
+            "subtitle": "; ".join(filter(None, (SPREADS["sd"] if noted else "", scale.words))),
             "frame": "bounds",
             "limit": width_px,
         },
@@ -189,7 +189,7 @@ CHART = Chart(
     name="means",
     places=("article workload",),
     title="Means and their deviation",
-    caption="Dot: mean. A scale that does not begin at zero is logarithmic.",
+    caption="Dot: mean.",
     draw=draw,
     alt=alt,
 )

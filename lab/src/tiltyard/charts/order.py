@@ -96,7 +96,7 @@ def _points(
                 "scale": {"nice": False, "zero": False, "padding": 8},
                 "axis": {"grid": False, "tickMinStep": 1, "tickCount": 10},
             },
-            "y": {"field": "relative", **ratio.axis(span, "relative to own median")},
+            "y": {"field": "relative", **ratio.axis(span, "relative to own median, log scale")},
             "color": system_colour(findings, legend),
             "shape": system_shape(findings, legend),
         },

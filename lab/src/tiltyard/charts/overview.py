@@ -1,42 +1,52 @@
-"""All tests of a workload at a glance: each a row, each compared system a dot with its interval."""
+"""Tests at a glance: each a row, each compared system a dot with its interval.
+
+Two pictures of one kind: ``overview`` has the tests of a workload against the baseline, ``forest``
+the tests of all workloads, each level of the compared factor against its base.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from tiltyard.analysis.model import Comparison, Findings, Index, WorkloadFindings
+from tiltyard.analysis.statements.deltas import crossing, delta, lines, unprinted_decimals
 from tiltyard.charts import ratio
-from tiltyard.charts.chart import Chart, Spec, series
+from tiltyard.charts.chart import Chart, Spec, StudyChart, series
+from tiltyard.charts.figures import between
 from tiltyard.charts.theme import (
     LIGHT,
+    SMALL_PX,
+    extent_px,
     named_axis,
     system_colour,
     system_legend,
     system_shape,
 )
+from tiltyard.charts.titles import against_baseline, along_factor, tallied
 
 _SYSTEM_PX = 11
 _ROW_GAP_PX = 8
 _LABELS_SHARE = 0.5
+_MOST_ROWS = 24
+"""Of a picture on the first page."""
+
+
+@dataclass(frozen=True)
+class _Dot:
+    """One comparison in one test."""
+
+    test: str
+    comparison: Comparison
+    text: str = ""
+    """Beside it, where each test has one dot."""
 
 
 def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
     """Every test's index relative to the baseline, in the workload's order."""
     if not workload.by_metric:
         return None
-    lines = [
-        (index, comparison) for index in workload.by_metric for comparison in ratio.compared(index)
-    ]
-    labels = _labels(workload.by_metric)
-    row_px = _SYSTEM_PX * (len(findings.systems) - 1) + _ROW_GAP_PX
-    span = ratio.domain(findings, (edge for _, line in lines for edge in ratio.edges(line)))
-    x = ratio.axis(span, ratio.axis_title(findings, workload.by_metric))
-    systems = [system for system in series(findings) if system != findings.baseline]
-    axis = named_axis(labels, most_px=_LABELS_SHARE * width_px)
-    legend: Spec = {**system_legend(findings, width_px), "values": systems}
-    return {
-        "width": width_px - int(str(axis["minExtent"])) - 16,
-        "height": row_px * len(labels),
-        "padding": {"left": 0, "top": 0, "bottom": 4, "right": 12},
-        "data": {"values": [_row(index, comparison) for index, comparison in lines]},
-        "layer": [*ratio.backdrop(findings), *_marks(findings, axis, labels, x, legend)],
-    }
+    dots = [_Dot(i.label, pair) for i in workload.by_metric for pair in ratio.compared(i)]
+    title = ratio.axis_title(findings, workload.by_metric)
+    return _drawn(findings, _labels(workload.by_metric), dots, title, width_px)
 
 
 def alt(findings: Findings, workload: WorkloadFindings) -> str:
@@ -48,6 +58,67 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
         if (pairs := ratio.compared(index))
     )
     return f"{workload.name}: every test relative to {findings.baseline}. {tests}."
+
+
+def _forest(findings: Findings, width_px: int) -> Spec | None:
+    """All lines of the study; times count as speeds, so that the right side is always better."""
+    dots = list(_pairs(findings))
+    labels = {dot.test: dot.test for dot in dots}
+    if not 1 < len(labels) <= _MOST_ROWS:
+        return None
+    title = f"speed relative to {crossing(findings).base}, log scale (right is better)"
+    return _drawn(findings, labels, dots, title, width_px)
+
+
+def _forest_alt(findings: Findings) -> str:
+    found = "; ".join(
+        f"{dot.test}, {dot.comparison.system} {dot.comparison.verdict}" for dot in _pairs(findings)
+    )
+    return f"Every test relative to {crossing(findings).base}. {found}."
+
+
+def _pairs(findings: Findings) -> Iterator[_Dot]:
+    pairs = crossing(findings).pairs
+    decimals = unprinted_decimals(findings)
+    for line in lines(findings):
+        if not line.quantity:
+            continue
+        for pair in pairs:
+            found = between(line.comparisons, pair.system, pair.against)
+            if found is not None and found.ratio is not None:
+                own = delta(line.comparisons, pair, line.direction, decimals)
+                text = f"{own.text} %" if own and len(pairs) == 1 else ""
+                yield _Dot(line.head, _as_speed(found, line.direction), text)
+
+
+def _as_speed(pair: Comparison, direction: str) -> Comparison:
+    """Of a time the inverse ratio."""
+    if direction == "higher" or not pair.ratio:
+        return pair
+    low, high = (1 / end if end else None for end in (pair.high, pair.low))
+    return pair.model_copy(update={"ratio": 1 / pair.ratio, "low": low, "high": high})
+
+
+def _drawn(
+    findings: Findings, labels: dict[str, str], dots: Sequence[_Dot], title: str, width_px: int
+) -> Spec:
+    present = {dot.comparison.system for dot in dots}
+    systems = [system for system in series(findings) if system in present]
+    span = ratio.domain(findings, (edge for dot in dots for edge in ratio.edges(dot.comparison)))
+    axis = named_axis(labels, most_px=_LABELS_SHARE * width_px)
+    texts_px = extent_px((dot.text for dot in dots), SMALL_PX) if dots[0].text else 0
+    plot_px = width_px - int(str(axis["minExtent"])) - 16 - texts_px
+    legend: Spec = {**system_legend(findings, plot_px), "values": systems}
+    layers = _marks(findings, axis, labels, ratio.axis(span, title, plot_px), legend)
+    if texts_px:
+        layers.append(_texts(layers[0]["encoding"]))
+    return {
+        "width": plot_px,
+        "height": (_SYSTEM_PX * len(systems) + _ROW_GAP_PX) * len(labels),
+        "padding": {"left": 0, "top": 0, "bottom": 4, "right": 12},
+        "data": {"values": [_row(dot) for dot in dots]},
+        "layer": [*ratio.backdrop(findings), *layers],
+    }
 
 
 def _marks(
@@ -94,29 +165,67 @@ def _marks(
     ]
 
 
+def _texts(place: object) -> Spec:
+    """Right of the plot, one a test."""
+    own = place if isinstance(place, dict) else {}
+    return {
+        "mark": {"type": "text", "align": "left", "dx": 8, "fontSize": SMALL_PX},
+        "encoding": {
+            "y": own["y"],
+            "yOffset": own["yOffset"],
+            "x": {"value": "width"},
+            "text": {"field": "text"},
+        },
+    }
+
+
 def _labels(indices: tuple[Index, ...]) -> dict[str, str]:
     """Label of each test → its text; only times have a mark: less is better."""
     marks = {"higher": "", "lower": " (less is better)"}
     return {index.label: index.label + marks[index.direction] for index in indices}
 
 
-def _row(index: Index, comparison: Comparison) -> Spec:
+def _row(dot: _Dot) -> Spec:
+    pair = dot.comparison
     return {
-        "test": index.label,
-        "system": comparison.system,
-        "ratio": comparison.ratio,
-        "low": comparison.low,
-        "high": comparison.high,
-        "decided": comparison.verdict not in ("undecided", "invalid"),
+        "test": dot.test,
+        "system": pair.system,
+        "ratio": pair.ratio,
+        "low": pair.low,
+        "high": pair.high,
+        "decided": pair.verdict not in ("undecided", "invalid"),
+        **({"text": dot.text} if dot.text else {}),
     }
 
+
+_READ = (
+    "Line: interval, where values were repeated. Hollow: undecided, or not repeated. Grey band: "
+    "equivalence margin."
+)
 
 CHART = Chart(
     name="overview",
     places=("overview",),
     title="All tests",
-    caption="Each test is the geometric mean over its grid. Line: interval. Hollow: "
-    "undecided. Grey band: equivalence margin.",
+    caption=f"Each test is the geometric mean over its grid. {_READ}",
     draw=draw,
     alt=alt,
+    finding=lambda findings, workload: tallied(
+        against_baseline(findings, workload.by_metric), "test"
+    ),
+)
+FOREST = StudyChart(
+    name="forest",
+    places=("headline",),
+    title="All tests",
+    caption="Of several cells their geometric mean; times count as speeds, so the right side is "
+    f"always better. {_READ}",
+    draw=_forest,
+    alt=_forest_alt,
+    finding=lambda findings: tallied(
+        along_factor(findings, [line.of for line in lines(findings) if line.quantity]),
+        "test"
+        if len(crossing(findings).pairs_of(crossing(findings).levels[-1])) == 1
+        else "comparison",
+    ),
 )

@@ -99,6 +99,7 @@ def _panel(
     return {
         "title": {
             "text": f"{with_unit(_topic(cell), unit[1])} (less is better)",
+            "subtitle": scale.words,
             "frame": "bounds",
             "limit": plot_px + _AXIS_PX,
         },
@@ -133,8 +134,7 @@ CHART = Chart(
     places=("values",),
     title="From the typical operation to the slowest",
     caption="Each point: the time within which so many of all operations were done, median over "
-    "blocks. Of many points of a grid a few are shown. A scale that does not begin at zero is "
-    "logarithmic.",
+    "blocks. Of many points of a grid a few are shown.",
     draw=draw,
     alt=alt,
 )

@@ -1,17 +1,27 @@
-"""The ranking: each system a line, its interval a bar, every block a dot."""
+"""The ranking: each system a line, its interval a bar, every block a dot.
+
+Systems are named beside their lines, so colour is free to say one thing: decided to differ from
+the baseline, or not.
+"""
 
 from tiltyard.analysis.model import Findings, Standing, WorkloadFindings
 from tiltyard.charts import ratio
 from tiltyard.charts.chart import ROOMY_PX, Chart, Spec
 from tiltyard.charts.figures import interval_text, ratio_text, verdict_word
-from tiltyard.charts.theme import FIT, distinct, named_axis, system_colour
+from tiltyard.charts.theme import FIT, distinct, named_axis, toned
+from tiltyard.charts.titles import ranked
 
 _ROW_PX = 38
 _NAMES_SHARE = 0.27
+_TITLE_SHARE = 0.5
+"""Of the width, for the title of the axis."""
 
 
 def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
-    """The workload's index relative to the baseline, best system first."""
+    """The workload's index relative to the baseline, best system first.
+
+    All workloads have one scale: their rankings stand below each other.
+    """
     index = workload.index
     if not index.standings:
         return None
@@ -21,10 +31,12 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
         findings,
         (
             drawn
-            for comparison in ratio.compared(index)
+            for other in findings.workloads
+            for comparison in ratio.compared(other.index)
             for drawn in (*ratio.edges(comparison), *comparison.differences)
         ),
     )
+    x = ratio.axis(span, ratio.axis_title(findings, [index]), _TITLE_SHARE * width_px)
     lines = [_line(s, _text(s, findings, roomy=roomy)) for s in index.standings]
     y: Spec = {
         "field": "system",
@@ -33,7 +45,6 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
         "title": None,
         "axis": named_axis(names),
     }
-    colour = system_colour(findings)
     return {
         **FIT,
         "width": width_px,
@@ -42,8 +53,8 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
         "data": {"values": lines},
         "layer": [
             *ratio.backdrop(findings),
-            _dots(index.standings, y, colour),
-            *_interval(y, colour, ratio.axis(span, ratio.axis_title(findings, [index]))),
+            _dots(index.standings, y),
+            *_interval(y, x),
             {
                 "mark": {"type": "text", "align": "left", "dx": 8},
                 "encoding": {"y": y, "text": {"field": "text"}, "x": {"value": "width"}},
@@ -61,7 +72,7 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
     return f"{', '.join(named)}, relative to {findings.baseline}. {places}."
 
 
-def _interval(y: Spec, colour: Spec, x: Spec) -> list[Spec]:
+def _interval(y: Spec, x: Spec) -> list[Spec]:
     """The interval as a bar and the estimate as a stroke on it."""
     return [
         {
@@ -71,23 +82,28 @@ def _interval(y: Spec, colour: Spec, x: Spec) -> list[Spec]:
                 "y": y,
                 "x": {"field": "low", "type": "quantitative"},
                 "x2": {"field": "high"},
-                "color": colour,
+                "color": toned(),
             },
         },
         {
             "transform": [{"filter": "isValid(datum.ratio)"}],
             "mark": {"type": "tick", "thickness": 3, "size": 20},
-            "encoding": {"y": y, "x": {"field": "ratio", **x}, "color": colour},
+            "encoding": {"y": y, "x": {"field": "ratio", **x}, "color": toned()},
         },
     ]
 
 
-def _dots(standings: tuple[Standing, ...], y: Spec, colour: Spec) -> Spec:
+def _dots(standings: tuple[Standing, ...], y: Spec) -> Spec:
     """Every block, the first at the top of its row: a drift would slant the column of dots."""
     return {
         "data": {
             "values": [
-                {"system": standing.system, "place": place, "difference": difference}
+                {
+                    "system": standing.system,
+                    "tone": _tone(standing),
+                    "place": place,
+                    "difference": difference,
+                }
                 for standing in standings
                 if standing.comparison is not None
                 for place, difference in enumerate(standing.comparison.differences, 1)
@@ -98,7 +114,7 @@ def _dots(standings: tuple[Standing, ...], y: Spec, colour: Spec) -> Spec:
             "y": y,
             "x": {"field": "difference", "type": "quantitative"},
             "yOffset": {"field": "place", "type": "ordinal"},
-            "color": colour,
+            "color": toned(),
         },
     }
 
@@ -108,7 +124,13 @@ def _line(standing: Standing, text: str) -> Spec:
     bounds: Spec = {"ratio": 1.0, "low": None, "high": None}
     if comparison is not None:
         bounds = {"ratio": comparison.ratio, "low": comparison.low, "high": comparison.high}
-    return {"system": standing.system, "text": text, **bounds}
+    return {"system": standing.system, "text": text, "tone": _tone(standing), **bounds}
+
+
+def _tone(standing: Standing) -> str:
+    """The accent for a decided difference, grey for all else."""
+    found = standing.comparison
+    return "accent" if found and found.verdict in ("faster", "slower") else "faint"
 
 
 def _text(standing: Standing, findings: Findings, *, roomy: bool) -> str:
@@ -128,12 +150,14 @@ CHART = Chart(
     places=("verdict",),
     title="Ranking",
     caption="Bar: interval of the ratio. Stroke: estimate. Dots: the blocks, the first on "
-    "top. Grey band: equivalence margin.",
+    "top. Blue: decided to differ from the baseline; grey: not. Grey band: equivalence margin.",
     draw=draw,
     alt=alt,
+    finding=lambda findings, workload: ranked(findings, workload.index),
+    measure=lambda findings, _: f"Ratio to {findings.baseline}: estimate, interval, blocks",
     imported=(
         "Ranking",
-        "Stroke: ratio. Bar: its interval, where values were repeated. Grey band: "
-        "equivalence margin.",
+        "Stroke: ratio. Bar: its interval, where values were repeated. Blue: decided to differ "
+        "from the baseline; grey: not. Grey band: equivalence margin.",
     ),
 )

@@ -72,7 +72,7 @@ def _x(least: float) -> Spec:
     return {
         "field": "share",
         "type": "quantitative",
-        "title": "speed relative to the best of each test",
+        "title": "speed relative to the best of each test" + (", log scale" if by_ratio else ""),
         "scale": {**scale, "nice": False},
         "axis": {
             "values": [step for step in steps if step >= least / 1.1 or not by_ratio],

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from tiltyard.analysis.model import Findings
+from tiltyard.analysis.statements.deltas import crossing
 from tiltyard.charts.chart import Spec
 from tiltyard.charts.theme import LIGHT, SMALL_PX, TEXT_PX, named_axis
 
@@ -28,22 +30,24 @@ class Row:
 
 
 def rows_of(findings: Findings) -> list[Row]:
-    """A row for each system, grouped by the first factor where there are several.
+    """A row for each system; where there are several factors what is compared is adjacent.
 
-    Under its head a system is called by its other levels, where its name is made of them.
+    A group is of systems that differ in the compared factor only. Under its head a system is
+    called by its level of that factor, where its name is made of its levels.
     """
     factors = list(findings.systems[0].levels) if findings.systems else []
     if len(factors) < 2:
         return [Row(system.name, system.name) for system in findings.systems]
-    first, *others = factors
-    groups: dict[str, list[Row]] = {}
+    crossed = crossing(findings)
+    groups: dict[str, list[tuple[int, Row]]] = {}
     for system in findings.systems:
-        head = system.levels.get(first, "")
-        levels = [system.levels.get(factor, "") for factor in others]
-        made_of_them = all(level in system.name for level in levels)
-        label = ", ".join(levels) if made_of_them else system.name
-        groups.setdefault(head, []).append(Row(system.name, label, head))
-    return [row for group in groups.values() for row in group]
+        own = system.levels[crossed.factor]
+        others = [level for name, level in system.levels.items() if name != crossed.factor]
+        head = ", ".join(others)
+        made_of_them = all(level in system.name for level in (own, *others))
+        row = Row(system.name, own if made_of_them else system.name, head)
+        groups.setdefault(head, []).append((crossed.levels.index(own), row))
+    return [row for group in groups.values() for _, row in sorted(group, key=itemgetter(0))]
 
 
 @dataclass(frozen=True)

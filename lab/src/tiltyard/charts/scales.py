@@ -38,6 +38,11 @@ class Scale:
     high: float
     logarithmic: bool
 
+    @property
+    def words(self) -> str:
+        """``log scale``, or nothing."""
+        return "log scale" if self.logarithmic else ""
+
     def axis(self, *, across: bool = False) -> Spec:
         """Encoding of a value, without its field: upwards, or across."""
         axis: Spec = {
@@ -78,7 +83,10 @@ class Scale:
 
 
 def scale_of(values: Iterable[float]) -> Scale:
-    """From zero where the values are near to each other, else logarithmic."""
+    """From zero where the values are near to each other, else logarithmic.
+
+    A picture says which by :attr:`Scale.words`.
+    """
     drawn = [value for value in values if value > 0] or [1.0]
     least, most = min(drawn), max(drawn)
     if most / least > _WIDE_RANGE:

@@ -6,19 +6,22 @@ drawn once, however many forms of a report print it.
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from textwrap import wrap
 from typing import Final
 from xml.etree import ElementTree
 
 import vl_convert
 
 from tiltyard.charts.chart import Spec
-from tiltyard.charts.theme import FONT, FONTS, LIGHT, config
+from tiltyard.charts.theme import FONT, FONTS, LIGHT, TEXT_PX, config, text_px
 from tiltyard.units import format_number
 
 _VEGA_LITE: Final = "5.21"
 _MARGIN_PX: Final = 12
+_TITLE_PX: Final = 16
 _KEPT: Final = 256
 """Drawings that are remembered while the forms of a report are printed."""
 _NAMESPACE: Final = "http://www.w3.org/2000/svg"
@@ -78,8 +81,14 @@ def to_paper(spec: Spec, margin_px: float = 0) -> Paper:
     return Paper(_text(root, {}), width_px, height_px)
 
 
-def to_file(spec: Spec, alt: str) -> str:
+def to_file(spec: Spec, alt: str, title: str = "", subtitle: str = "") -> str:
     """Draw a chart that stands alone: on its own paper, with other typefaces if ours is not there.
+
+    Args:
+        spec: a Vega-Lite specification without configuration.
+        alt: the sentence that stands for the picture.
+        title: printed above it, in as many lines as it needs.
+        subtitle: below the title.
 
     Raises:
         ValueError: if the specification is not valid.
@@ -87,10 +96,17 @@ def to_file(spec: Spec, alt: str) -> str:
     root = _drawn(spec)
     for element in root.iter():
         element.attrib.pop("font-family", None)
-    width_px, height_px = _widened(root, _MARGIN_PX)
+    heads = list(_heads(title, subtitle, float(root.get("width", "0"))))
+    top_px = sum(line_px for line_px, _ in heads) + (_MARGIN_PX if heads else 0)
+    width_px, height_px = _widened(root, _MARGIN_PX, top_px)
+    place = {"x": f"{-_MARGIN_PX:g}", "y": f"{-_MARGIN_PX - top_px:g}"}
     sides = {"width": f"{width_px:g}", "height": f"{height_px:g}", "fill": LIGHT["paper"]}
-    paper = ElementTree.Element("rect", {"x": f"{-_MARGIN_PX}", "y": f"{-_MARGIN_PX}", **sides})
-    root.insert(0, paper)
+    root.insert(0, ElementTree.Element("rect", place | sides))
+    baseline_px = -top_px
+    for line_px, element in heads:
+        element.set("y", f"{baseline_px + 0.75 * line_px:g}")
+        baseline_px += line_px
+        root.append(element)
     return _text(root, {"role": "img", "aria-label": alt, "font-family": FONT})
 
 
@@ -161,14 +177,31 @@ def _title(description: str) -> str:
     return _LONG_NUMBER.sub(lambda number: format_number(float(number[0]), 4), values)
 
 
-def _widened(root: ElementTree.Element, margin_px: float) -> tuple[float, float]:
-    """Room around a picture; its width and height with it."""
+def _heads(
+    title: str, subtitle: str, width_px: float
+) -> Iterator[tuple[float, ElementTree.Element]]:
+    """Lines above a picture: the height of each, and its text."""
+    for text, size_px, look in (
+        (title, _TITLE_PX, {"font-weight": "600", "fill": LIGHT["ink"]}),
+        (subtitle, TEXT_PX, {"fill": LIGHT["soft"]}),
+    ):
+        # Letters of a weight of 600 are a tenth wider.
+        letters = max(20, int(len(text) * width_px / (1.1 * text_px(text, size_px) or 1)))
+        for line in wrap(text, letters):
+            element = ElementTree.Element("text", {"x": "0", "font-size": f"{size_px}px", **look})
+            element.text = line
+            yield 1.4 * size_px, element
+
+
+def _widened(root: ElementTree.Element, margin_px: float, top_px: float = 0) -> tuple[float, float]:
+    """Room around a picture, and above it; its width and height with it."""
     width_px, height_px = (
         float(root.get(side, "0")) + 2 * margin_px for side in ("width", "height")
     )
+    height_px += top_px
     root.set("width", f"{width_px:g}")
     root.set("height", f"{height_px:g}")
-    root.set("viewBox", f"{-margin_px:g} {-margin_px:g} {width_px:g} {height_px:g}")
+    root.set("viewBox", f"{-margin_px:g} {-margin_px - top_px:g} {width_px:g} {height_px:g}")
     return width_px, height_px
 
 

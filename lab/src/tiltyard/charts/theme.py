@@ -5,17 +5,21 @@ the CSS variable of its name, so that one picture serves both. Every colour is t
 Series follow M. Okabe and K. Ito, *Color Universal Design* (2008), darkened for white paper and
 lightened for dark; better and worse are teal and ochre, told apart by all common kinds of colour
 vision. A colour never speaks alone: systems also differ in shape, verdicts also in words.
+
+The baseline is grey, what is compared with it has colour. Where a study has several factors, the
+first one is the hue and the others are the shade (base, ``deep``, ``pale``) and the shape.
 """
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
 from PIL import ImageFont
 
 from tiltyard.analysis.model import Findings
+from tiltyard.analysis.statements.deltas import crossing
 from tiltyard.charts.chart import Spec, series
 
 _COLOURS: dict[str, tuple[str, str]] = {
@@ -26,6 +30,7 @@ _COLOURS: dict[str, tuple[str, str]] = {
     "faint": ("#868b90", "#858d94"),
     "soft": ("#565b60", "#a8b0b6"),
     "ink": ("#1a1d1f", "#eceeef"),
+    "accent": ("#1a62b5", "#66b2f4"),
     "series-1": ("#0b6cab", "#5aaee8"),
     "series-2": ("#c4501b", "#f0884c"),
     "series-3": ("#0a8266", "#3cc39c"),
@@ -34,6 +39,18 @@ _COLOURS: dict[str, tuple[str, str]] = {
     "series-6": ("#4b93c4", "#9bd0f2"),
     "series-7": ("#6b6f78", "#aab1ba"),
     "series-8": ("#8a5432", "#c99873"),
+    "deep-1": ("#063b5e", "#b5dbf5"),
+    "pale-1": ("#5297c3", "#376a8e"),
+    "deep-2": ("#6c2c0f", "#f8c9ae"),
+    "pale-2": ("#d2784f", "#95542f"),
+    "deep-3": ("#064838", "#a7e4d2"),
+    "pale-3": ("#429f89", "#23735c"),
+    "deep-4": ("#5c2e4c", "#f0cfe4"),
+    "pale-4": ("#bc7ba5", "#855975"),
+    "deep-5": ("#5b4100", "#f0dca8"),
+    "pale-5": ("#b28b26", "#7a6222"),
+    "deep-7": ("#3b3d42", "#d9dce0"),
+    "pale-7": ("#8d9097", "#63676c"),
     "better-4": ("#47ae9d", "#21786b"),
     "better-3": ("#7bc7b8", "#216257"),
     "better-2": ("#aedcd1", "#1f4d46"),
@@ -72,7 +89,14 @@ HEIGHTS = sum(name.startswith("height-") for name in LIGHT)
 """Tones for lines and areas that stand in an order, the last for the most; they stand out from
 the paper themselves, where amounts are grounds for figures."""
 
-_SERIES = [colour for name, colour in LIGHT.items() if name.startswith("series-")]
+SERIES = tuple(name for name in LIGHT if name.startswith("series-"))
+"""Hues for things side by side."""
+_GREY = "series-7"
+_HUES = (_GREY, *(name for name in SERIES if name != _GREY))
+"""Of a study with one factor: the baseline's, then the others'."""
+_SHADED = tuple(name for name in _HUES if f"deep-{name[-1]}" in LIGHT)
+"""Hues of a study with several factors: those that have shades."""
+_SHADES = ("series", "deep", "pale")
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down")
 _GLYPHS = ("●", "■", "◆", "▲", "▼")
 
@@ -92,24 +116,27 @@ STRENGTHS = ((1.1, 1), (1.25, 2), (2.0, 3), (float("inf"), 4))
 
 def system_colour(findings: Findings, legend: Spec | None = None) -> Spec:
     """Encoding of each system's colour, the same in every picture."""
-    scale: Spec = {"domain": series(findings), "range": _cycled(_SERIES, findings)}
+    colours = [LIGHT[colour] for colour, _ in _looks(findings)]
+    scale: Spec = {"domain": series(findings), "range": colours}
     return {"field": "system", "scale": scale, "legend": legend}
 
 
 def system_shape(findings: Findings, legend: Spec | None = None) -> Spec:
     """Encoding of each system's shape; eight colours and five shapes make 40 that differ."""
-    scale: Spec = {"domain": series(findings), "range": _cycled(_SHAPES, findings)}
+    shapes = [_SHAPES[shape] for _, shape in _looks(findings)]
+    scale: Spec = {"domain": series(findings), "range": shapes}
     return {"field": "system", "scale": scale, "legend": legend}
 
 
 def signs(findings: Findings) -> dict[str, tuple[str, str]]:
     """Each system's sign in running text: a glyph of its shape, and the name of its colour."""
-    glyphs = _cycled(_GLYPHS, findings)
-    colours = _cycled([name for name in LIGHT if name.startswith("series-")], findings)
-    return {
-        system: (glyph, colour)
-        for system, glyph, colour in zip(series(findings), glyphs, colours, strict=True)
-    }
+    looks = zip(series(findings), _looks(findings), strict=True)
+    return {system: (_GLYPHS[shape], colour) for system, (colour, shape) in looks}
+
+
+def hue_of(colour: str) -> str:
+    """``series-1`` for ``deep-1``: for grounds that are not ours, as in a terminal."""
+    return f"series-{colour.rpartition('-')[2]}"
 
 
 def system_legend(findings: Findings, width_px: int) -> Spec:
@@ -235,5 +262,24 @@ def _shortened(text: str, room_px: float, tail: float) -> str:
     return "…"
 
 
-def _cycled(looks: Sequence[str], findings: Findings) -> list[str]:
-    return [looks[place % len(looks)] for place in range(len(findings.systems))]
+def _looks(findings: Findings) -> list[tuple[str, int]]:
+    """Colour and number of the shape of each system, in the study's order; the baseline is grey."""
+    systems = findings.systems
+    base = next(system for system in systems if system.name == findings.baseline)
+    if len(base.levels) < 2:
+        first = systems.index(base)
+        turns = ((place - first) % len(systems) for place in range(len(systems)))
+        return [(_HUES[turn % len(_HUES)], turn % len(_SHAPES)) for turn in turns]
+    factor = crossing(findings).factor
+    own = [system.levels.get(factor, "") for system in (base, *systems)]
+    others = [
+        tuple(level for name, level in system.levels.items() if name != factor)
+        for system in (base, *systems)
+    ]
+    hues, shades = list(dict.fromkeys(own)), list(dict.fromkeys(others))
+    looks = []
+    for hue, shade in zip(map(hues.index, own[1:]), map(shades.index, others[1:]), strict=True):
+        number = _SHADED[hue % len(_SHADED)][-1]
+        shape = (shade + hue // len(_SHADED)) % len(_SHAPES)
+        looks.append((f"{_SHADES[shade % len(_SHADES)]}-{number}", shape))
+    return looks

@@ -26,6 +26,7 @@ from tiltyard.cli.devices import devices
 from tiltyard.cli.doctor import doctor
 from tiltyard.cli.explain import explain
 from tiltyard.cli.export import export
+from tiltyard.cli.gallery import gallery
 from tiltyard.cli.gate import gate
 from tiltyard.cli.habits import instead_of
 from tiltyard.cli.import_ import import_
@@ -58,6 +59,7 @@ VERBS: tuple[Callable[..., int | None], ...] = (
     status,
     report,
     combine,
+    gallery,
     export,
     import_,
     workloads,

@@ -19,6 +19,7 @@ def export(
     output: Annotated[
         str | None, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)
     ] = None,
+    redact: bool = False,
 ) -> None:
     """Write what was measured in the format of another tool.
 
@@ -37,17 +38,24 @@ def export(
         to: The format.
         output: File to write, `-` for stdout; by default a file in the study's folder `report/`, of
             a printed study here.
+        redact: For others: without names, addresses, paths and secrets, as `tiltyard report
+            --redact` makes it.
     """
-    from tiltyard.app.report import findings_of, free_file, named
+    from tiltyard.app.report import findings_of, free_file, named, redacted_here
     from tiltyard.app.studies import kind_of
     from tiltyard.cli.console import emit, say
     from tiltyard.exporters import EXPORTERS
     from tiltyard.folder import write_together
 
     exporter = named(to, {one.name: one for one in EXPORTERS}, "an export format")
+
+    def made() -> bytes:
+        found = findings_of(study)
+        return exporter.render(redacted_here(found).findings if redact else found)
+
     if output == "-":
         _refuse_terminal(exporter)
-        emit(exporter.render(findings_of(study)))
+        emit(made())
         return
     if output is not None:
         path = free_file(Path(output))
@@ -58,7 +66,7 @@ def export(
         folder = folder_of(study)
         folder.require_own()
         home, name = folder.root, f"{folder.report.name}/{exporter.file}"
-    write_together(home, {name: exporter.render(findings_of(study))})
+    write_together(home, {name: made()})
     say(str(home / name))
 
 

@@ -17,8 +17,10 @@ def report(
     format: Annotated[
         tuple[str, ...], Parameter(consume_multiple=(1, None), completer=formats)
     ] = (),
+    figures: Annotated[tuple[str, ...], Parameter(consume_multiple=(1, None))] = (),
     output: Path | None = None,
     seal: str | None = None,
+    redact: bool = False,
     printing: Printing = WORDS,
 ) -> None:
     """Analyse what is there and write findings and report.
@@ -34,27 +36,36 @@ def report(
     tiltyard report published/netperf-rhel6 --format all
     tiltyard report spool --json | jq .answer
     tiltyard report spool --seal 5a1f…      # only if journal and trials are those that it names
+    tiltyard report spool --figures svg,png # each figure also as files, at print size
+    tiltyard report spool --redact          # for others: spool/redacted/index.html
     ```
 
     Args:
         study: A study folder; by default this one.
         style: How it is reported; by default `study`, of a printed study its own.
         format: Formats besides the page (`html`, always made), or `all`: `pdf xlsx` or `pdf,xlsx`.
+        figures: Write each figure to `figures/` too, with its title: `svg`, `png` (300 dpi, 169 mm
+            wide) or both.
         output: Folder for the report and its findings, so that nothing is written to the study's;
             by default that and `report/` in it, of a printed study a folder of its name here.
         seal: The seal that a run or a report of this study has printed: refuse to report if the
             journal or a trial is not what it was then.
+        redact: For others: without host names, addresses, serial numbers, users, paths,
+            environment variables and secrets, in all formats. What was taken out is listed here;
+            the report goes to the folder `redacted` of the study, or to `--output`.
         printing: Options of what is printed; the JSON document is that of the findings.
     """
-    from tiltyard.app.report import concluded, formats_of, require_seal, write_report
-    from tiltyard.cli.console import show
+    from tiltyard.app.report import concluded, figures_of, formats_of, require_seal, write_report
+    from tiltyard.cli.console import remark, show
     from tiltyard.report.terminal import verdicts
 
     printing.begin()
-    formats = formats_of(format)
-    found = concluded(study, style, output)
+    formats, pictures = formats_of(format), figures_of(figures)
+    found = concluded(study, style, output, redact=redact)
     if seal is not None:
         require_seal(study, found.findings, seal)
-    pages = write_report(found, formats)
+    pages = write_report(found, formats, pictures)
+    for line in found.taken_out:
+        remark(line)
     if not printing.emit(found.findings):
         show(verdicts(found.findings, *pages))

@@ -87,6 +87,7 @@ class Figure:
     id: str
     """Unique in the document, a safe file name."""
     title: str
+    """The finding, where it is one; else what is shown."""
     caption: str
     alt: str
     """What it shows, for those who cannot see it."""
@@ -94,6 +95,8 @@ class Figure:
     """For a desk and for paper."""
     narrow: Spec | None = None
     """For a phone; ``None``: the wide one is scaled."""
+    subtitle: str = ""
+    """What is shown, measure, n: below a title that is a finding."""
 
 
 @dataclass(frozen=True)

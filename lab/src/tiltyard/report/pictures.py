@@ -1,10 +1,12 @@
 """Charts, drawn and ready to be placed in a document."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import CHARTS
 from tiltyard.charts.chart import NARROW_PX, WIDE_PX, Picture, Place, Spec
+from tiltyard.charts.titles import titled
 from tiltyard.report.document import Block, Figure, Paragraph
 from tiltyard.report.sections.entries import place as place_of
 from tiltyard.report.sections.entries import slugs
@@ -13,6 +15,8 @@ _CROWDED = 3000
 """Marks from which on a picture is drawn once: a phone shows it smaller."""
 _TOO_MANY = 8000
 """Marks from which on a picture is left out: nobody could read it, and it takes seconds to draw."""
+_RANKED = 2
+"""As many workloads have a picture each on the first page."""
 _VIEWS = ("layer", "concat", "hconcat", "vconcat")
 _LINES = ("line", "area")
 
@@ -27,12 +31,15 @@ def figures(
 ) -> tuple[Block, ...]:
     """The pictures that hang in one place of a report: each chart says where that is.
 
+    The title of a picture is what it shows, where that is one thing, after its topic; its subtitle
+    is then the kind of picture and what it rests on.
+
     Args:
         findings: what the analysis states.
         workload: one of its workloads; ``None`` for pictures of all together.
         place: the place.
-        title: over each of them; by default that of the chart.
-        named: whether the title begins with the workload's name.
+        title: the topic of each of them; by default that of the chart.
+        named: whether the topic is the workload's name.
     """
     ids = slugs(system.name for system in findings.systems)
     blocks: list[Block] = []
@@ -44,9 +51,27 @@ def figures(
                 picture.chart,
                 ids[picture.system] if picture.system else "",
             )
-            words = title or (_named(workload, picture) if named and workload else picture.title)
-            blocks += _hung(picture, "-".join(filter(None, parts)), words)
+            otherwise = title or (
+                _named(workload, picture) if named and workload else picture.title
+            )
+            topic = title or (workload.name if workload and len(findings.workloads) > 1 else "")
+            blocks += _hung(findings, picture, "-".join(filter(None, parts)), topic, otherwise)
     return tuple(blocks)
+
+
+def answer_picture(findings: Findings) -> tuple[Block, ...]:
+    """The picture of the answer: of few workloads the ranking of each, else all tests in one."""
+    if len(findings.workloads) > _RANKED and (found := figures(findings, None, "headline")):
+        return found
+    found = tuple(
+        figure
+        for workload in findings.workloads[:_RANKED]
+        for figure in figures(findings, workload, "verdict", workload.index.label)
+    )
+    return tuple(
+        replace(own, caption="") if isinstance(own, Figure) and own is not found[-1] else own
+        for own in found
+    )
 
 
 def _named(workload: WorkloadFindings, picture: Picture) -> str:
@@ -55,7 +80,11 @@ def _named(workload: WorkloadFindings, picture: Picture) -> str:
     return f"{workload.name}: {picture.title[:1].lower()}{picture.title[1:]}"
 
 
-def _hung(picture: Picture, id: str, title: str) -> Iterator[Block]:
+def _hung(
+    findings: Findings, picture: Picture, id: str, topic: str, otherwise: str
+) -> Iterator[Block]:
+    finding = picture.finding()
+    title = titled(topic, finding, otherwise)
     wide = picture.draw(WIDE_PX)
     if wide is None:
         return
@@ -68,11 +97,21 @@ def _hung(picture: Picture, id: str, title: str) -> Iterator[Block]:
     yield Figure(
         id=id,
         title=title,
-        caption=picture.caption,
+        caption=" ".join(filter(None, (picture.story(), picture.caption))),
         alt=picture.alt(),
         wide=wide,
         narrow=None if crowded else picture.draw(NARROW_PX),
+        subtitle=f"{picture.measure()}; {_rests_on(findings)}" if finding else "",
     )
+
+
+def _rests_on(findings: Findings) -> str:
+    """What n is: of comparisons that stopped earlier the most."""
+    if findings.origin:
+        return "values of the source"
+    pairs = (pair for workload in findings.workloads for pair in workload.index.comparisons)
+    stopped = any(pair.blocks < findings.look for pair in pairs)
+    return ("up to " if stopped else "") + findings.design.amount(findings.look)
 
 
 def _marks(view: Spec, above: int = 0) -> int:

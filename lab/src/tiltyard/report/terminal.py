@@ -23,7 +23,7 @@ from tiltyard.charts.figures import (
     with_unit,
 )
 from tiltyard.charts.grid import course
-from tiltyard.charts.theme import LIGHT, TERMINAL, signs
+from tiltyard.charts.theme import LIGHT, TERMINAL, hue_of, signs
 from tiltyard.report.sections.entries import PLAIN_HEAD, interval_head, medians_apart
 from tiltyard.report.sections.method import beside_sentences
 from tiltyard.report.sections.ranking_table import effect_tables
@@ -238,7 +238,7 @@ def _unit(index: Index) -> tuple[float, str]:
 def _signed(system: str, findings: Findings) -> Text:
     """A system's name with the sign that it has in all pictures."""
     glyph, colour = signs(findings)[system]
-    return Text(f"{_labels(findings)[system]} ").append(glyph, style=LIGHT[colour])
+    return Text(f"{_labels(findings)[system]} ").append(glyph, style=LIGHT[hue_of(colour)])
 
 
 def _labels(findings: Findings) -> dict[str, str]:

@@ -89,7 +89,7 @@ class _Writer:
             case Table():
                 yield from self._table(block)
             case Figure():
-                yield [f"**{markdown(block.title)}**"]
+                yield [f"**{markdown(block.title)}**", *filter(None, [markdown(block.subtitle)])]
                 yield [f"![{markdown(block.alt)}]({_path(block)})"]
                 yield [markdown(block.caption)]
             case Callout():

@@ -164,13 +164,13 @@ def ranked_table(
     ranked = has_ranks(index)
     covered = [s.comparison.level for s in index.standings if s.comparison]
     columns = (
-        *((Column("rank"),) if ranked else ()),
+        *((Column("rank", spare=True),) if ranked else ()),
         Column("System", figures=False),
+        Column("Verdict", figures=False),
         Column(_head(findings, index), alone(printed.unit)),
         Column(f"relative to {findings.baseline}"),
         Column(interval_head(covered)),
         Column(f"{findings.design.unit}s won", "%", spare=True),
-        Column("Verdict", figures=False),
     )
     table = Table(
         id=id,
@@ -183,7 +183,7 @@ def ranked_table(
         caption=caption(findings, index),
         charts=(
             SheetChart(
-                "bar", int(ranked), (1 + ranked,), title, with_unit(index.label, printed.unit)
+                "bar", int(ranked), (2 + ranked,), title, with_unit(index.label, printed.unit)
             ),
         ),
     )
@@ -229,18 +229,17 @@ def _line(
     if ranked:
         yield Entry(rank_text(standing), float(standing.rank), quiet=True)
     yield system_entry(standing.system)
-    yield _value(index, standing, printed)
-    comparison = standing.comparison
+    comparison, value = standing.comparison, _value(index, standing, printed)
     if standing.system == findings.baseline:
-        yield from (Entry("1", 1.0, strong=True), Entry(""), Entry(""))
         yield Entry("baseline", quiet=True)
+        yield from (value, Entry("1", 1.0, strong=True), Entry(""), Entry(""))
     elif comparison is None:
-        yield from (MISSING, MISSING, MISSING, Entry("not compared", quiet=True))
+        yield Entry("not compared", quiet=True)
+        yield from (value, MISSING, MISSING, MISSING)
     else:
-        yield ratio_beside(index, comparison)
-        yield interval_entry(comparison)
-        yield percent_entry(comparison.ahead)
         yield verdict_entry(comparison, findings)
+        yield from (value, ratio_beside(index, comparison), interval_entry(comparison))
+        yield percent_entry(comparison.ahead)
 
 
 def _value(index: Index, standing: Standing, printed: Printing) -> Entry:

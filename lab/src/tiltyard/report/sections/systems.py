@@ -15,13 +15,14 @@ from tiltyard.report.document import (
     Section,
     Table,
 )
-from tiltyard.report.sections.entries import by_system, slugs
+from tiltyard.report.sections.entries import by_system, slugs, system_entry
 from tiltyard.run.differences import Difference
 
 _ABREAST: Final = 4
 """As many systems have room beside each other on a page."""
-_SHORT: Final = 40
-"""Longer texts have no room there: each system then has a list of its own."""
+_ACROSS: Final = 6
+"""As many facts have room beside each other."""
+_DIFFERENCES: Final = "Differences between the systems"
 
 
 def facts(findings: Findings) -> tuple[Block, ...]:
@@ -35,20 +36,15 @@ def facts(findings: Findings) -> tuple[Block, ...]:
     if shared:
         rows = tuple((name, values[name][0]) for name in shared)
         blocks.append(Facts(rows, "All systems"))
-    longest = max((len(value) for name in differing for value in values[name]), default=0)
-    if longest > _SHORT:
-        blocks += [
-            Facts(tuple((name, own[name]) for name in differing if name in own), system)
-            for system, own in facts_of.items()
-        ]
+    if 0 < len(differing) <= _ACROSS:
+        blocks.append(_matrix(differing, facts_of))
     elif differing:
         found = findings.systems
         parts = [found[first : first + _ABREAST] for first in range(0, len(found), _ABREAST)]
         blocks += [
             by_system(
                 f"systems-{number}",
-                "Differences between the systems"
-                + (f" ({number} of {len(parts)})" if len(parts) > 1 else ""),
+                _DIFFERENCES + (f" ({number} of {len(parts)})" if len(parts) > 1 else ""),
                 "Fact",
                 own,
                 [
@@ -59,6 +55,22 @@ def facts(findings: Findings) -> tuple[Block, ...]:
             for number, own in enumerate(parts, 1)
         ]
     return tuple(blocks)
+
+
+def _matrix(differing: Sequence[str], facts_of: Mapping[str, Mapping[str, str]]) -> Table:
+    """All configurations at a glance: systems down, what differs across."""
+    return Table(
+        id="systems-1",
+        title=_DIFFERENCES,
+        columns=(
+            Column("System", figures=False),
+            *(Column(name, figures=False) for name in differing),
+        ),
+        rows=tuple(
+            (system_entry(system), *(Entry(own.get(name, "–")) for name in differing))
+            for system, own in facts_of.items()
+        ),
+    )
 
 
 def system_commands(findings: Findings) -> tuple[Block, ...]:

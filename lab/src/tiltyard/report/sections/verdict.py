@@ -18,7 +18,6 @@ from tiltyard.report.document import (
     Sentences,
     Table,
 )
-from tiltyard.report.pictures import figures
 from tiltyard.report.sections.entries import (
     interval_entry,
     interval_head,
@@ -52,15 +51,6 @@ def _above(findings: Findings) -> Iterator[Block]:
 
 def _in_full(notice: Notice) -> str:
     return " ".join(filter(None, (notice.text, notice.advice)))
-
-
-def pictures(findings: Findings) -> tuple[Block, ...]:
-    """Who is ahead: a ranked picture a workload."""
-    return tuple(
-        figure
-        for workload in findings.workloads
-        for figure in figures(findings, workload, "verdict", workload.index.label)
-    )
 
 
 def numbers(findings: Findings) -> tuple[Block, ...]:

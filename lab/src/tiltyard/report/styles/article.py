@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import theme
 from tiltyard.report.document import Block, Commands, Document, Facts, Paragraph, Section
-from tiltyard.report.pictures import figures
+from tiltyard.report.pictures import answer_picture, figures
 from tiltyard.report.sections import method
 from tiltyard.report.sections.claim_blocks import (
     about_workloads,
@@ -43,7 +43,7 @@ def compose(findings: Findings) -> Document:
         title=findings.question,
         byline=byline(findings),
         signs=theme.signs(findings),
-        front=(*headline(findings),),
+        front=(*headline(findings), *answer_picture(findings)),
         sections=with_content(_sections(findings)),
         colophon=colophon(findings),
     )

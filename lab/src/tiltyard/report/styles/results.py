@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.analysis.statements.deltas import crossing
 from tiltyard.charts import theme
-from tiltyard.report.document import Block, Document, Facts, Paragraph, Section
-from tiltyard.report.pictures import figures
+from tiltyard.report.document import Block, Document, Facts, Fold, Paragraph, Section
+from tiltyard.report.pictures import answer_picture, figures
 from tiltyard.report.sections import method
 from tiltyard.report.sections.claim_blocks import audit_in_short, sentences
 from tiltyard.report.sections.entries import place
@@ -31,7 +31,7 @@ def compose(findings: Findings) -> Document:
         title=findings.question,
         byline=byline(findings),
         signs=theme.signs(findings),
-        front=(*headline(findings), _counts(findings)),
+        front=(*headline(findings), *answer_picture(findings), _counts(findings)),
         sections=with_content(_sections(findings)),
         colophon=colophon(findings),
     )
@@ -83,12 +83,12 @@ def _overview(findings: Findings) -> tuple[Block, ...]:
 
 
 def _test(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
+    """The chart has all values; the table repeats them for those who copy."""
     about = (Paragraph(workload.about, "quiet"),) if workload.about else ()
-    return (
-        *about,
-        *figures(findings, workload, "results workload", named=True)[:1],
-        *test_tables(findings, workload),
-    )
+    drawn = figures(findings, workload, "results workload", named=True)[:1]
+    tables = test_tables(findings, workload)
+    shown = (Fold("The same in numbers", tables),) if drawn and tables else tables
+    return (*about, *drawn, *shown)
 
 
 def _everything(findings: Findings) -> tuple[Block, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import theme
 from tiltyard.report.document import Block, Document, Fold, Paragraph, Section
-from tiltyard.report.pictures import figures
+from tiltyard.report.pictures import answer_picture, figures
 from tiltyard.report.sections import method, systems, verdict
 from tiltyard.report.sections.axis_table import advantage_tables, judged_cells
 from tiltyard.report.sections.cells import (
@@ -96,7 +96,7 @@ def compose(findings: Findings) -> Document:
         front=(
             *verdict.headline(findings),
             *verdict.decision(findings),
-            *verdict.pictures(findings),
+            *answer_picture(findings),
             *verdict.numbers(findings),
         ),
         sections=tuple(one for one in sections if one.blocks or one.sections),
@@ -130,12 +130,13 @@ def _evidence(findings: Findings) -> Iterator[Section]:
         "Systems and their differences",
         systems.differences(findings),
         systems.systems(findings),
+        appendix=True,
     )
     yield _method(findings)
     yield Section("deviations", "Deviations from the plan", deviations(findings))
     yield Section("limits", "Limitations", limits(findings))
-    yield Section("rules", "The rules of reporting", twelve_rules(findings))
-    yield Section("trials", "All trials", trials(findings))
+    yield Section("rules", "The rules of reporting", twelve_rules(findings), appendix=True)
+    yield Section("trials", "All trials", trials(findings), appendix=True)
     yield _record(findings)
 
 
@@ -175,6 +176,7 @@ def _record(findings: Findings) -> Section:
             *systems.record(findings),
         ),
         systems.other_records(findings),
+        appendix=True,
     )
 
 

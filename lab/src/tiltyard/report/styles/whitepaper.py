@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import theme
 from tiltyard.report.document import Block, Document, Paragraph, Section
-from tiltyard.report.pictures import figures
+from tiltyard.report.pictures import answer_picture, figures
 from tiltyard.report.sections import method
 from tiltyard.report.sections.axis_table import delta_tables
 from tiltyard.report.sections.cells import grid_tables
@@ -47,7 +47,7 @@ def compose(findings: Findings) -> Document:
         subtitle=findings.decide or "",
         byline=byline(findings),
         signs=theme.signs(findings),
-        front=(*headline(findings),),
+        front=(*headline(findings), *answer_picture(findings)),
         sections=with_content((*_body(findings), *_appendices(findings))),
         colophon=colophon(findings),
     )

@@ -20,7 +20,7 @@ from tiltyard.charts.figures import MARKS, with_unit
 from tiltyard.charts.svg import to_svg
 from tiltyard.charts.theme import FAMILY, FONTS
 from tiltyard.printable import visible
-from tiltyard.report.document import Column, Document, Entry, Figure, Table
+from tiltyard.report.document import Column, Document, Entry, Figure, Paragraph, Table
 from tiltyard.report.formats.format import Budget, Format
 
 _WEIGHTS: Final = {"Regular": 400, "SemiBold": 600}
@@ -140,6 +140,10 @@ class Grid:
             first += len(own)
         return [upper, lower]
 
+    def pinned(self, table: Table) -> int:
+        """The column that stays when the table is scrolled: the first one with words."""
+        return next((at for at, column in enumerate(table.columns) if not column.figures), 0)
+
     def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Entry]]) -> Markup:
         """The rows, one a line."""
         return Markup("\n".join(self._row(columns, row) for row in rows))
@@ -255,6 +259,36 @@ def render_page(document: Document) -> str:
             version=__version__,
         )
     )
+
+
+@dataclass(frozen=True)
+class Card:
+    """A study in a gallery."""
+
+    link: str
+    document: Document
+
+    @property
+    def lead(self) -> str:
+        """The answer."""
+        front = self.document.front
+        return next((b.text for b in front if isinstance(b, Paragraph) and b.role == "lead"), "")
+
+    @property
+    def figure(self) -> Figure | None:
+        """The picture of the answer."""
+        return next((block for block in self.document.front if isinstance(block, Figure)), None)
+
+    @property
+    def drawn(self) -> Drawn | None:
+        """That picture, drawn."""
+        return _draw(self.figure) if self.figure else None
+
+
+def render_gallery(cards: Sequence[Card]) -> bytes:
+    """One page with the answer and the picture of each study, which link to its report."""
+    page = _environment().get_template("gallery.html.j2")
+    return visible(page.render(cards=cards, style=style_sheet(), version=__version__)).encode()
 
 
 def style_sheet(document: Document | None = None) -> Markup:

@@ -3,14 +3,15 @@
 import contextlib
 import functools
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from tiltyard.analysis.model import Findings
 from tiltyard.charts.theme import FONTS
-from tiltyard.report.document import Document
+from tiltyard.report.document import Block, Document, Fold, Paragraph, Section
 from tiltyard.report.formats.format import Format
 from tiltyard.report.formats.pdf.data import printable
 
@@ -47,10 +48,65 @@ if TYPE_CHECKING:
     import typst
 
 _LAYOUT: Final = Path(__file__).parent
+MOST_PAGES: Final = 25
+"""Of one file."""
+APPENDIX: Final = "report-appendix.pdf"
 
 
 def render(document: Document, _findings: Findings) -> dict[str, bytes]:
-    """The report on A4, accessible by PDF/UA-1.
+    """The report on A4; one of many pages as two files, the second with all that is looked up.
+
+    Those are its appendices, and what a page folds away.
+    """
+    whole = _set(document)
+    if _pages(whole) <= MOST_PAGES or not (rest := _looked_up(document)):
+        return {"report.pdf": whole}
+    note = Paragraph(f"Appendices, and the tables behind the pictures: {APPENDIX}.", "note")
+    front = _unfolded(document.front)
+    sections = tuple(_read(section) for section in document.sections if not section.appendix)
+    shown = tuple(section for section in sections if section.blocks or section.sections)
+    main = replace(document, front=(*front, note), sections=shown)
+    return {"report.pdf": _set(main), APPENDIX: _set(rest)}
+
+
+def _looked_up(document: Document) -> Document | None:
+    """The other file; ``None`` if there is nothing to put into it."""
+    sections = []
+    for section in document.sections:
+        folds = tuple(_folds(section))
+        if section.appendix:
+            sections.append(section)
+        elif folds:
+            sections.append(replace(section, blocks=folds, sections=()))
+    if not sections:
+        return None
+    title = f"{document.title} – Appendix"
+    return replace(document, title=title, subtitle="", front=(), sections=tuple(sections))
+
+
+def _read(section: Section) -> Section:
+    """A section without what is looked up only."""
+    parts = tuple(_read(part) for part in section.sections)
+    kept = tuple(part for part in parts if part.blocks or part.sections)
+    return replace(section, blocks=_unfolded(section.blocks), sections=kept)
+
+
+def _unfolded(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    return tuple(block for block in blocks if not isinstance(block, Fold))
+
+
+def _folds(section: Section) -> Iterator[Block]:
+    yield from (block for block in section.blocks if isinstance(block, Fold))
+    for part in section.sections:
+        yield from _folds(part)
+
+
+def _pages(pdf: bytes) -> int:
+    return len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf))
+
+
+def _set(document: Document) -> bytes:
+    """A document on A4, accessible by PDF/UA-1.
 
     No date is in it and no font but ours, so the same document is the same bytes everywhere. Only
     where it has a character that our fonts lack are the fonts of this host taken as well; one that
@@ -65,9 +121,9 @@ def render(document: Document, _findings: Findings) -> dict[str, bytes]:
         known = spelled(document, unknown)
         # A font may have two characters and still not the sign that both of them make.
         with contextlib.suppress(typst.TypstError):
-            return {"report.pdf": _report(_text_of(known), ours_only=unknown == foreign)}
+            return _report(_text_of(known), ours_only=unknown == foreign)
         text = _text_of(spelled(document, foreign))
-    return {"report.pdf": _report(text, ours_only=True)}
+    return _report(text, ours_only=True)
 
 
 def _text_of(document: Document) -> str:

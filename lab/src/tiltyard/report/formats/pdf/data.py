@@ -136,6 +136,7 @@ def _figure(figure: Figure) -> Data:
     return {
         "is": "figure",
         "title": _text(figure.title),
+        "subtitle": _text(figure.subtitle),
         "caption": _text(figure.caption),
         "alt": _text(figure.alt or figure.title),
         "picture": paper.svg,

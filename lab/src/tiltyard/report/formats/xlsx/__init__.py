@@ -116,7 +116,8 @@ class Prose:
             case Figure():
                 self._line("Figure", block.title, bold=True)
                 self._line("", block.alt)
-                self._line("", block.caption, quiet=True)
+                for words in filter(None, (block.subtitle, block.caption)):
+                    self._line("", words, quiet=True)
             case Callout():
                 self._line(block.kind.capitalize(), block.title, bold=True)
                 self._blocks(block.blocks)

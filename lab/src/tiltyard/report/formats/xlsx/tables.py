@@ -14,7 +14,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.utility import quote_sheetname, xl_range_abs
 from xlsxwriter.worksheet import Worksheet
 
-from tiltyard.charts.theme import LIGHT
+from tiltyard.charts.theme import LIGHT, SERIES
 from tiltyard.report.document import Entry, SheetChart, Table
 from tiltyard.report.formats.format import SpreadColumn, spread
 
@@ -139,7 +139,7 @@ _TYPES: Final[dict[str, dict[str, str]]] = {
 _MARKED: Final = frozenset({"line", "scatter"})
 """Types whose points are marked."""
 _MARKERS: Final = ("circle", "square", "diamond", "triangle")
-_SERIES: Final = [colour for name, colour in LIGHT.items() if name.startswith("series-")]
+_SERIES: Final = [LIGHT[name] for name in SERIES]
 _FONTS: Final = ("name_font", "num_font")
 _WIDTH_PX: Final = 640
 _HEIGHT_PX: Final = 360

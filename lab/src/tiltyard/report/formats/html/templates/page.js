@@ -81,14 +81,25 @@ function addTools(table) {
     setTimeout(() => (button.textContent = "Copy as CSV"), 1500);
   });
   const tools = made("div", { className: "tools" });
+  tools.append(moreCue(table.closest(".scroll")));
   if (rows.length > ROWS_WORTH_A_SEARCH) tools.append(...search(table, rows));
   tools.append(button);
-  table.closest(".scroll").before(tools);
+  table.closest(".table").querySelector(".head").append(tools);
+}
+
+// Says that a table goes on beside what is seen of it.
+function moreCue(box) {
+  const cue = made("span", { className: "more", textContent: "more columns \u2192" });
+  const look = () => (cue.hidden = box.scrollLeft + box.clientWidth >= box.scrollWidth - 1);
+  new ResizeObserver(look).observe(box);
+  box.addEventListener("scroll", look, { passive: true });
+  look();
+  return cue;
 }
 
 function search(table, rows) {
   const input = made("input", { type: "search", placeholder: `Search ${rows.length} rows` });
-  input.setAttribute("aria-label", `Search the rows of: ${table.caption.textContent}`);
+  input.setAttribute("aria-label", `Search the rows of: ${table.parentNode.getAttribute("aria-label")}`);
   const count = made("output");
   input.addEventListener("input", () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -102,7 +113,14 @@ function search(table, rows) {
   return [count, input];
 }
 
-// Systems: hidden in tables, faint in pictures.
+// Systems: hidden in tables, faint in pictures: by their colour, and where a mark names its system.
+
+function fade(name, faint) {
+  for (const title of all("figure svg title")) {
+    const named = title.textContent.split("; ").includes(`system: ${name}`);
+    if (named) title.parentNode.classList.toggle("faded", faint);
+  }
+}
 
 function addSystems() {
   const signs = new Map();
@@ -120,6 +138,7 @@ function addSystems() {
       const hidden = button.getAttribute("aria-pressed") === "true";
       button.setAttribute("aria-pressed", String(!hidden));
       document.body.classList.toggle(`hide-${number}`, hidden);
+      fade(name, hidden);
       all(`tbody tr:has(> .s${number})`).forEach((row) => (row.hidden = hidden));
     });
     tools.append(button);
@@ -162,7 +181,7 @@ function addThemes() {
   const root = document.documentElement;
   const choice = made("select");
   choice.setAttribute("aria-label", "Colours");
-  for (const [value, text] of [["", "As the system"], ["light", "Light"], ["dark", "Dark"]]) {
+  for (const [value, text] of [["", "Theme: auto"], ["light", "Theme: light"], ["dark", "Theme: dark"]]) {
     choice.append(made("option", { value, textContent: text }));
   }
   choice.addEventListener("change", () => {

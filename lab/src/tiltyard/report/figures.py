@@ -1,0 +1,44 @@
+"""Each figure as a file of its own, with title and subtitle, at print size: SVG and PNG."""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import vl_convert
+
+from tiltyard.charts.svg import to_file
+from tiltyard.report.document import Document, Figure
+
+FOLDER: Final = "figures"
+_DPI: Final = 300
+_SCALE: Final = 0.6
+"""Of 72 dots an inch: 800 px are 2,000 dots of 300 an inch, 169 mm, the text width of A4."""
+
+
+def _svg(figure: Figure) -> str:
+    return to_file(figure.wide, figure.alt, figure.title, figure.subtitle)
+
+
+def _png(figure: Figure) -> bytes:
+    picture: bytes = vl_convert.svg_to_png(_svg(figure), scale=_SCALE, ppi=_DPI)
+    return picture
+
+
+KINDS: Final[dict[str, Callable[[Figure], bytes]]] = {
+    "svg": lambda figure: _svg(figure).encode(),
+    "png": _png,
+}
+"""Ending → how one is drawn."""
+
+
+def figure_files(document: Document, kinds: Iterable[str]) -> dict[str, bytes]:
+    """Files by path in the folder of the report: ``figures/figure-postmark-ranking.svg``.
+
+    Args:
+        document: whose figures they are.
+        kinds: of :data:`KINDS`.
+    """
+    return {
+        f"{FOLDER}/{figure.id}.{kind}": KINDS[kind](figure)
+        for figure in document.figures()
+        for kind in kinds
+    }
