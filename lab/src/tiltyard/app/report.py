@@ -164,7 +164,7 @@ def write_findings(
     """
     with phase("composing the report"):
         document = style.compose(findings)
-    made: list[Mapping[Path, bytes]] = []
+    made: list[Mapping[str, bytes]] = []
     for form in formats:
         with phase(f"writing the report, {form.name}"):
             made.append(form.render(document, findings))
