@@ -2,10 +2,11 @@
 
 python -m benchmarks.blocks [--rounds 5] [--before CHECKOUT] [--engine FILE] [--directory DIR]
 
-`tiltyard compare` measures two commands of some milliseconds: the time from one block to the
-next, less that of all executions in it, and the CPU time of one more block, less theirs. Then two directories are compared by trials of 1 s and of
-5 s: the share of the whole command that lies inside their timed regions. With `--before`, another
-checkout with an engine in its `.venv` does the same, in turn.
+`tiltyard compare` measures two commands of some milliseconds: the time from one block to the next,
+less that of all executions in it, and the CPU time of one more block, less theirs. Then two
+directories are compared by trials of 1 s and of 5 s: the share of the whole command that lies
+inside their timed regions. With `--before`, another checkout with an engine in its `.venv` does the
+same, in turn.
 """
 
 import argparse
