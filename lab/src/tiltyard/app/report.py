@@ -12,8 +12,8 @@ from tiltyard.analysis.sessions import analyse_sessions
 from tiltyard.app.studies import is_study, kind_of
 from tiltyard.errors import RefusedError, UsageError
 from tiltyard.folder import StudyFolder, write_together
-from tiltyard.phases import phase
 from tiltyard.meant import meant
+from tiltyard.phases import phase
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.formats.format import Format
 from tiltyard.report.styles import STYLES

@@ -118,9 +118,7 @@ def compare(
         systems, workload, folder, vary, typed, asked, show_output=commands.show_output
     )
     _export(target, findings, files)
-    return shown(
-        target, findings, printing, require_decision=require_decision, again=_again
-    )
+    return shown(target, findings, printing, require_decision=require_decision, again=_again)
 
 
 def _files(commands: "TypedCommands | None", exports: Sequence[Path | None]) -> dict[str, Path]:
@@ -159,9 +157,7 @@ def _compared(
     remark(f"Study    {target.root}/")
     scale = parse_scale(asked.scale) if asked.scale else None
     with kept_if_begun(target, existed=existed):
-        findings = carried_out(
-            target, scale=scale, amendment=amendment, show_output=show_output
-        )
+        findings = carried_out(target, scale=scale, amendment=amendment, show_output=show_output)
     return target, findings
 
 

@@ -85,9 +85,7 @@ def gate(
     remark(f"Study    {target.root}/")
     typed = kept_if_begun(target, existed=existed) if study is None else nullcontext()
     with typed:
-        findings = carried_out(
-            target, trust=trust, within=margin, show_output=commands.show_output
-        )
+        findings = carried_out(target, trust=trust, within=margin, show_output=commands.show_output)
     found = judged(findings, margin)
     if not printing.emit(found):
         show(_table(found))

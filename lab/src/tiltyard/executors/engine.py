@@ -19,7 +19,16 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from tiltyard import elf
 from tiltyard.errors import HostLacksError, TiltyardError, UsageError
 from tiltyard.installation import CHECKOUT, repair
-from tiltyard.wire import PROTOCOL, Call, Catalogue, EndEvent, Hello, HelloEvent, Output, read_events
+from tiltyard.wire import (
+    PROTOCOL,
+    Call,
+    Catalogue,
+    EndEvent,
+    Hello,
+    HelloEvent,
+    Output,
+    read_events,
+)
 
 NAME = "tiltyard-engine"
 _ANSWER_S = 60
