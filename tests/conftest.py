@@ -19,19 +19,8 @@ settings.register_profile(
 settings.load_profile("the same everywhere")
 
 OF_THE_HOST: Final = frozenset(
-    {
-        "calibration",
-        "cli",
-        "conformance",
-        "dist",
-        "executors",
-        "host",
-        "house",
-        "oracle",
-        "run",
-        "systems",
-    }
-    | {"tuning"}
+    {"calibration", "cli", "conformance", "executors", "host", "house", "installing", "oracle"}
+    | {"run", "systems", "tuning"}
 )
 """Rooms whose tests change this host or compare its state; one process runs them in order."""
 

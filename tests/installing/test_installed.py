@@ -16,6 +16,7 @@ import pytest
 
 from tiltyard.errors import ExitCode
 
+COMMAND = (sys.executable, "-m", "tiltyard")
 HERE = sysconfig.get_path("purelib")
 
 
@@ -124,7 +125,7 @@ def test_an_engine_on_a_file_system_without_programs_says_so(tiltyard, tmp_path:
     engine = where / "tiltyard-engine"
     script = f'mount -t tmpfs -o noexec none {where} && cp /bin/true {engine} && "$@"'
     done = subprocess.run(
-        ("unshare", "--mount", "sh", "-c", script, "sh", sys.executable, "-m", "tiltyard", "workloads"),
+        (*("unshare", "--mount", "sh", "-c", script), "sh", *COMMAND, "workloads"),
         env={**os.environ, "TILTYARD_ENGINE": str(engine)},
         check=False, capture_output=True, text=True,
     )  # fmt: skip
