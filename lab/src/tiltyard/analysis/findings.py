@@ -65,12 +65,8 @@ HEADLINE_LEVEL: Final = 0.05
 def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
     """All findings of a study so far; pure, and the same for the same record.
 
-    Blocks that were replaced are shown trial by trial, and count for nothing else.
-
-    Args:
-        plan: of the study.
-        run: of its run.
-        others: headline comparisons of other studies that are corrected together with these.
+    Blocks that were replaced are shown trial by trial, and count for nothing else. With these
+    headlines so many ``others``, of other studies, are corrected.
     """
     course = course_of(plan, run)
     everything, run = run, without_replaced_blocks(run, course)

@@ -98,27 +98,31 @@ def compare(
     """
     from tiltyard.cli.commands import understood
     from tiltyard.cli.run import shown
-    from tiltyard.study.compare import Asked
-    from tiltyard.study.scaling import parse_scale
 
     printing.begin()
-    fraction = None if scale is None else parse_scale(scale)
     typed = understood(commands, systems)
     exports = (export_json, export_csv, export_markdown, export_asciidoc, export_orgmode)
     files = _files(typed, exports)
-    asked = Asked(
-        blocks=blocks,
-        budget=budget,
-        seed=seed,
-        # A desktop and a CI runner are never idle, and so many executions were asked for.
-        disturbed=disturbed or ("keep" if typed else "adapt"),
-        scale=None if fraction in (None, 1) else str(fraction),
-    )
+    # A desktop and a CI runner are never idle, and so many executions were asked for.
+    disturbed = disturbed or ("keep" if typed else "adapt")
+    asked = _asked(blocks, budget, seed, disturbed, scale)
     target, findings = _compared(
         systems, workload, folder, vary, typed, asked, show_output=commands.show_output
     )
     _export(target, findings, files)
     return shown(target, findings, printing, require_decision=require_decision, again=_again)
+
+
+def _asked(
+    blocks: int | None, budget: str | None, seed: int | None, disturbed: str, scale: str | None
+) -> "Asked":
+    """What is asked of any study, as it stands in its file."""
+    from tiltyard.study.compare import Asked
+    from tiltyard.study.scaling import parse_scale
+
+    fraction = None if scale is None else parse_scale(scale)
+    by = None if fraction in (None, 1) else str(fraction)
+    return Asked(blocks=blocks, budget=budget, seed=seed, disturbed=disturbed, scale=by)
 
 
 def _files(commands: "TypedCommands | None", exports: Sequence[Path | None]) -> dict[str, Path]:
