@@ -16,7 +16,7 @@ from tiltyard.stats.family import DIFFERENT, judge_family
 from tiltyard.stats.looks import LEVEL, LOOKS
 from tiltyard.stats.types import BoolArray
 
-STUDIES = 3000
+STUDIES = 2000
 BLOCKS = LOOKS["standard"][-1][0]
 MADE = BLOCKS + spares_for(BLOCKS)
 LOUDER = 4.0
