@@ -5,8 +5,8 @@
 function __fish_tiltyard_using_command
     set -l cmd (commandline -opc)
     set -l subcommands
-    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --comparisons --conclude --device --disturbed --document --env --export-csv --export-json --export-markdown --factors --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --runs --scale --seal --seed --setup --shell --spoiled --ssh-options --style --systems --template --to --vary --wait --warmup --weight --within --workload -C -D -L -P -c -m -o -p -r -s -t -w'
-    set -l all_commands 'audit calibrate check clean combine compare completion demo devices doctor explain export gate import new plan recommend record report restore run schema status tuning workloads'
+    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --runs --scale --seal --seed --setup --shell --spoiled --ssh-options --style --systems --template --to --vary --wait --warmup --weight --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -w'
+    set -l all_commands 'audit calibrate check clean combine compare completion demo devices doctor explain export gallery gate import new plan recommend record report restore run schema status tuning workloads'
     set -l skip_next 0
     # Extract command words (only real subcommand names) from command line
     set -e cmd[1]
@@ -45,7 +45,7 @@ end
 function __fish_tiltyard_positional_index
     set -l cmd (commandline -opc)
     set -l path_len $argv[1]
-    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --comparisons --conclude --device --disturbed --document --env --export-csv --export-json --export-markdown --factors --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --runs --scale --seal --seed --setup --shell --spoiled --ssh-options --style --systems --template --to --vary --wait --warmup --weight --within --workload -C -D -L -P -c -m -o -p -r -s -t -w'
+    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --runs --scale --seal --seed --setup --shell --spoiled --ssh-options --style --systems --template --to --vary --wait --warmup --weight --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -w'
     set -l skip_next 0
     set -l consumed_path 0
     set -l count 0
@@ -91,6 +91,7 @@ complete -c tiltyard -n __fish_use_subcommand -a 'run' -d 'Run a study; the same
 complete -c tiltyard -n __fish_use_subcommand -a 'status' -d 'Say how far a study is, how long it may still take, what failed, and how to go …'
 complete -c tiltyard -n __fish_use_subcommand -a 'report' -d 'Analyse what is there and write findings and report.'
 complete -c tiltyard -n __fish_use_subcommand -a 'combine' -d 'Combine studies of the same systems into one decision: a matrix of purposes × s…'
+complete -c tiltyard -n __fish_use_subcommand -a 'gallery' -d 'Write a page for each study and one over all of them, ready for any web server.'
 complete -c tiltyard -n __fish_use_subcommand -a 'export' -d 'Write what was measured in the format of another tool.'
 complete -c tiltyard -n __fish_use_subcommand -a 'import' -d 'Read result files of other tools into a study folder, and report on them.'
 complete -c tiltyard -n __fish_use_subcommand -a 'workloads' -d 'List the workloads, or explain one: what it does, its parameters, its metrics, …'
@@ -190,9 +191,12 @@ complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l require-decis
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l export-json -r -F -d 'Write the times of all executions as hyperfine does, here.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l export-markdown -r -F -d 'Write a table as hyperfine does, with intervals, here.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l export-csv -r -F -d 'The same as CSV.'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l export-asciidoc -r -F -d 'The table for AsciiDoc.'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l export-orgmode -r -F -d 'The table for Org mode.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l command -r -d 'A command to compare, NAME=COMMAND or COMMAND; given again for each. Its words …'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -s c -r -d 'A command to compare, NAME=COMMAND or COMMAND; given again for each. Its words …'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l shell -d 'Commands are lines for sh, whose start is measured and subtracted.'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -s N -d 'Commands are executed without a shell, which is so by default.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l setup -r -d 'Executed before the first execution of each turn, untimed.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -s s -r -d 'Executed before the first execution of each turn, untimed.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l prepare -r -d 'Executed before each execution, untimed; given once, or once for each command.'
@@ -211,10 +215,15 @@ complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l parameter-sca
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -s P -r -d 'A parameter with its smallest and its largest value: threads 1 8.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l parameter-step-size -r -d 'What a scan counts by; by default 1.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -s D -r -d 'What a scan counts by; by default 1.'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l command-name -r -d 'What a command is called, given once for each; or -c NAME=COMMAND.'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -s n -r -d 'What a command is called, given once for each; or -c NAME=COMMAND.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l same-output -d 'Commands that print something else than others have failed. By default that is …'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l compare-output -r -d 'A command that compares what is printed with what was printed first, where it d…'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l ignore-failure -d 'Any exit code is right. By default another one than 0 is a failed trial.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -s i -d 'Any exit code is right. By default another one than 0 is a failed trial.'
-complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l input -r -F -d 'File that standard input is read from; by default it is empty.'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l input -r -d 'File that standard input is read from; null, the default: it is empty.'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l output -r -d 'Where standard output goes: pipe, the default, or null, or a file, which is emp…'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l show-output -d 'Print what commands print on standard error, once for each trial that has ended.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l env -r -d 'A variable of the environment with its value, NAME=VALUE, or NAME to pass on th…'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l json -d 'Print one JSON document in place of words; its schema is in schema/.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l quiet -d 'Print neither progress nor remarks; results, warnings and errors are printed.'
@@ -272,8 +281,17 @@ complete -c tiltyard -n '__fish_tiltyard_using_command export' -l version -d 'Di
 complete -c tiltyard -n '__fish_tiltyard_using_command export' -l to -x -a '(__fish_tiltyard_complete)' -d 'The format.'
 complete -c tiltyard -n '__fish_tiltyard_using_command export' -l output -r -d 'File to write, - for stdout; by default a file in the study'\''s folder report/, o…'
 complete -c tiltyard -n '__fish_tiltyard_using_command export' -s o -r -d 'File to write, - for stdout; by default a file in the study'\''s folder report/, o…'
+complete -c tiltyard -n '__fish_tiltyard_using_command export' -l redact -d 'For others: without names, addresses, paths and secrets, as tiltyard report --r…'
 # Positionals for: export
 complete -c tiltyard -n '__fish_tiltyard_using_command export; and test (__fish_tiltyard_positional_index 1) = 0; and not string match -q -- "-*" (commandline -ct)' -f -a '(__fish_tiltyard_complete)'
+
+# Options for: gallery
+complete -c tiltyard -n '__fish_tiltyard_using_command gallery' -l help -d 'Display this message and exit.'
+complete -c tiltyard -n '__fish_tiltyard_using_command gallery' -s h -d 'Display this message and exit.'
+complete -c tiltyard -n '__fish_tiltyard_using_command gallery' -l version -d 'Display application version.'
+complete -c tiltyard -n '__fish_tiltyard_using_command gallery' -l output -r -F -d 'Folder of the gallery; pages of other studies in it stay.'
+complete -c tiltyard -n '__fish_tiltyard_using_command gallery' -l style -r -d 'How all are reported; by default each study'\''s own style.'
+complete -c tiltyard -n '__fish_tiltyard_using_command gallery' -l unredacted -d 'Leave everything in: for readers in the house.'
 
 # Options for: gate
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l help -d 'Display this message and exit.'
@@ -291,6 +309,7 @@ complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l markdown -r -F -
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l command -r -d 'A command to compare, NAME=COMMAND or COMMAND; given again for each. Its words …'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -s c -r -d 'A command to compare, NAME=COMMAND or COMMAND; given again for each. Its words …'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l shell -d 'Commands are lines for sh, whose start is measured and subtracted.'
+complete -c tiltyard -n '__fish_tiltyard_using_command gate' -s N -d 'Commands are executed without a shell, which is so by default.'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l setup -r -d 'Executed before the first execution of each turn, untimed.'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -s s -r -d 'Executed before the first execution of each turn, untimed.'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l prepare -r -d 'Executed before each execution, untimed; given once, or once for each command.'
@@ -309,10 +328,15 @@ complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l parameter-scan -
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -s P -r -d 'A parameter with its smallest and its largest value: threads 1 8.'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l parameter-step-size -r -d 'What a scan counts by; by default 1.'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -s D -r -d 'What a scan counts by; by default 1.'
+complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l command-name -r -d 'What a command is called, given once for each; or -c NAME=COMMAND.'
+complete -c tiltyard -n '__fish_tiltyard_using_command gate' -s n -r -d 'What a command is called, given once for each; or -c NAME=COMMAND.'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l same-output -d 'Commands that print something else than others have failed. By default that is …'
+complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l compare-output -r -d 'A command that compares what is printed with what was printed first, where it d…'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l ignore-failure -d 'Any exit code is right. By default another one than 0 is a failed trial.'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -s i -d 'Any exit code is right. By default another one than 0 is a failed trial.'
-complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l input -r -F -d 'File that standard input is read from; by default it is empty.'
+complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l input -r -d 'File that standard input is read from; null, the default: it is empty.'
+complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l output -r -d 'Where standard output goes: pipe, the default, or null, or a file, which is emp…'
+complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l show-output -d 'Print what commands print on standard error, once for each trial that has ended.'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l env -r -d 'A variable of the environment with its value, NAME=VALUE, or NAME to pass on th…'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l json -d 'Print one JSON document in place of words; its schema is in schema/.'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l quiet -d 'Print neither progress nor remarks; results, warnings and errors are printed.'
@@ -378,8 +402,10 @@ complete -c tiltyard -n '__fish_tiltyard_using_command report' -s h -d 'Display 
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -l version -d 'Display application version.'
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -l style -x -a '(__fish_tiltyard_complete)' -d 'How it is reported; by default study, of a printed study its own.'
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -l format -x -a '(__fish_tiltyard_complete)' -d 'Formats besides the page (html, always made), or all: pdf xlsx or pdf,xlsx.'
+complete -c tiltyard -n '__fish_tiltyard_using_command report' -l figures -r -d 'Write each figure to figures/ too, with its title: svg, png (300 dpi, 169 mm wi…'
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -l output -r -F -d 'Folder for the report and its findings, so that nothing is written to the study…'
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -l seal -r -d 'The seal that a run or a report of this study has printed: refuse to report if …'
+complete -c tiltyard -n '__fish_tiltyard_using_command report' -l redact -d 'For others: without host names, addresses, serial numbers, users, paths, enviro…'
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -l json -d 'Print one JSON document in place of words; its schema is in schema/.'
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -l quiet -d 'Print neither progress nor remarks; results, warnings and errors are printed.'
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -s q -d 'Print neither progress nor remarks; results, warnings and errors are printed.'
