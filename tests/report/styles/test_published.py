@@ -164,10 +164,13 @@ def test_a_study_without_numbers_is_told_without_tables_of_them() -> None:
     assert "commands" in {section.id for section in document("postmark-systems").sections}
 
 
-def test_the_first_white_paper_fits_a_page_and_forty_sheets(tmp_path: Path) -> None:
+def test_the_first_white_paper_fits_a_page_and_twenty_five_sheets_with_an_appendix(
+    tmp_path: Path,
+) -> None:
     """With everything: summary, 24 grids as surfaces and as tables, claims, configuration."""
     found = concluded(PUBLISHED / "iozone-rhel6", None, tmp_path)
     assert found.style.name == "whitepaper"
     html, pdf = write_report(found, formats_of(["pdf"]))
     assert html.stat().st_size < 3_000_000
-    assert 10 < len(PdfReader(pdf).pages) < 40
+    assert 5 < len(PdfReader(pdf).pages) <= 25
+    assert 10 < len(PdfReader(pdf.with_name("report-appendix.pdf")).pages) < 40
