@@ -6,8 +6,6 @@ or after a second. If the host goes down before, what is not there is cut off an
 """
 
 import contextlib
-import itertools
-import json
 import math
 import os
 import time
@@ -23,7 +21,6 @@ from tiltyard.errors import UsageError
 from tiltyard.folder import (
     named_in_errors,
     open_to_change,
-    sha256,
     sync_directory,
     sync_file,
 )
@@ -31,13 +28,11 @@ from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import TrialKey
 from tiltyard.run.chain import BrokenChainError, Chain
 from tiltyard.run.record import Amendment, CalibrationNote, IsolationNote, Prepared, Reason
+from tiltyard.run.unsynced import before_lost, is_damaged, waits
 from tiltyard.study.model import Frozen
 
 LATEST_S: Final = 1.0
 """How long a line that may wait is not on the disk."""
-_WAITS: Final = b'"waits":true,"event":'
-_HEAD_BYTES: Final = 100
-_CHUNK: Final = 1 << 16
 
 
 class Started(Frozen):
@@ -256,7 +251,7 @@ class Journal:
         Raises:
             UsageError: if a line cannot be read, or does not follow from those before it.
         """
-        chain, whole = _follow(path, listen, _before_lost(path))
+        chain, whole = _follow(path, listen, before_lost(path))
         file = open_to_change(path)
         torn = os.fstat(file).st_size - whole
         if torn:
@@ -389,7 +384,7 @@ def _follow(path: Path, listen: Listener, until: float = math.inf) -> tuple[Chai
         except FileNotFoundError:
             return chain, whole
         for number, line in enumerate(file, start=1):
-            if whole >= until or (_is_damaged(line) and all(map(_waits, file))):
+            if whole >= until or (is_damaged(line) and all(map(waits, file))):
                 break
             try:
                 entry = _parsed(chain.follow(line[:-1]))
@@ -398,54 +393,6 @@ def _follow(path: Path, listen: Listener, until: float = math.inf) -> tuple[Chai
             listen(entry)
             whole += len(line)
     return chain, whole
-
-
-def _is_damaged(line: bytes) -> bool:
-    """Whether a kill or a power failure can have left such a line, if it was not synced."""
-    return not line.endswith(b"\n") or b"\0" in line
-
-
-def _waits(line: bytes) -> bool:
-    """Whether nothing says that a line was on the disk before others were written."""
-    return _WAITS in line[:_HEAD_BYTES] or _is_damaged(line)
-
-
-def _before_lost(path: Path) -> float:
-    """Where the first of the last lines begins, which have waited, whose trial is not there."""
-    at = path.stat().st_size if path.exists() else 0
-    lines = _last_lines(path) if at else []
-    at -= sum(map(len, lines))
-    for line in lines:
-        with contextlib.suppress(ValueError):
-            event = json.loads(line)["event"]
-            if event["type"] == "trial_finished" and not _is_there(path.parent, event):
-                return at
-        at += len(line)
-    return math.inf
-
-
-def _is_there(root: Path, trial: dict[str, str]) -> bool:
-    """Whether a finished trial's file, if it has one, is what was written."""
-    try:
-        return not trial["file"] or sha256((root / trial["file"]).read_bytes()) == trial["sha256"]
-    except OSError:
-        return False
-
-
-def _last_lines(path: Path) -> list[bytes]:
-    """The lines that have waited, back to one that did not, or was damaged."""
-    lines: list[bytes] = []
-    begin, step = path.stat().st_size, _CHUNK
-    with path.open("rb") as file:
-        while begin:
-            begin, step = max(0, begin - step), 2 * step
-            file.seek(begin)
-            # The first one may be half a line.
-            lines = list(file)[bool(begin) :]
-            waiting = list(itertools.takewhile(_waits, reversed(lines)))
-            if len(waiting) < len(lines):
-                return waiting[::-1]
-    return lines
 
 
 def _unreadable(path: Path, number: int, error: ValueError) -> str:
