@@ -49,7 +49,8 @@ def _reason(findings: Findings, comparisons: Sequence[Comparison]) -> str:
         return f"all {family} comparisons are invalid: too many trials have failed"
     if comparisons and not undecided:
         which = f"{decided} of" if invalid else "all"
-        return f"{which} {family} comparisons are decided after {findings.look} blocks{beside}"
+        what = "the comparison is" if family == 1 else f"{which} {family} comparisons are"
+        return f"{what} decided after {findings.look} blocks{beside}"
     if not comparisons:
         reached = ", and the last look is reached" if done >= last else ""
         return f"nothing can be compared after {done} blocks{reached}: no trials of two systems"
