@@ -63,12 +63,10 @@ kit::parameters! {
         /// Executed once in each turn of a system, untimed: `setup` before the first trial and
         /// `cleanup` after the last one. `{dir}` is then one directory for the whole turn.
         #[schemars(extend("brings" = "starts"))]
-        #[serde(skip_serializing_if = "Around::is_empty")]
         pub turn: Around = Around::default();
         /// The same once at each start of a study's run, on this host, before any system is up:
         /// without variables of systems, in `{study_dir}`, which all other commands may name.
         #[schemars(extend("brings" = "starts"))]
-        #[serde(skip_serializing_if = "Around::is_empty")]
         pub study: Around = Around::default();
         /// Servers: started after setup, ended before cleanup.
         #[schemars(extend("brings" = "starts"))]
@@ -108,11 +106,6 @@ pub struct Around {
 }
 
 impl Around {
-    /// Whether there is no command.
-    pub fn is_empty(&self) -> bool {
-        self.setup.0.is_empty() && self.cleanup.0.is_empty()
-    }
-
     fn commands(&self) -> Vec<&[String]> {
         let both = self.setup.0.iter().chain(&self.cleanup.0);
         both.map(Vec::as_slice).collect()
