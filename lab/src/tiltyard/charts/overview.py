@@ -42,9 +42,9 @@ class _Dot:
 
 def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
     """Every test's index relative to the baseline, in the workload's order."""
-    if not workload.by_metric:
-        return None
     dots = [_Dot(i.label, pair) for i in workload.by_metric for pair in ratio.compared(i)]
+    if not dots:
+        return None
     title = ratio.axis_title(findings, workload.by_metric)
     return _drawn(findings, _labels(workload.by_metric), dots, title, width_px)
 
