@@ -12,6 +12,7 @@ from tiltyard.analysis.values import cells_of
 from tiltyard.cli.commands import Commands
 from tiltyard.cli.compare import compare
 from tiltyard.cli.gate import gate
+from tiltyard.cli.printing import Printing
 from tiltyard.errors import ExitCode, RefusedError, UsageError
 from tiltyard.exporters import phoronix as exporter
 from tiltyard.importers import phoronix as importer
@@ -67,7 +68,9 @@ def test_the_gate_fails_a_slower_head_and_passes_a_faster_one(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     slower = Commands(command=(FAST, SLOW))
-    code = gate(within="50%", blocks=6, commands=slower, junit=here / "g.xml", json=True)
+    code = gate(
+        within="50%", blocks=6, commands=slower, junit=here / "g.xml", printing=Printing(json=True)
+    )
     assert code == ExitCode.REGRESSION
     (line,) = json.loads(capsys.readouterr().out)["headlines"]
     assert (line["metric"], line["outcome"], line["system"]) == ("time", "regression", "slow")

@@ -10,6 +10,7 @@ import pytest
 
 from tiltyard.app.freeze import planned
 from tiltyard.cli.plan import plan
+from tiltyard.cli.printing import Printing
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
@@ -60,7 +61,7 @@ def pilot_in(folder: StudyFolder) -> Pilot:
 def forecast_of(
     folder: StudyFolder, capsys: pytest.CaptureFixture[str], **asked: str | float
 ) -> dict:
-    plan(folder.root, json=True, **asked)  # type: ignore[arg-type]
+    plan(folder.root, printing=Printing(json=True), **asked)  # type: ignore[arg-type]
     return json.loads(capsys.readouterr().out)
 
 

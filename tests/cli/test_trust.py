@@ -188,8 +188,11 @@ def test_what_is_typed_is_trusted_and_a_plan_that_was_there_is_not(
     class BegunError(Exception):
         """It was trusted, and would run now."""
 
-    def begun(made: StudyFolder, *, scale: Fraction | None, amendment: Amendment) -> NoReturn:
+    def begun(
+        made: StudyFolder, *, scale: Fraction | None, amendment: Amendment, show_output: bool
+    ) -> NoReturn:
         assert not amendment.keep
+        assert not show_output
         planned(made, Engine.find(), scale)
         raise BegunError
 

@@ -150,7 +150,7 @@ def test_every_command_like_setting_of_a_kind_is_known_here() -> None:
         "remote": {"host", "ssh_options", "directory"},
         "host": set(),
     }
-    common = {"tuning", "scheduler", "filesystem"}
+    common = {"tuning", "scheduler", "filesystem", "sysctl"}
     for own in KINDS:
         texts = {
             name
