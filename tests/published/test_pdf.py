@@ -1,4 +1,10 @@
-"""The printed studies on paper, each in its style: all that is told, and fit to be read."""
+"""The printed studies on paper, each in its style: all that is told, and fit to be read.
+
+One of many pages is two files; what is told must be in one of them.
+"""
+
+import re
+from typing import TypeVar
 
 import pytest
 
@@ -6,10 +12,12 @@ from published.conftest import STUDIES
 from support.papers import ink_outside, is_accessible, pixels_of, squeezed, text_of
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.app.report import style_of
+from tiltyard.report.document import Figure, Table
 from tiltyard.report.formats import pdf
 from tiltyard_published.read import Publication
 
 PAGES_MAX = 40
+Numbered = TypeVar("Numbered", Figure, Table)
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -17,11 +25,24 @@ def test_a_printed_study_on_paper(publications: dict[str, Publication], name: st
     study = publications[name]
     findings = analyse_collection(study.collection)
     document = style_of(study.style).compose(findings)
-    paper = pdf.render(document, findings)["report.pdf"]
-    text, pages = text_of(paper), pixels_of(paper)
-    assert is_accessible(paper)
+    papers = pdf.render(document, findings)
+    assert papers.keys() <= {"report.pdf", pdf.APPENDIX}
+    texts = [text_of(paper) for paper in papers.values()]
+    for paper in papers.values():
+        pages = pixels_of(paper)
+        assert is_accessible(paper)
+        assert len(pages) < PAGES_MAX
+        assert [number for number, page in enumerate(pages, 1) if ink_outside(page)] == []
     for kind, blocks in (("Figure", document.figures()), ("Table", document.tables())):
-        for number, block in enumerate(blocks, 1):
-            assert squeezed(f"{kind} {number} {block.title}") in text
-    assert len(pages) < PAGES_MAX
-    assert [number for number, page in enumerate(pages, 1) if ink_outside(page)] == []
+        for number, block in enumerate(in_order(kind, list(blocks), texts[0]), 1):
+            assert squeezed(f"{kind} {number} {block.title}") in "".join(texts)
+
+
+def in_order(kind: str, blocks: list[Numbered], report: str) -> list[Numbered]:
+    """Those of the report, then those of its appendix: numbers go on from file to file."""
+    first = [
+        block
+        for block in blocks
+        if re.search(rf"{kind}\d+{re.escape(squeezed(block.title))}", report)
+    ]
+    return first + [block for block in blocks if block not in first]

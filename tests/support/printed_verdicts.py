@@ -2,7 +2,8 @@
 
 Every form of a report becomes one text. In it are looked for: intervals beside the sign or the word
 of a verdict, intervals alone, and sentences with a confidence interval. All must be those of the
-findings.
+findings. Most tables have the verdict of a row after its interval; a ranking has it before, and is
+known by the head of its columns.
 """
 
 import csv
@@ -36,7 +37,12 @@ INTERVAL = rf"{NUMBER} … {NUMBER}"
 WORDS = "faster|slower|equivalent|undecided|invalid"
 SIGN = "".join(MARKS.values())
 MARKED = re.compile(rf"([{re.escape(SIGN)}]) ([^A-Za-z{re.escape(SIGN)}…|]{{0,40}}?)({INTERVAL})")
-WORDED = re.compile(rf"({INTERVAL})((?:(?!…|gains|the same).){{0,40}}?)\b({WORDS})\b")
+WORDED = re.compile(rf"({INTERVAL})((?:(?!…|¶|gains|the same).){{0,40}}?)\b({WORDS})\b")
+HEAD = re.compile(r"\b(System )?Verdict\b")
+"""Of the verdicts in a table: right after the systems in a ranking, in others behind intervals."""
+CELLS = r"(?:[^\s…|]*\d[^\s…|]*(?: \w+/s)? ){1,3}"
+"""What a ranking has between verdict and interval: a value, maybe also in bytes, and a ratio."""
+RANKED = re.compile(rf"\b({WORDS}) {CELLS}?({INTERVAL})")
 VERDICTS = {mark: verdict for verdict, mark in MARKS.items()}
 
 
@@ -45,6 +51,8 @@ class Printed:
     """What a text tells: intervals beside verdicts, all intervals, unknown sentences."""
 
     beside: list[tuple[str, str]]
+    ranked: list[tuple[str, str]]
+    """Those beside verdicts that are lines of a ranking."""
     intervals: list[str]
     unknown: list[str]
     """Beginnings of sentences with an interval that are none of the findings."""
@@ -53,14 +61,34 @@ class Printed:
 def read(text: str, findings: Findings) -> Printed:
     """A text of a report."""
     text = " ".join(text.split())
+    ranked, others = without_rankings(text)
     beside = [(found[3], VERDICTS[found[1]]) for found in MARKED.finditer(text)]
-    beside += [(found[1], found[3]) for found in WORDED.finditer(text)]
+    beside += ranked
+    beside += [(found[1], found[3]) for found in WORDED.finditer(others)]
     rest = squeezed(text)
     for sentence in sorted(map(squeezed, sentences(findings)), key=len, reverse=True):
         rest = rest.replace(sentence, "¶")
     told = re.finditer(r"%CI[−+\d]", rest)
     unknown = [rest[max(0, at.start() - 60) : at.end() + 30] for at in told]
-    return Printed(beside, re.findall(INTERVAL, text), unknown)
+    return Printed(beside, ranked, re.findall(INTERVAL, text), unknown)
+
+
+def without_rankings(text: str) -> tuple[list[tuple[str, str]], str]:
+    """Interval and verdict of each line of a ranking, and the text with ¶ in place of them.
+
+    Otherwise the verdict of a line would be held against the interval of the line above it.
+    """
+    heads = list(HEAD.finditer(text))
+    ends = [*(head.start() for head in heads), len(text)]
+    ranked: list[tuple[str, str]] = []
+    rest = text[: ends[0]]
+    for head, end in zip(heads, ends[1:], strict=True):
+        part = text[head.start() : end]
+        if head[1]:
+            ranked += [(found[2], found[1]) for found in RANKED.finditer(part)]
+            part = RANKED.sub("¶", part)
+        rest += part
+    return ranked, rest
 
 
 def contradictions(text: str, findings: Findings) -> list[str]:
@@ -133,7 +161,8 @@ def _markdown(files: dict[str, bytes]) -> str:
 
 
 def _pdf(files: dict[str, bytes]) -> str:
-    return " ".join(texts_of(files["report.pdf"]))
+    papers = (data for path, data in files.items() if path.endswith(".pdf"))
+    return " ".join(page for paper in papers for page in texts_of(paper))
 
 
 def _xlsx(files: dict[str, bytes]) -> str:

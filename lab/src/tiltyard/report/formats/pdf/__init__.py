@@ -56,7 +56,8 @@ APPENDIX: Final = "report-appendix.pdf"
 def render(document: Document, _findings: Findings) -> dict[str, bytes]:
     """The report on A4; one of many pages as two files, the second with all that is looked up.
 
-    Those are its appendices, and what a page folds away.
+    Those are its appendices, and what a page folds away. Its figures and tables go on with the
+    numbers of the first, so that a number is that of one thing only.
     """
     whole = _set(document)
     if _pages(whole) <= MOST_PAGES or not (rest := _looked_up(document)):
@@ -66,7 +67,7 @@ def render(document: Document, _findings: Findings) -> dict[str, bytes]:
     sections = tuple(_read(section) for section in document.sections if not section.appendix)
     shown = tuple(section for section in sections if section.blocks or section.sections)
     main = replace(document, front=(*front, note), sections=shown)
-    return {"report.pdf": _set(main), APPENDIX: _set(rest)}
+    return {"report.pdf": _set(main), APPENDIX: _set(rest, after=main)}
 
 
 def _looked_up(document: Document) -> Document | None:
@@ -105,8 +106,8 @@ def _pages(pdf: bytes) -> int:
     return len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf))
 
 
-def _set(document: Document) -> bytes:
-    """A document on A4, accessible by PDF/UA-1.
+def _set(document: Document, after: Document | None = None) -> bytes:
+    """A document on A4, accessible by PDF/UA-1; its numbers go on after those of another file.
 
     No date is in it and no font but ours, so the same document is the same bytes everywhere. Only
     where it has a character that our fonts lack are the fonts of this host taken as well; one that
@@ -114,21 +115,21 @@ def _set(document: Document) -> bytes:
     """
     import typst
 
-    text = _text_of(document)
+    text = _text_of(document, after)
     foreign = _lacking("".join(sorted(set(text))), ours_only=True)
     if foreign:
         unknown = _lacking(foreign, ours_only=False)
         known = spelled(document, unknown)
         # A font may have two characters and still not the sign that both of them make.
         with contextlib.suppress(typst.TypstError):
-            return _report(_text_of(known), ours_only=unknown == foreign)
-        text = _text_of(spelled(document, foreign))
+            return _report(_text_of(known, after), ours_only=unknown == foreign)
+        text = _text_of(spelled(document, foreign), after)
     return _report(text, ours_only=True)
 
 
-def _text_of(document: Document) -> str:
+def _text_of(document: Document, after: Document | None) -> str:
     """All that is printed, as the layout takes it."""
-    return json.dumps(printable(document), ensure_ascii=False)
+    return json.dumps(printable(document, after), ensure_ascii=False)
 
 
 def _lacking(characters: str, ours_only: bool) -> str:

@@ -37,8 +37,13 @@ _PERCENT: Final = re.compile(r"(?<=\d) (?=%)")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
-def printable(document: Document) -> Data:
-    """The whole document: dictionaries, lists, texts and numbers; pictures are SVG texts."""
+def printable(document: Document, after: Document | None = None) -> Data:
+    """The whole document: dictionaries, lists, texts and numbers; pictures are SVG texts.
+
+    Args:
+        document: what is printed.
+        after: its other file, that is read before it and has the first numbers.
+    """
     printer = _Printer(Budget.of(document, LETTERS))
     return {
         "title": _verbatim(document.title) or "Report",
@@ -51,6 +56,8 @@ def printable(document: Document) -> Data:
             for system, (glyph, colour) in document.signs.items()
         },
         "marks": MARKS,
+        "figures_before": len([*after.figures()]) if after else 0,
+        "tables_before": len([*after.tables()]) if after else 0,
         "front": printer.blocks(document.front),
         "sections": [printer.section(part) for part in document.sections if not part.appendix],
         "appendices": [printer.section(part) for part in document.sections if part.appendix],
