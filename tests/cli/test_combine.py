@@ -11,7 +11,7 @@ import pytest
 import tiltyard
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
-from tiltyard.app.combine import combine
+from tiltyard.app.combine import Gain, combine, together
 from tiltyard.cli.commands import Commands
 from tiltyard.cli.compare import compare
 from tiltyard.errors import UsageError
@@ -54,6 +54,22 @@ def test_weights_decide_what_counts(studies: tuple[Path, Path]) -> None:
         combine(studies, {"mor": 1.0})
     with pytest.raises(UsageError, match="two studies"):
         combine(studies[:1], {})
+
+
+def test_the_mean_is_weighted_and_judged_by_the_margin_first() -> None:
+    gains = {
+        "a": Gain(ratio=2.0, low=1.5, high=3.0, verdict="faster"),
+        "b": Gain(ratio=1.0, low=0.8, high=1.2, verdict="undecided"),
+    }
+    mostly_a = together(gains, {"a": 0.75, "b": 0.25}, 0.02)
+    assert mostly_a.ratio == pytest.approx(2**0.75)
+    assert mostly_a.low == pytest.approx(1.5**0.75 * 0.8**0.25)
+    assert mostly_a.high == pytest.approx(3**0.75 * 1.2**0.25)
+    assert mostly_a.verdict == "faster"
+    assert together(gains, {"a": 0.25, "b": 0.75}, 0.02).verdict == "undecided"
+    slightly = Gain(ratio=1.01, low=1.001, high=1.019, verdict="equivalent")
+    assert together({"c": slightly}, {"c": 1.0}, 0.02).verdict == "equivalent"
+    assert together({"c": slightly}, {"c": 1.0}, 0.01).verdict == "faster"
 
 
 def test_the_matrix_is_printed(studies: tuple[Path, Path]) -> None:

@@ -192,13 +192,17 @@ def _row(
     gains = {part.name: part.gain(system, baseline) for part in parts}
     within = min(part.findings.design.equivalent_within for part in parts)
     counted = {name: gain for name, gain in gains.items() if shares[name]}
-    return CombinedSystem(
-        system=system, purposes=gains, together=_together(counted, shares, within)
-    )
+    return CombinedSystem(system=system, purposes=gains, together=together(counted, shares, within))
 
 
-def _together(gains: Mapping[str, Gain], shares: Mapping[str, float], within: float) -> Gain:
-    """The weighted geometric mean, and the verdict that follows from its bounds."""
+def together(gains: Mapping[str, Gain], shares: Mapping[str, float], within: float) -> Gain:
+    """The weighted geometric mean, and the verdict that follows from its bounds.
+
+    Args:
+        gains: purpose → how much better.
+        shares: purpose → its weight; those of ``gains`` sum up to 1.
+        within: differences inside it count as none, before any other verdict.
+    """
 
     def mean(bound: Literal["ratio", "low", "high"]) -> float | None:
         values = {name: getattr(gain, bound) for name, gain in gains.items()}
@@ -211,7 +215,7 @@ def _together(gains: Mapping[str, Gain], shares: Mapping[str, float], within: fl
     if any(gain.verdict == "invalid" for gain in gains.values()):
         verdict = "invalid"
     elif low is not None and high is not None:
-        if low >= 1 / (1 + within) and high <= 1 + within:
+        if 1 / (1 + within) < low and high < 1 + within:
             verdict = "equivalent"
         elif low > 1:
             verdict = "faster"

@@ -115,8 +115,8 @@ def main() -> None:
     except CycloptsError as error:
         verb = " ".join(("tiltyard", *(error.command_chain or ())))
         unknown = error.token if isinstance(error, UnknownOptionError) else None
-        fix = instead_of(unknown.keyword or unknown.value) if unknown else ""
-        code = _fail(f"{error}{fix} ({verb} --help)", ExitCode.USAGE)
+        told = instead_of(unknown.keyword or unknown.value) if unknown else ""
+        code = _fail(f"{told or error} ({verb} --help)", ExitCode.USAGE)
     except TiltyardError as error:
         code = _fail(one_line(str(error)), error.exit_code)
     except KeyboardInterrupt:

@@ -14,7 +14,7 @@ _INSTEAD: Final = {
 
 
 def instead_of(option: str) -> str:
-    """What to use instead of an option, as a clause of an error; empty if it is not known."""
+    """What to use instead of an option, as an error says it; empty if it is not known."""
     name = option.partition("=")[0]
     fix = next((fix for names, fix in _INSTEAD.items() if name in names), "")
-    return f". {name} is hyperfine's. Fix: {fix}" if fix else ""
+    return f"{name} is hyperfine's. Fix: {fix}" if fix else ""
