@@ -13,9 +13,16 @@ from support.synthetic import synthetic_study
 from tiltyard.analysis.order import foreign_share, steal_share
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import Plan, TrialKey
-from tiltyard.run.gates import Evidence, check_block, check_evidence, evidence_of
+from tiltyard.run.gates import (
+    Evidence,
+    check_block,
+    check_evidence,
+    evidence_of,
+    level_of,
+    told_level,
+)
 from tiltyard.run.history import History
-from tiltyard.run.record import Reason, TrialRecord
+from tiltyard.run.record import Reason, TrialRecord, out_of_the_usual
 from tiltyard.run.samples import Samples
 
 QUIET = Telemetry(elapsed_s=3.3, own_bytes=10**8, foreign_bytes=0, clock_sources=("tsc",))
@@ -193,6 +200,33 @@ def test_a_failed_trial_is_failed_and_not_spoiled() -> None:
 def test_a_plan_without_gates_spoils_nothing() -> None:
     plan, records = block_of()
     assert check(plan.model_copy(update={"gates": None}), records) == ()
+
+
+@pytest.mark.parametrize(("before", "is_usual"), [(0.11, True), (0.09, False), (0.0, False)])
+def test_what_others_do_all_the_time_calls_for_no_replacement(
+    before: float, is_usual: bool
+) -> None:
+    """Up to twice what they did before the first block; here it is 0.2 of a CPU."""
+    plan, records = block_of()
+    history = History(())
+    history.usual = {"foreign_cpu": before}
+    found = check_block(history, plan, 1, records)
+    assert [reason.usual for reason in found] == [is_usual] * 3
+    assert out_of_the_usual({1: found}) == (set() if is_usual else {1})
+
+
+def test_a_busy_host_is_told_before_the_first_block() -> None:
+    busy = Telemetry(
+        elapsed_s=2.0,
+        external_s=0.8,
+        external_steal_s=0.0,
+        foreign_waits_s={"cpu": 0.6, "io": 0.2},
+    )
+    shares = level_of(busy)
+    assert shares == {"foreign_cpu": pytest.approx(0.4), "pressure": pytest.approx(0.3)}
+    told = told_level(shares, GATES)
+    assert "other processes use 40 % of a CPU; tasks of others wait in 30 % of the time" in told
+    assert told_level(level_of(QUIET), GATES) == ""
 
 
 def test_no_result_changes_a_reason() -> None:
