@@ -10,12 +10,13 @@ from support.devices import loop_disk
 from support.hosts import needs_root
 from tiltyard.app.compare import typed_study
 from tiltyard.app.freeze import frozen, open_study, planned
+from tiltyard.cli.commands import Commands, understood
 from tiltyard.cli.compare import compare
 from tiltyard.errors import HostLacksError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
-from tiltyard.study.compare import Asked, TypedCommands
+from tiltyard.study.compare import Asked
 
 ASKED = Asked(seed=7)
 UML = "linux.uml"
@@ -163,15 +164,13 @@ def test_scale_is_written_down() -> None:
 
 
 def test_commands_are_executed_where_they_were_typed() -> None:
-    commands = TypedCommands(
-        ("a", "b"),
-        {"use": "program", "command": ["{command}"], "where": ".", "stdin": "job.fio"},
-        {"command": {"a": ["true"], "b": ["false"]}},
-        None,
+    commands = understood(
+        Commands(command=("a=true", "b=false"), input="job.fio", output="printed"), ()
     )
     (workload,) = plan_of(commands=commands).workloads
     assert workload.program is not None
-    assert (workload.program["where"], workload.program["stdin"]) == ("..", "../job.fio")
+    found = [workload.program[key] for key in ("where", "stdin", "stdout")]
+    assert found == ["..", "../job.fio", "../printed"]
 
 
 @pytest.mark.parametrize(

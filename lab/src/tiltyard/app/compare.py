@@ -14,6 +14,7 @@ from tiltyard.app.freeze import place_study, scale_suffix
 from tiltyard.errors import HostLacksError, RefusedError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, sha256
+from tiltyard.plan.program import PATHS
 from tiltyard.run.record import AS_PLANNED, Amendment
 from tiltyard.run.trust import Bringing
 from tiltyard.study.compare import NOTHING, Asked, Place, TypedCommands, compare_study
@@ -28,8 +29,6 @@ from tiltyard.workloads.catalogue import catalogue_of
 
 _NO_SLUG: Final = re.compile(r"[^A-Za-z0-9.+=-]+")
 _SLUG_MAX: Final = 80
-_PATHS: Final = ("where", "stdin")
-"""Of commands: paths of this host."""
 
 
 def typed_study(
@@ -75,7 +74,7 @@ def typed_study(
         shared["kind"] = pair.KIND.name if network else host.KIND.name
     if commands:
         paths = {
-            key: place(str(commands.workload[key])) for key in _PATHS & commands.workload.keys()
+            key: place(str(commands.workload[key])) for key in commands.workload.keys() & PATHS
         }
         commands = replace(commands, workload={**commands.workload, **paths})
     levels = [varied(each, systems, network=network) for each in vary]

@@ -426,8 +426,8 @@ def _expected(typed: Commands, known: Collection[str]) -> dict[str, TomlValue] |
 
 
 def _file(typed: str | None, usual: str) -> str | None:
-    """The absolute path of a file; ``None`` for what is so by default."""
-    return None if typed in (None, usual) else str(Path(str(typed)).absolute())
+    """A file as it was typed; ``None`` for what is so by default."""
+    return None if typed == usual else typed
 
 
 def _output(typed: Commands) -> str | None:

@@ -31,7 +31,7 @@ AT_LEAST_S: Final = 0.1
 _OF_STUDY: Final = ("study", "shell", "env", "pass", "user", "timeout", "keep", "flood")
 """Parameters that hold for commands around all trials of a study, too."""
 _HERE: Final = "127.0.0.1"
-_PATHS: Final = ("where", "stdin", "stdout")
+PATHS: Final = ("where", "stdin", "stdout")
 """Parameters that are paths on this host."""
 
 
@@ -66,7 +66,7 @@ def job_parameters(
         f"{{{name}}}": value for name, value in system.variables.items() if isinstance(value, tuple)
     }
     found = {key: _spliced(value, lists) for key, value in table.items()}
-    for key in _PATHS:
+    for key in PATHS:
         path = found.get(key)
         if isinstance(path, str) and not path.startswith("{"):
             found[key] = os.path.normpath(root / path)
