@@ -21,7 +21,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -29,8 +29,9 @@ from tempfile import TemporaryFile
 import numpy as np
 from scipy.stats import binomtest
 
+from tiltyard.executors.agent import Agents
+from tiltyard.executors.agent import Trial as Executed
 from tiltyard.executors.engine import ConditionsWanted, Engine, Job
-from tiltyard.executors.local import LocalTrial
 from tiltyard.host.isolation import isolate
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.telemetry import Watch
@@ -152,8 +153,12 @@ def _trial(directory: Path, cpu: int, transactions: int) -> Trial:
         target=directory,
         conditions=ConditionsWanted(cpus=(cpu,), unpinned=False, keep_awake=False),
     )
-    with TemporaryFile() as keep, Watch(directory) as watching:
-        trial = LocalTrial((str(Engine.find().path),), job.message(), keep)
+    with (
+        TemporaryFile() as keep,
+        closing(Agents()) as agents,
+        Watch(directory) as watching,
+    ):
+        trial = Executed(agents.of((str(Engine.find().path),)), job.message(), keep)
         for _ in trial.lines():
             pass
         seen = watching.telemetry((cpu,))

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from support.agents import HELLO
 from support.hosts import assert_as_before, host_state, needs_root
 from support.runs import SMOKE, Watcher, go_on, image_system, place, plan_of
+from tiltyard.executors.agent import KEPT_BYTES
 from tiltyard.executors.engine import Engine
-from tiltyard.executors.local import KEPT_BYTES
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.packages import find_program
 from tiltyard.host.processes import named
@@ -138,11 +139,11 @@ def test_a_server_that_dies_in_the_middle(tmp_path: Path, engine: Engine) -> Non
 ENGINES = {
     "is killed": ("kill -9 $$", "the engine was killed by SIGKILL"),
     "never ends its line": (
-        "exec head -c 300M /dev/zero",
+        f"{HELLO}; exec head -c 300M /dev/zero",
         "the engine was stopped: a line of its output is longer than 16 MiB",
     ),
     "never ends": (
-        """exec yes '{"type":"progress","data":{"done":0.5,"what":"x"}}'""",
+        HELLO + """; exec yes '{"type":"progress","data":{"done":0.5,"what":"x"}}'""",
         "the engine was stopped: its output has more than 1000000 lines",
     ),
     "floods people": (
@@ -166,7 +167,8 @@ def test_an_engine_that(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     marker = tmp_path / "died"
     stand_in = tmp_path / "engine"
     stand_in.write_text(
-        f'#!/bin/sh\nif [ "$1" = run ] && [ ! -e {marker} ]; then touch {marker}; {misbehave}; fi\n'
+        f'#!/bin/sh\nif [ "$1" = agent ] && [ ! -e {marker} ]; then\n'
+        f"touch {marker}; {misbehave}; fi\n"
         f'exec {real.path} "$@"\n'
     )
     stand_in.chmod(0o755)

@@ -7,15 +7,15 @@ what it reads is whole, what was acknowledged is there, and the next write works
 import contextlib
 import hashlib
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from support.agents import stand_in
 from support.faulty_fs import READ_ONLY, Fault, schedule
 from support.runs import directory_system, plan_of
 from tiltyard.errors import TiltyardError
-from tiltyard.executors.local import LocalTrial
+from tiltyard.executors.agent import Agents, Trial
 from tiltyard.folder import (
     StudyFolder,
     create_file,
@@ -33,8 +33,6 @@ from tiltyard.plan.store import read_plan, write_plan
 from tiltyard.run.journal import Journal, Stopped, read_journal
 from tiltyard.run.lock import hold_lock, running_pid
 from tiltyard.systems.state import kept
-
-CAT = "import shutil, sys; shutil.copyfileobj(open(sys.argv[1], 'rb'), sys.stdout.buffer)"
 
 
 @dataclass
@@ -189,8 +187,10 @@ def a_trial(disk: Disk) -> None:
     def run() -> None:
         partial = partial_beside(path)
         try:
-            with create_file(partial) as keep:
-                trial = LocalTrial((sys.executable, "-c", CAT, str(source)), b"", keep)
+            with create_file(partial) as keep, contextlib.closing(Agents()) as agents:
+                trial = Trial(
+                    agents.of(stand_in(disk.shows.parent / "cat", f"cat {source}")), b"", keep
+                )
                 for _ in trial.lines():
                     pass
                 keep.flush()

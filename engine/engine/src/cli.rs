@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::agent::AgentArguments;
 use crate::guests::GuestExecArguments;
 use crate::serve::ServeArguments;
 
@@ -36,10 +37,9 @@ pub enum Command {
         /// File with the job; standard input when left out
         #[arg(long, value_name = "FILE")]
         job: Option<PathBuf>,
-        /// The job is the first line of standard input; stop when standard input ends
-        #[arg(long, conflicts_with = "job")]
-        exit_on_stdin_eof: bool,
     },
+    /// Execute job after job: requests on standard input, answers and trials on standard output
+    Agent(AgentArguments),
     /// Check a job and print its hello line, without doing anything
     Validate {
         /// File with the job; standard input when left out
@@ -58,8 +58,8 @@ pub enum Command {
     ///
     /// As /init of a machine it makes the machine ready first, and switches it off last.
     Guest,
-    /// Execute a job in a virtual machine: the job on standard input, the engine's lines on
-    /// standard output
+    /// Execute jobs in a virtual machine: what `run` or `agent` reads on standard input, the
+    /// engine's lines on standard output
     GuestExec(GuestExecArguments),
     /// Be a classic tool, with its own command line and table: `classic postmark FILE`
     ///

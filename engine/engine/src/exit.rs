@@ -6,7 +6,12 @@ use wire::FailureKind;
 
 /// The exit code of a failure.
 pub fn code(kind: FailureKind) -> ExitCode {
-    ExitCode::from(match kind {
+    ExitCode::from(number(kind))
+}
+
+/// The same, as a number.
+pub fn number(kind: FailureKind) -> u8 {
+    match kind {
         FailureKind::Internal => 1,
         FailureKind::BadJob => 2,
         FailureKind::HostLacks => 3,
@@ -18,5 +23,5 @@ pub fn code(kind: FailureKind) -> ExitCode {
         | FailureKind::Verification
         | FailureKind::Access => 5,
         FailureKind::Interrupted => 130,
-    })
+    }
 }

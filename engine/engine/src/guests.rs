@@ -14,8 +14,9 @@ use kit::gauges::Gauges;
 use rustix::process::Pid;
 use wire::{Event, Failure, FailureKind};
 
-use crate::output::Output;
-use crate::{job, registry, session};
+use crate::agent::{self, AgentArguments};
+use crate::output::{complain, Output};
+use crate::{exit, job, registry, session};
 
 /// An `end` begins so.
 const LAST: &[u8] = b"{\"type\":\"end\"";
@@ -42,6 +43,8 @@ pub struct GuestExecArguments {
 pub enum GuestVerb {
     /// Execute a job
     Run,
+    /// Execute job after job, as an agent
+    Agent,
 }
 
 /// Serves on standard input and output.
@@ -58,14 +61,30 @@ pub fn serve() -> Result<(), Failure> {
     server.serve(registry::VERSION, Vec::new()).map_err(broken)
 }
 
-/// Executes a job in a guest; its exit code is that of the engine there.
+/// Executes a job in a guest, or job after job.
 ///
 /// # Errors
 /// `Far`, when there is no guest any more.
 pub fn exec(arguments: &GuestExecArguments, output: &mut Output) -> Result<ExitCode, Failure> {
-    let GuestVerb::Run = arguments.verb;
-    session::heed_signals()?;
-    let job = job::text(None)?;
+    match arguments.verb {
+        GuestVerb::Run => {
+            session::heed_signals()?;
+            exec_job(arguments, &job::text(None)?, output).map(ExitCode::from)
+        }
+        GuestVerb::Agent => {
+            let execute = |job: &str, output: &mut Output| {
+                exec_job(arguments, job, output).unwrap_or_else(|failure| {
+                    complain(&failure);
+                    exit::number(failure.kind)
+                })
+            };
+            agent::serve(&AgentArguments::default(), &execute, output)
+        }
+    }
+}
+
+/// The exit code is that of the engine there.
+fn exec_job(arguments: &GuestExecArguments, job: &str, output: &mut Output) -> Result<u8, Failure> {
     let guest = Guest {
         channel: arguments.channel.clone(),
         console: arguments.console.clone(),
@@ -79,11 +98,11 @@ pub fn exec(arguments: &GuestExecArguments, output: &mut Output) -> Result<ExitC
             None => output.text(&String::from_utf8_lossy(line)),
         }
     };
-    let ended = guest.run(&job, &mut pass_on)?;
+    let ended = guest.run(job, &mut pass_on)?;
     // People read the same as if the engine had written to them here.
     let _ = io::stderr().write_all(ended.said.as_bytes());
     match u8::try_from(ended.status) {
-        Ok(status) => Ok(ExitCode::from(status)),
+        Ok(status) => Ok(status),
         Err(_) => {
             let message = format!("in the guest, signal {} killed it", -ended.status);
             Err(failure(FailureKind::Far, message))

@@ -1,7 +1,7 @@
 //! Reading the job.
 
 use std::fs::File;
-use std::io::{self, BufRead, Read};
+use std::io::{self, Read};
 use std::path::Path;
 
 use kit::failure::{bad_parameter, failure};
@@ -28,35 +28,18 @@ pub fn text(path: Option<&Path>) -> Result<String, Failure> {
     };
     text.map_err(|error| {
         let source = path.map_or("standard input".into(), |path| path.display().to_string());
-        unread(&source, &error)
+        bad_job(format!("cannot read the job from {source}: {error}"))
     })
 }
 
-/// Reads a job that is the first line of standard input; more may follow.
-///
-/// # Errors
-/// `BadJob`, naming the key.
-pub fn read_line() -> Result<Job, Failure> {
-    let text = whole(|text| io::stdin().lock().take(JOB_BYTES + 1).read_line(text));
-    parse(&text.map_err(|error| unread("standard input", &error))?)
-}
-
-fn read_text(source: impl Read) -> io::Result<String> {
-    whole(|text| source.take(JOB_BYTES + 1).read_to_string(text))
-}
-
 /// What is read, unless it is more than a job may be.
-fn whole(read: impl FnOnce(&mut String) -> io::Result<usize>) -> io::Result<String> {
+fn read_text(source: impl Read) -> io::Result<String> {
     let mut text = String::new();
-    if read(&mut text)? as u64 > JOB_BYTES {
+    if source.take(JOB_BYTES + 1).read_to_string(&mut text)? as u64 > JOB_BYTES {
         let message = format!("larger than {JOB_BYTES} bytes");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(text)
-}
-
-fn unread(source: &str, error: &io::Error) -> Failure {
-    bad_job(format!("cannot read the job from {source}: {error}"))
 }
 
 /// Reads a job.

@@ -3,6 +3,7 @@
 //!
 //! stdout carries the protocol and nothing else; what people should read goes to stderr.
 
+mod agent;
 mod background;
 mod classic_tool;
 mod cli;
@@ -14,7 +15,6 @@ mod output;
 mod registry;
 mod serve;
 mod session;
-mod stdin_eof;
 
 use std::process::ExitCode;
 
@@ -45,11 +45,10 @@ fn main() -> ExitCode {
 fn execute(command: Command) -> Result<ExitCode, Failure> {
     let mut output = Output::stdout();
     match command {
-        Command::Run {
-            job,
-            exit_on_stdin_eof,
-        } => {
-            return Ok(session::run(job.as_deref(), exit_on_stdin_eof, &mut output));
+        Command::Run { job } => return Ok(session::run(job.as_deref(), &mut output)),
+        Command::Agent(arguments) => {
+            let code = agent::serve(&arguments, &session::run_text, &mut output)?;
+            return output.check().map(|()| code);
         }
         Command::Validate { job } => return Ok(session::validate(job.as_deref(), &mut output)),
         Command::Classic { line } => {

@@ -8,7 +8,7 @@ use kit::failure::io_failure;
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::io::Errno;
 use serde::Serialize;
-use wire::{Event, Failure};
+use wire::{AgentLine, Event, Failure, RECORD_SEPARATOR};
 
 /// Standard output, held for as long as the engine lives.
 pub struct Output {
@@ -48,6 +48,13 @@ impl Output {
         let written = serde_json::to_writer(&mut self.out, document).map_err(io::Error::from);
         let written = written.and_then(|()| self.end_line());
         self.heed(written);
+    }
+
+    /// Writes a line of an agent's own.
+    pub fn record(&mut self, line: &AgentLine) {
+        let separated = self.out.write_all(&[RECORD_SEPARATOR]);
+        self.heed(separated);
+        self.line(line);
     }
 
     /// Writes a document for programs and people. A reader that went away wanted no more.

@@ -9,18 +9,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use kit::failure::bad_parameter;
+use kit::failure::{bad_parameter, failure};
 use kit::Size;
 use network::netperf::server as netperf;
 use network::networks::Network;
 use network::server::{listen, Limits, Server, ServerConfig, MEMORY_BYTES};
 use serde::Serialize;
-use wire::{Failure, FAR_PORT, PROTOCOL};
+use wire::{Failure, FailureKind, FAR_PORT, PROTOCOL};
 
 use crate::output::{caution, Output};
 use crate::registry::VERSION;
 use crate::session;
-use crate::stdin_eof;
 
 /// Where clients of netperf look for a netserver.
 const NETPERF_PORT: u16 = 12_865;
@@ -94,7 +93,7 @@ pub fn run(arguments: &ServeArguments, output: &mut Output) -> Result<(), Failur
     session::heed_signals()?;
     let config = config(arguments)?;
     if arguments.until_eof {
-        stdin_eof::stop_at_eof()?;
+        stop_at_eof()?;
     }
     if arguments.netperf {
         return speak_netperf(&config, arguments, output);
@@ -103,6 +102,25 @@ pub fn run(arguments: &ServeArguments, output: &mut Output) -> Result<(), Failur
     tell(server.addresses(), output);
     server.run();
     Ok(())
+}
+
+/// Asks for a stop when standard input ends, which the caller keeps open while it wants a server:
+/// a signal, or the death of the parent, reaches only a process of the same host, the end of the
+/// input also another one, when the ssh connection is closed or lost.
+fn stop_at_eof() -> Result<(), Failure> {
+    let wait = || {
+        let mut stdin = io::stdin().lock();
+        let mut ignored = [0; 64];
+        while stdin.read(&mut ignored).is_ok_and(|count| count > 0) {}
+        kit::stop::request();
+    };
+    let thread = std::thread::Builder::new().name("stdin".into()).spawn(wait);
+    thread.map(drop).map_err(|error| {
+        failure(
+            FailureKind::HostLacks,
+            format!("cannot watch standard input: {error}"),
+        )
+    })
 }
 
 /// Serves those who speak netperf's protocol, in which nobody proves who it is: who may be served

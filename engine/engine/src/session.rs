@@ -15,15 +15,21 @@ use wire::{
 };
 
 use crate::output::{complain, Output};
-use crate::{exit, hash, job, registry, stdin_eof};
+use crate::{exit, hash, job, registry};
 
 /// Reads a job and executes it. The last line is an `end`, also when there was no first one.
-///
-/// With `exit_on_stdin_eof` the job is the first line of standard input, and the end of that
-/// input stops the trial.
-pub fn run(path: Option<&Path>, exit_on_stdin_eof: bool, output: &mut Output) -> ExitCode {
+pub fn run(path: Option<&Path>, output: &mut Output) -> ExitCode {
+    ExitCode::from(run_job(start(path), output))
+}
+
+/// Executes a job that an agent was asked for, in a fork of it; gives the exit code.
+pub fn run_text(text: &str, output: &mut Output) -> u8 {
+    run_job(job::parse(text), output)
+}
+
+fn run_job(job: Result<Job, Failure>, output: &mut Output) -> u8 {
     let mut emit = |event: &Event| output.event(event);
-    let done = match start(path, exit_on_stdin_eof) {
+    let done = match job {
         Ok(job) => carry_out(&job, Record::Full, &mut emit),
         Err(failure) => conclude(not_begun(failure), &mut emit),
     };
@@ -78,7 +84,7 @@ pub fn validate(path: Option<&Path>, output: &mut Output) -> ExitCode {
         }
         Err(failure) => conclude(not_begun(failure), &mut |event| output.event(event)),
     };
-    code_of(output.check().and(done))
+    ExitCode::from(code_of(output.check().and(done)))
 }
 
 /// What the instrument itself costs here, now.
@@ -91,20 +97,14 @@ pub fn measure_floor() -> Floor {
     }
 }
 
-fn start(path: Option<&Path>, exit_on_stdin_eof: bool) -> Result<Job, Failure> {
+fn start(path: Option<&Path>) -> Result<Job, Failure> {
     heed_signals()?;
-    let job = match exit_on_stdin_eof {
-        true => job::read_line()?,
-        false => job::read(path)?,
-    };
+    let job = job::read(path)?;
     if job.workload == ::program::NAME {
         ::program::stand_above().map_err(|error| {
             let message = format!("cannot start another process: {error}");
             failure(FailureKind::HostLacks, message)
         })?;
-    }
-    if exit_on_stdin_eof {
-        stdin_eof::stop_at_eof()?;
     }
     Ok(job)
 }
@@ -218,13 +218,13 @@ fn conclude(end: End, emit: &mut dyn FnMut(&Event)) -> Result<(), Failure> {
 }
 
 /// The exit code; a failure is printed to standard error.
-fn code_of(done: Result<(), Failure>) -> ExitCode {
+fn code_of(done: Result<(), Failure>) -> u8 {
     done.map_or_else(
         |failure| {
             complain(&failure);
-            exit::code(failure.kind)
+            exit::number(failure.kind)
         },
-        |()| ExitCode::SUCCESS,
+        |()| 0,
     )
 }
 

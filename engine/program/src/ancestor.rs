@@ -1,4 +1,5 @@
-//! Where no group can be made: a process above the engine, which has all that outlives it.
+//! A process above the engine, which has all that outlives it: an agent, or, where no group can be
+//! made, one that stands there for nothing else.
 //!
 //! Orphans become children of the nearest ancestor that asked for them (PR_SET_CHILD_SUBREAPER).
 //! While the engine lives that is the engine; when it was killed, this one ends them.
@@ -21,6 +22,8 @@ const PASSED_ON: [c_int; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP];
 /// Rounds of killing, and the pause between two: a process may hang in the kernel.
 const TRIES: u32 = 2_000;
 const PAUSE: Duration = Duration::from_millis(10);
+/// Rounds before it is killed: a guardian that ends a group may be among them.
+const PATIENCE: u32 = 5;
 
 /// Goes on as a child of this process, unless programs can have groups. The parent ends with it,
 /// in the same way, and all that it left before. To be called before there is another thread.
@@ -82,23 +85,40 @@ fn watch(engine: pid_t, signals: &sigset_t) -> ! {
         let mut status = 0;
         // SAFETY: the kernel fills the status of our own child.
         if unsafe { libc::waitpid(engine, &raw mut status, libc::WNOHANG) } == engine {
-            end_all();
+            end_descendants();
             end_as(status);
         }
     }
 }
 
+/// Makes this process the one that has what its children leave behind.
+pub fn adopt_orphans() {
+    reap::become_subreaper(true);
+}
+
+/// Takes leave of all children that have ended; whether there are others.
+pub fn reap_orphans() -> bool {
+    loop {
+        // SAFETY: nothing is to be known of how they ended.
+        match unsafe { libc::waitpid(-1, ptr::null_mut(), libc::WNOHANG) } {
+            0 => return true,
+            -1 => return false,
+            _ => {}
+        }
+    }
+}
+
 /// Ends all that is below this process.
-fn end_all() {
-    for _ in 0..TRIES {
-        let left = reap::descendants(&[]);
-        if left.is_empty() {
+pub fn end_descendants() {
+    for round in 0..TRIES {
+        if !reap_orphans() {
             return;
         }
-        left.into_iter().for_each(group::kill_process);
+        if round >= PATIENCE {
+            let left = reap::descendants(&[]);
+            left.into_iter().for_each(group::kill_process);
+        }
         thread::sleep(PAUSE);
-        // SAFETY: nothing is to be known of how they ended.
-        while unsafe { libc::waitpid(-1, ptr::null_mut(), libc::WNOHANG) } > 0 {}
     }
 }
 

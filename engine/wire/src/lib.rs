@@ -7,12 +7,14 @@
 //!
 //! The JSON Schema in `schema/wire.schema.json` is generated from these types.
 
+mod agent;
 mod catalogue;
 mod end;
 mod event;
 mod job;
 mod network;
 
+pub use agent::{AgentLine, AgentReply, AgentRequest, RECORD_SEPARATOR};
 pub use catalogue::{BackendCard, Card, Catalogue, Direction, MetricCard, Role, TargetKind, Unit};
 pub use end::{
     Access, AccessKind, AccessVerdict, Device, Direct, End, Failure, FailureKind, Floor, HeldBy,

@@ -251,7 +251,6 @@ fn assert_survives(disturb: fn(&Path), can_notice: fn(&Card) -> bool) {
             was_hit = true;
             break;
         }
-        eprintln!("{} {tries}", card.name);
         assert!(was_hit, "{} does not notice in {tries} trials", card.name);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::common::{command, end, iozone, job, left_in, run, scratch_directory, start, Tmpfs};
@@ -11,7 +11,7 @@ use serde_json::{json, Value};
 use wire::{AccessVerdict, Event, FailureKind, Outcome};
 
 /// Work for far longer than any test waits: it must be stopped.
-fn endless(directory: &Path) -> Value {
+pub fn endless(directory: &Path) -> Value {
     let files: Vec<String> = (4..=16).map(|size| format!("{size}M")).collect();
     let records = json!([512, "1k", "2k", "4k", "8k", "16k", "32k", "64k"]);
     iozone(directory, json!({"file": files, "record": records}))
@@ -60,35 +60,6 @@ fn a_reader_that_goes_away_ends_the_trial() {
     let directory = scratch_directory();
     let mut child = start(&["run"], &endless(directory.path()));
     drop(wait_for_a_sample(&mut child));
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(left_in(directory.path()).is_empty());
-}
-
-/// Starts a trial that stops with its input, and waits until it is in the middle.
-fn trial_with_input(directory: &Path) -> (Child, ChildStdin, BufReader<ChildStdout>) {
-    let mut command = command(&["run", "--exit-on-stdin-eof"]);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    writeln!(stdin, "{}", endless(directory)).unwrap();
-    let lines = wait_for_a_sample(&mut child);
-    (child, stdin, lines)
-}
-
-#[test]
-fn a_trial_that_stops_with_its_input_goes_on_while_that_is_open() {
-    let directory = scratch_directory();
-    let (mut child, mut stdin, mut lines) = trial_with_input(directory.path());
-    writeln!(stdin, "still here").unwrap();
-    let mut line = String::new();
-    while !line.contains("\"sample\"") {
-        line.clear();
-        assert!(lines.read_line(&mut line).unwrap() > 0, "ended too early");
-    }
-    assert!(child.try_wait().unwrap().is_none());
-    drop(stdin);
-    let last = lines.lines().last().unwrap().unwrap();
-    assert!(last.contains("\"interrupted\""), "{last}");
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(left_in(directory.path()).is_empty());
 }
@@ -285,7 +256,7 @@ fn the_cache_of_a_tmpfs_is_confirmed_without_a_device() {
 }
 
 /// Processes that `pid` has made and that have not ended, by the kernel.
-fn children_of(pid: u32) -> Vec<u32> {
+pub fn children_of(pid: u32) -> Vec<u32> {
     let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
     let list = list.unwrap_or_default();
     list.split_whitespace()
@@ -293,7 +264,7 @@ fn children_of(pid: u32) -> Vec<u32> {
         .collect()
 }
 
-fn lives(pid: u32) -> bool {
+pub fn lives(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
     stat.is_ok_and(|stat| !stat.contains(") Z "))
 }

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from tiltyard.errors import TiltyardError
-from tiltyard.executors.local import MESSAGE_BYTES
+from tiltyard.executors.agent import MESSAGE_BYTES
 from tiltyard.executors.words import MESSAGE, Words
 from tiltyard.units import format_size
 from tiltyard.wire import PROTOCOL, Listening, ListeningLine

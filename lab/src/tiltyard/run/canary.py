@@ -20,8 +20,8 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
+from tiltyard.executors.agent import Trial
 from tiltyard.executors.engine import Job
-from tiltyard.executors.local import LocalTrial
 from tiltyard.run.context import Context
 from tiltyard.run.journal import CanaryRun
 from tiltyard.run.record import Reason
@@ -93,13 +93,7 @@ def _time_s(context: Context, workload: str, parameters: dict[str, JsonValue]) -
         conditions=context.conditions,
     )
     with TemporaryFile() as keep:
-        trial = LocalTrial(
-            (str(context.engine.path),),
-            job.message(),
-            keep,
-            limit_s=_LIMIT_S,
-            hold=context.ledger.hold,
-        )
+        trial = Trial(context.agent(), job.message(), keep, limit_s=_LIMIT_S)
         with context.interrupt.stops(trial.stop):
             for _ in trial.lines():
                 pass

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from tiltyard.executors.agent import Agent, Agents
 from tiltyard.executors.engine import ConditionsWanted, Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger
@@ -19,6 +20,7 @@ from tiltyard.run.read import read_trial
 from tiltyard.run.record import TrialRecord
 from tiltyard.run.samples import SampleTable
 from tiltyard.run.stream import EMPTY, Stream
+from tiltyard.systems.kind import Up
 
 _BRIEF_S: Final = 1.0
 
@@ -42,6 +44,8 @@ class Context:
     """How long to wait for what others have at the moment."""
     watches: Watches
     """Of trials that come close after each other."""
+    agents: Agents
+    """Execute trials, and end with what they are behind: the turn of a system, or the block."""
     records: dict[TrialKey, TrialRecord] = field(default_factory=dict)
     """Trials that this start has finished of the block that it is at."""
 
@@ -50,6 +54,15 @@ class Context:
         """What the engine shall bring about; isolation is the lab's own matter."""
         asked = self.plan.conditions.model_dump(exclude={"isolate"})
         return ConditionsWanted(**asked, settle=self.plan.clock == "instructions")
+
+    def agent(self, up: Up | None = None) -> Agent:
+        """What executes trials on a system that is up, or on this host."""
+        own = (str(self.engine.path),)
+        return self.agents.of((*up.prefix, *(up.engine or own)) if up else own)
+
+    def leave(self, *, all_of_them: bool = False) -> None:
+        """End the agents behind a system, which is to change or to go, or all."""
+        self.agents.close(() if all_of_them else (str(self.engine.path),))
 
     @property
     def programs_from(self) -> Path:

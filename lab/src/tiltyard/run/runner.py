@@ -8,6 +8,7 @@ from typing import Final
 
 from tiltyard import __version__
 from tiltyard.errors import BusyError, HostLacksError, InterruptedRunError, TrialsFailedError
+from tiltyard.executors.agent import Agents
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host import calibrations
@@ -204,14 +205,19 @@ def run_study(
                 _tell_unmeasured(history, folder, observer)
                 return history.stopped
             require_allowed(folder, plan, allowed=allow_reboot)
-            with Ledger(study=folder.root) as ledger, closing(Watches()) as watches:
+            with (
+                Ledger(study=folder.root) as ledger,
+                closing(Watches()) as watches,
+                closing(Agents(ledger.hold)) as agents,
+            ):
                 arrive(ledger)
                 context = Context(
                     folder, plan, engine, journal, history, ledger, interrupt, observer,
                     _places(plan, history), stop_on_failure, WAIT_S if wait_s is None else wait_s,
-                    watches,
+                    watches, agents,
                 )  # fmt: skip
                 reason = _carry_on(context, decide, tuple(recovered))
+                agents.close()
                 _let_go(ledger, observer)
                 return reason
 

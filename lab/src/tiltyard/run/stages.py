@@ -15,8 +15,8 @@ from typing import Final, Literal
 from pydantic import JsonValue
 
 from tiltyard.errors import TrialsFailedError
+from tiltyard.executors.agent import Trial
 from tiltyard.executors.engine import ConditionsWanted, Job, Part, Stage
-from tiltyard.executors.local import LocalTrial
 from tiltyard.host.changes.cleanup import ProgramCleanup
 from tiltyard.host.commands import Command
 from tiltyard.plan.model import PlannedWorkload
@@ -203,14 +203,11 @@ def _execute(
     up = where.up
     is_last = what == "cleanup" and context.interrupt.received is not None
     with TemporaryFile() as keep:
-        trial = LocalTrial(
-            (up.engine if up else ()) or (str(context.engine.path),),
+        trial = Trial(
+            context.agent(up),
             _job(context, where, workload, what).message(),
             keep,
-            prefix=up.prefix if up else (),
             limit_s=_LAST_S if is_last else None,
-            hold=context.ledger.hold,
-            exit_on_stdin_eof=bool(up and up.place.ssh),
             secret=up.variables.get(SECRET, "") if up else "",
         )
         stops = context.interrupt.stops(trial.stop)

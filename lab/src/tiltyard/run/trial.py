@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from tiltyard.executors.agent import Trial
 from tiltyard.executors.engine import ConditionsWanted, Job
-from tiltyard.executors.local import LocalTrial
 from tiltyard.folder import (
     create_file,
     named_in_errors,
@@ -151,16 +151,8 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bo
     limit_s, why = _limit_s(context.history, context.plan, key.workload)
     with create_file(partial) as keep, _watching(context, up, brief=not sync) as watching:
         began = time.monotonic()
-        trial = LocalTrial(
-            up.engine or (str(context.engine.path),),
-            job.message(),
-            keep,
-            prefix=up.prefix,
-            limit_s=limit_s,
-            hold=context.ledger.hold,
-            exit_on_stdin_eof=bool(up.place.ssh),
-            secret=up.variables.get(SECRET, ""),
-        )
+        secret = up.variables.get(SECRET, "")
+        trial = Trial(context.agent(up), job.message(), keep, limit_s=limit_s, secret=secret)
         with context.interrupt.stops(trial.stop):
             hello = _follow(trial, context.observer)
         elapsed_s = time.monotonic() - began
@@ -221,7 +213,7 @@ def _watched(up: Up) -> Path | None:
         return None
 
 
-def _death(trial: LocalTrial, up: Up, *, heard: bool) -> str:
+def _death(trial: Trial, up: Up, *, heard: bool) -> str:
     """Why an engine ended without its last line.
 
     Args:
@@ -229,7 +221,9 @@ def _death(trial: LocalTrial, up: Up, *, heard: bool) -> str:
         up: the system.
         heard: whether the engine had said anything.
     """
-    if up.place.ssh and trial.exit_status == SSH_FAILED:
+    if trial.flaw is not None:
+        return f"{up.place}: {trial.flaw}"
+    if up.place.ssh and not trial.is_told and trial.exit_status == SSH_FAILED:
         what = "lost the connection to" if heard else "cannot reach"
         return f"{what} {up.place}: {trial.last_words() or 'ssh does not say why'}"
     if trial.exit_status < 0:
@@ -238,7 +232,7 @@ def _death(trial: LocalTrial, up: Up, *, heard: bool) -> str:
     return f"the engine ended with status {trial.exit_status}: {said}"
 
 
-def _follow(trial: LocalTrial, observer: Observer) -> Hello | None:
+def _follow(trial: Trial, observer: Observer) -> Hello | None:
     """Hear a trial to its end and pass progress on, as often as a person can see it.
 
     Whether the stream as a whole is sound is judged when it has ended.

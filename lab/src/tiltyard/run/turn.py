@@ -103,6 +103,7 @@ def run_turn(
             left = [key for key in keys if key.workload not in found.failed]
             _run_trials(context, system, left, up)
     finally:
+        context.leave()
         _take_down(context, name, system)
 
 
@@ -173,6 +174,7 @@ def _run_trials(context: Context, system: System, keys: list[TrialKey], up: Up) 
     for place, key in enumerate(keys):
         context.interrupt.check()
         if place > 0 and key.repeat > 1:
+            context.leave()
             try:
                 system.refresh()
             except InterruptedRunError:

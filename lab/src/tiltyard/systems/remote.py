@@ -1,8 +1,8 @@
 """Kind ``remote``: a directory on another host that ssh reaches, on whatever is mounted there.
 
-For each turn the engine is copied there; each trial is an engine that runs there, takes its job
-through ssh and streams back what it finds. It stops when the connection ends, whichever way, and
-nothing of it stays. Nothing that is timed passes through ssh.
+For each turn the engine is copied there; it runs there as an agent behind one connection of ssh,
+takes its jobs through it and streams back what it finds. It stops when the connection ends,
+whichever way, and nothing of it stays. Nothing that is timed passes through ssh.
 """
 
 import secrets

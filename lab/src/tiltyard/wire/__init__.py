@@ -14,6 +14,8 @@ from tiltyard.wire.types import *  # noqa: F403
 from tiltyard.wire.types import Card, CatalogueMessage, Event
 
 PROTOCOL: Final = 1
+RECORD_SEPARATOR: Final = b"\x1e"
+"""Stands before each line of an agent's own."""
 
 
 class Catalogue(CatalogueMessage):
@@ -38,6 +40,42 @@ class ListeningLine(Message):
 
     type: Literal["listening"]
     data: Listening
+
+
+class AgentHello(Message):
+    """First line of an agent: it is ready."""
+
+    protocol: int
+    engine: str
+
+
+class AgentEnded(Message):
+    """The trial of an agent has ended, with all that it started."""
+
+    status: int
+    """Exit status; negative is the signal that killed it."""
+    said: str
+    """The end of what it wrote for people."""
+
+
+class AgentRefused(Message):
+    """A request was not carried out."""
+
+    message: str
+
+
+class AgentReply(Message):
+    """One of them."""
+
+    hello: AgentHello | None = None
+    ended: AgentEnded | None = None
+    refused: AgentRefused | None = None
+
+
+class AgentLine(Message):
+    """A line of an agent's own, between the lines of trials."""
+
+    agent: AgentReply
 
 
 _EVENT: TypeAdapter[Event] = TypeAdapter(Event)

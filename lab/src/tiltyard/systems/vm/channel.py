@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from tiltyard.errors import TiltyardError
-from tiltyard.executors.local import MESSAGE_BYTES
+from tiltyard.executors.agent import MESSAGE_BYTES
 from tiltyard.units import format_size
 
 VERSION: Final = 1

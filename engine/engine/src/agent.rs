@@ -1,0 +1,240 @@
+//! `agent`: the engine as a process that stays, and executes one job after the other.
+//!
+//! Each job is executed by a fork of the agent, which begins as a new engine would: a session,
+//! signals and standard streams of its own, and nothing of the trial before. The agent itself
+//! sleeps until a trial has ended, or somebody asks for something. What a trial has left is ended
+//! before the next one begins. The end of standard input, a signal, the death of whoever started
+//! it and a lease that runs out are the end of the trial and of the agent.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use kit::failure::failure;
+use kit::limits::JOB_BYTES;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::process::{set_parent_process_death_signal, Signal};
+use wire::{AgentLine, AgentReply, AgentRequest, Failure, FailureKind, PROTOCOL};
+
+use crate::output::Output;
+use crate::registry;
+use signals::Signals;
+use trial::Trial;
+
+mod signals;
+mod trial;
+
+/// A job is a string of a request: each byte of it may take two there.
+const REQUEST_BYTES: u64 = 2 * JOB_BYTES;
+const CHUNK_BYTES: usize = 1 << 16;
+
+#[derive(Debug, Default, Args)]
+pub struct AgentArguments {
+    /// End when no request has come for so many seconds [default: wait for ever]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    lease: Option<u32>,
+}
+
+/// What a fork of the agent does with the text of a job; it gives the exit code.
+pub type Execute<'a> = &'a dyn Fn(&str, &mut Output) -> u8;
+
+/// Serves requests on standard input until there will be no more.
+///
+/// # Errors
+/// `HostLacks` when the kernel does not let us, `Interrupted` by a signal or the end of the lease.
+pub fn serve(
+    arguments: &AgentArguments,
+    execute: Execute,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let lacks = |error: io::Error| {
+        failure(
+            FailureKind::HostLacks,
+            format!("cannot be an agent: {error}"),
+        )
+    };
+    let mut agent = Agent {
+        signals: Signals::block().map_err(lacks)?,
+        execute,
+        output,
+        heard: Vec::new(),
+        trial: None,
+        lease: arguments.lease.map(|s| Duration::from_secs(s.into())),
+        heard_at: Instant::now(),
+        ending: None,
+    };
+    set_parent_process_death_signal(Some(Signal::TERM)).map_err(|error| lacks(error.into()))?;
+    program::adopt_orphans();
+    agent.say(AgentReply::Hello {
+        protocol: PROTOCOL,
+        engine: registry::VERSION.to_owned(),
+    });
+    agent.serve().map_err(lacks)
+}
+
+/// Why an agent ends.
+#[derive(Debug, Clone, Copy)]
+enum Ending {
+    NoMoreRequests,
+    Signal,
+    Lease,
+}
+
+struct Agent<'a> {
+    signals: Signals,
+    execute: Execute<'a>,
+    output: &'a mut Output,
+    /// The beginning of a request.
+    heard: Vec<u8>,
+    trial: Option<Trial>,
+    lease: Option<Duration>,
+    /// When something was heard last.
+    heard_at: Instant,
+    ending: Option<Ending>,
+}
+
+impl Agent<'_> {
+    fn serve(&mut self) -> io::Result<ExitCode> {
+        loop {
+            match (self.ending, &self.trial) {
+                (Some(Ending::NoMoreRequests), None) => return Ok(ExitCode::SUCCESS),
+                (Some(why), None) => return Ok(interrupted(why)),
+                _ => {}
+            }
+            let [input, signal, words] = self.wait()?;
+            if words {
+                self.trial.as_mut().map(Trial::keep_words);
+            }
+            // What was asked for goes before the news of an end: a stop is meant for that trial.
+            if input && !self.hear()? {
+                self.end(Ending::NoMoreRequests);
+            }
+            if signal && self.signals.read_asks_for_end() {
+                self.end(Ending::Signal);
+            }
+            self.look_after_trial();
+            if kit::stop::requested() {
+                self.end(Ending::NoMoreRequests);
+            }
+            if self.time_left() == Some(Duration::ZERO) {
+                self.end(Ending::Lease);
+            }
+        }
+    }
+
+    /// Sleeps until there is a request, a signal, or something that the trial says for people.
+    fn wait(&self) -> io::Result<[bool; 3]> {
+        let stdin = io::stdin();
+        let words = self.trial.as_ref().and_then(Trial::words);
+        let input = self.ending.is_none().then(|| stdin.as_fd());
+        let all = [input, Some(self.signals.as_fd()), words];
+        let mut polled: Vec<PollFd> = all
+            .iter()
+            .flatten()
+            .map(|descriptor| PollFd::from_borrowed_fd(*descriptor, PollFlags::IN))
+            .collect();
+        let deadline = self.trial.as_ref().and_then(Trial::time_left);
+        let times = [self.time_left(), deadline];
+        let pause = times.into_iter().flatten().min().map(timespec);
+        match poll(&mut polled, pause.as_ref()) {
+            Err(Errno::INTR) => return Ok([false; 3]),
+            other => other?,
+        };
+        let mut ready = polled.iter().map(|entry| !entry.revents().is_empty());
+        Ok(all.map(|descriptor| descriptor.is_some() && ready.next() == Some(true)))
+    }
+
+    /// How long the lease lasts, if it ends.
+    fn time_left(&self) -> Option<Duration> {
+        let lease = self.lease.filter(|_| self.ending.is_none())?;
+        Some(lease.saturating_sub(self.heard_at.elapsed()))
+    }
+
+    /// Carries out what whole lines ask for; whether there may be more.
+    fn hear(&mut self) -> io::Result<bool> {
+        let mut chunk = vec![0; CHUNK_BYTES];
+        let count = match rustix::io::read(io::stdin(), &mut chunk) {
+            Err(Errno::INTR | Errno::AGAIN) => return Ok(true),
+            other => other?,
+        };
+        self.heard_at = Instant::now();
+        let mut searched = self.heard.len();
+        self.heard.extend_from_slice(&chunk[..count]);
+        let end = |heard: &[u8], from| heard[from..].iter().position(|byte| *byte == b'\n');
+        while let Some(length) = end(&self.heard, searched) {
+            let line: Vec<u8> = self.heard.drain(..=searched + length).collect();
+            searched = 0;
+            self.obey(&line);
+        }
+        if self.heard.is_empty() {
+            self.heard.shrink_to_fit();
+        }
+        if self.heard.len() as u64 > REQUEST_BYTES {
+            self.refuse(format!("a request is longer than {REQUEST_BYTES} bytes"));
+            return Ok(false);
+        }
+        Ok(count > 0)
+    }
+
+    fn obey(&mut self, line: &[u8]) {
+        match serde_json::from_slice(line) {
+            Ok(AgentRequest::Run { .. }) if self.trial.is_some() => {
+                self.refuse("a trial runs already; stop it first".to_owned());
+            }
+            Ok(AgentRequest::Run { job }) => {
+                let started = Trial::start(&self.signals, &job, self.execute, self.output);
+                match started {
+                    Ok(trial) => self.trial = Some(trial),
+                    Err(error) => self.refuse(format!("cannot start a trial: {error}")),
+                }
+            }
+            Ok(AgentRequest::Stop {}) => self.trial.iter_mut().for_each(Trial::stop),
+            Ok(AgentRequest::Beat {}) => {}
+            Err(error) => self.refuse(format!("not a request: {error}")),
+        }
+    }
+
+    /// Kills a trial that should have ended, and tells of one that has.
+    fn look_after_trial(&mut self) {
+        let Some(trial) = self.trial.as_mut() else {
+            program::reap_orphans();
+            return;
+        };
+        trial.insist();
+        if let Some((status, said)) = trial.ended() {
+            self.trial = None;
+            self.say(AgentReply::Ended { status, said });
+        }
+    }
+
+    fn end(&mut self, why: Ending) {
+        self.ending.get_or_insert(why);
+        self.trial.iter_mut().for_each(Trial::stop);
+    }
+
+    fn refuse(&mut self, message: String) {
+        self.say(AgentReply::Refused { message });
+    }
+
+    fn say(&mut self, agent: AgentReply) {
+        self.output.record(&AgentLine { agent });
+    }
+}
+
+fn interrupted(why: Ending) -> ExitCode {
+    if matches!(why, Ending::Lease) {
+        let message = "nobody has asked for anything as long as the lease lasts".to_owned();
+        crate::output::complain(&failure(FailureKind::Interrupted, message));
+    }
+    crate::exit::code(FailureKind::Interrupted)
+}
+
+fn timespec(pause: Duration) -> Timespec {
+    Timespec {
+        tv_sec: pause.as_secs() as i64,
+        tv_nsec: pause.subsec_nanos().into(),
+    }
+}

@@ -1,0 +1,177 @@
+//! A trial of an agent: a fork that executes one job.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::time::{Duration, Instant};
+
+use kit::{proc, stop};
+use libc::{c_int, pid_t};
+use rustix::pipe::{pipe_with, PipeFlags};
+use rustix::process::{getpid, getppid};
+
+use super::signals::Signals;
+use super::Execute;
+use crate::output::Output;
+
+/// How long a trial may take to remove its files.
+const GRACE: Duration = Duration::from_secs(15);
+/// Kept of what it says for people: the end.
+const SAID_BYTES: usize = 4 << 10;
+const CHUNK_BYTES: usize = 1 << 16;
+/// The exit code of a panic.
+const PANICKED: u8 = 101;
+
+/// A fork at work.
+pub struct Trial {
+    pid: pid_t,
+    words: Option<File>,
+    said: Vec<u8>,
+    stopped_at: Option<Instant>,
+    is_killed: bool,
+}
+
+impl Trial {
+    /// Starts one.
+    ///
+    /// # Errors
+    /// The kernel allows no further pipe or process.
+    pub fn start(
+        signals: &Signals,
+        job: &str,
+        execute: Execute,
+        output: &mut Output,
+    ) -> io::Result<Self> {
+        let (words, mouth) = pipe_with(PipeFlags::CLOEXEC)?;
+        rustix::io::ioctl_fionbio(&words, true)?;
+        let (agent, starter) = (getpid(), getppid());
+        // SAFETY: there is one thread, which goes on in both processes.
+        match unsafe { libc::fork() } {
+            -1 => Err(io::Error::last_os_error()),
+            0 => {
+                drop(words);
+                let code = catch_unwind(AssertUnwindSafe(|| {
+                    become_engine(mouth, signals.as_fd())?;
+                    proc::set_starter(starter);
+                    stop::install()?;
+                    signals.restore();
+                    if getppid() != Some(agent) {
+                        stop::request();
+                    }
+                    Ok(execute(job, output))
+                }));
+                let code = code.unwrap_or(Ok(PANICKED));
+                let code = code.unwrap_or_else(|error: io::Error| lacks(&error));
+                // SAFETY: what is to be put away was put away; the rest is the agent's.
+                unsafe { libc::_exit(code.into()) }
+            }
+            pid => Ok(Self {
+                pid,
+                words: Some(words.into()),
+                said: Vec::new(),
+                stopped_at: None,
+                is_killed: false,
+            }),
+        }
+    }
+
+    /// Where it speaks to people, until it has closed that.
+    pub fn words(&self) -> Option<BorrowedFd<'_>> {
+        self.words.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Reads what it has said, and keeps the end of it; whether it had said anything.
+    pub fn keep_words(&mut self) -> bool {
+        let mut chunk = vec![0; CHUNK_BYTES];
+        let words = self.words.as_mut();
+        match words.map_or(Ok(0), |words| words.read(&mut chunk)) {
+            Ok(0) => {
+                self.words = None;
+                false
+            }
+            Ok(count) => {
+                self.said.extend_from_slice(&chunk[..count]);
+                let surplus = self.said.len().saturating_sub(SAID_BYTES);
+                self.said.drain(..surplus);
+                true
+            }
+            // There is nothing now, or a signal came.
+            Err(_) => false,
+        }
+    }
+
+    /// Asks it to end; it removes its files.
+    pub fn stop(&mut self) {
+        if self.stopped_at.is_none() {
+            self.stopped_at = Some(Instant::now());
+            self.signal(libc::SIGTERM);
+        }
+    }
+
+    /// How long it may still take to end, where it was asked to.
+    pub fn time_left(&self) -> Option<Duration> {
+        let stopped_at = self.stopped_at.filter(|_| !self.is_killed)?;
+        Some(GRACE.saturating_sub(stopped_at.elapsed()))
+    }
+
+    /// Kills it where it had its time to end.
+    pub fn insist(&mut self) {
+        if self.time_left() == Some(Duration::ZERO) {
+            self.is_killed = true;
+            self.signal(libc::SIGKILL);
+        }
+    }
+
+    /// Its exit status, or the negative signal that killed it, and its last words; `None` while it
+    /// runs. Whatever it has left is ended.
+    pub fn ended(&mut self) -> Option<(i32, String)> {
+        let mut status = 0;
+        // SAFETY: our own child; the kernel fills its status.
+        if unsafe { libc::waitpid(self.pid, &raw mut status, libc::WNOHANG) } != self.pid {
+            return None;
+        }
+        program::end_descendants();
+        while self.keep_words() {}
+        let said = String::from_utf8_lossy(&self.said).into_owned();
+        Some((status_of(status), said))
+    }
+
+    fn signal(&self, signal: c_int) {
+        // SAFETY: our own child, which was not waited for.
+        unsafe { libc::kill(self.pid, signal) };
+    }
+}
+
+/// In the fork: a session of its own, no input, a mouth for people, and nothing of the agent's.
+fn become_engine(mouth: OwnedFd, agents: BorrowedFd) -> io::Result<()> {
+    let nothing = OpenOptions::new().read(true).open("/dev/null")?;
+    // SAFETY: no memory is passed. A fork leads no group, so that setsid does not fail; all are
+    // descriptors of this process, and the agent's own is used by nobody here.
+    unsafe {
+        libc::setsid();
+        for (from, to) in [
+            (nothing.as_raw_fd(), libc::STDIN_FILENO),
+            (mouth.as_raw_fd(), libc::STDERR_FILENO),
+        ] {
+            if libc::dup2(from, to) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        libc::close(agents.as_raw_fd());
+    }
+    Ok(())
+}
+
+fn lacks(error: &io::Error) -> u8 {
+    let message = format!("cannot begin a trial: {error}");
+    crate::output::remark("tiltyard-engine", &message);
+    crate::exit::number(wire::FailureKind::HostLacks)
+}
+
+fn status_of(status: c_int) -> i32 {
+    match libc::WIFSIGNALED(status) {
+        true => -libc::WTERMSIG(status),
+        false => libc::WEXITSTATUS(status),
+    }
+}

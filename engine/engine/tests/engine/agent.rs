@@ -1,0 +1,326 @@
+//! The engine as an agent: trial after trial in one process, each as if it were alone, and nothing
+//! left of any, however trial, agent or whoever asked for it ends.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use crate::common::{command, iozone, job, left_in, run, scratch_directory};
+use crate::programs::sh;
+use crate::trouble::{children_of, endless, lives, wait_until};
+use serde_json::{json, Value};
+use wire::{AgentLine, AgentReply, Event, Outcome};
+
+/// An agent, and what it says.
+struct Agent {
+    process: Child,
+    requests: Option<ChildStdin>,
+    lines: BufReader<ChildStdout>,
+}
+
+enum Heard {
+    Event(Box<Event>),
+    Reply(AgentReply),
+    Nothing,
+}
+
+impl Heard {
+    fn is_sample(&self) -> bool {
+        matches!(self, Heard::Event(event) if matches!(**event, Event::Sample(_)))
+    }
+}
+
+impl Agent {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = command(&[&["agent"], arguments].concat());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.stderr(Stdio::null()).spawn().unwrap();
+        let mut agent = Self {
+            requests: process.stdin.take(),
+            lines: BufReader::new(process.stdout.take().unwrap()),
+            process,
+        };
+        let Heard::Reply(AgentReply::Hello { protocol, .. }) = agent.hear() else {
+            panic!("no hello");
+        };
+        assert_eq!(protocol, wire::PROTOCOL);
+        agent
+    }
+
+    fn ask(&mut self, request: &Value) {
+        writeln!(self.requests.as_ref().unwrap(), "{request}").unwrap();
+    }
+
+    fn begin(&mut self, job: &Value) {
+        self.ask(&json!({"run": {"job": job.to_string()}}));
+    }
+
+    fn hear(&mut self) -> Heard {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        match line.strip_prefix('\u{1e}') {
+            Some(own) => Heard::Reply(serde_json::from_str::<AgentLine>(own).unwrap().agent),
+            None if line.is_empty() => Heard::Nothing,
+            None => Heard::Event(Box::new(serde_json::from_str(&line).unwrap())),
+        }
+    }
+
+    /// The events of a trial, and how the agent says that it ended.
+    fn hear_out(&mut self) -> (Vec<Event>, i32, String) {
+        let mut events = Vec::new();
+        loop {
+            match self.hear() {
+                Heard::Event(event) => events.push(*event),
+                Heard::Reply(AgentReply::Ended { status, said }) => return (events, status, said),
+                Heard::Reply(other) => panic!("{other:?}"),
+                Heard::Nothing => panic!("the agent is gone"),
+            }
+        }
+    }
+
+    fn execute(&mut self, job: &Value) -> (Vec<Event>, i32, String) {
+        self.begin(job);
+        self.hear_out()
+    }
+
+    /// Begins a trial and waits until it is in the middle; its process.
+    fn in_the_middle(&mut self, directory: &Path) -> u32 {
+        self.begin(&endless(directory));
+        while !self.hear().is_sample() {}
+        *children_of(self.process.id()).first().unwrap()
+    }
+
+    fn status(&self) -> String {
+        fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap()
+    }
+
+    fn code(&mut self) -> Option<i32> {
+        self.process.wait().unwrap().code()
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.requests.take();
+        let _ = self.process.wait();
+    }
+}
+
+fn outcome(events: &[Event]) -> Outcome {
+    match events.last() {
+        Some(Event::End(end)) => end.outcome,
+        other => panic!("the last line is {other:?}"),
+    }
+}
+
+/// What a trial's engine and its program have from whoever came before.
+const STATE: &str =
+    "grep -E '^(Sig(Blk|Ign|Cgt)|Cpus_allowed_list|Mems_allowed_list|VmLck|Threads)' \
+    /proc/$PPID/status; readlink /proc/$PPID/cwd; cat /proc/$PPID/limits /proc/$PPID/oom_score_adj \
+    /proc/$PPID/cgroup; tr '\\0' '\\n' < /proc/$PPID/environ; nice; \
+    grep -E '^(Sig|Cpus_allowed_list|CapEff)' /proc/self/status; ls /proc/self/fd; pwd; env";
+const DESCRIPTORS: &str = "for fd in /proc/$PPID/fd/*; do readlink $fd | sed 's/[0-9]*//g'; done";
+
+fn printed(events: &[Event]) -> String {
+    let texts = events.iter().filter_map(|event| match event {
+        Event::Output(output) => output.text.clone(),
+        _ => None,
+    });
+    texts.collect::<String>()
+}
+
+fn small(directory: &Path) -> Value {
+    iozone(directory, json!({"file": "64k", "record": "4k"}))
+}
+
+#[test]
+fn each_of_several_trials_is_as_if_it_were_alone() {
+    let directory = scratch_directory();
+    let looking = |words: &str| {
+        let parameters = json!({"command": sh(words), "executions": 1, "layout": "fixed"});
+        job("program", parameters, directory.path())
+    };
+    let alone = printed(&crate::common::events(&run(&["run"], &looking(STATE))));
+    assert!(alone.contains("Cpus_allowed_list"), "{alone}");
+    let mut agent = Agent::start(&[]);
+    let first = printed(&agent.execute(&looking(DESCRIPTORS)).0);
+    assert!(first.contains("/dev/null"), "{first}");
+    let mut pinned = small(directory.path());
+    pinned["conditions"] = json!({"cpus": [0], "inject": {"delay_ns": 1000}});
+    for disturbing in [
+        pinned,
+        json!({"protocol": 1, "workload": "none", "target": {"directory": "/"}}),
+        job(
+            "program",
+            json!({"command": sh("exit 3")}),
+            directory.path(),
+        ),
+    ] {
+        agent.execute(&disturbing);
+        assert_eq!(printed(&agent.execute(&looking(STATE)).0), alone);
+        assert_eq!(printed(&agent.execute(&looking(DESCRIPTORS)).0), first);
+    }
+    let (events, status, said) = agent.execute(&small(directory.path()));
+    let Some(Event::End(end)) = events.last() else {
+        panic!("{events:?}");
+    };
+    assert!(!end.counters.contains_key("InjectedDelays"));
+    assert_eq!((end.outcome, status, said.as_str()), (Outcome::Done, 0, ""));
+    assert!(end.usage.parent_s >= 0.0 && end.floor.clock_ns > 0.0);
+    assert!(left_in(directory.path()).is_empty());
+}
+
+#[test]
+fn words_and_status_are_those_of_the_trial() {
+    let mut agent = Agent::start(&[]);
+    let (events, status, said) = agent.execute(&json!({"no": "job"}));
+    assert_eq!((outcome(&events), status), (Outcome::Failed, 2));
+    assert!(said.contains("unknown field `no`"), "{said}");
+    let directory = scratch_directory();
+    let (_, status, said) = agent.execute(&small(directory.path()));
+    assert_eq!((status, said.as_str()), (0, ""));
+}
+
+#[test]
+fn what_is_no_request_is_refused_and_changes_nothing() {
+    let directory = scratch_directory();
+    let mut agent = Agent::start(&[]);
+    agent.ask(&json!({"stop": {}}));
+    for (request, why) in [
+        (json!({"dance": {}}), "unknown variant `dance`"),
+        (json!([1]), "not a request"),
+    ] {
+        agent.ask(&request);
+        let Heard::Reply(AgentReply::Refused { message }) = agent.hear() else {
+            panic!("not refused: {request}");
+        };
+        assert!(message.contains(why), "{message}");
+    }
+    agent.in_the_middle(directory.path());
+    agent.begin(&small(directory.path()));
+    agent.ask(&json!({"stop": {}}));
+    let mut refused = 0;
+    loop {
+        match agent.hear() {
+            Heard::Reply(AgentReply::Refused { .. }) => refused += 1,
+            Heard::Reply(AgentReply::Ended { status, .. }) => break assert_eq!(status, 130),
+            Heard::Nothing => panic!("the agent is gone"),
+            _ => {}
+        }
+    }
+    assert_eq!(refused, 1);
+    let (events, ..) = agent.execute(&small(directory.path()));
+    assert_eq!(outcome(&events), Outcome::Done);
+    assert!(left_in(directory.path()).is_empty());
+}
+
+#[test]
+fn the_end_of_the_input_ends_trial_and_agent() {
+    let directory = scratch_directory();
+    let mut agent = Agent::start(&[]);
+    let trial = agent.in_the_middle(directory.path());
+    agent.requests.take();
+    let (events, status, _) = agent.hear_out();
+    assert_eq!((outcome(&events), status), (Outcome::Interrupted, 130));
+    assert_eq!(agent.code(), Some(0));
+    assert!(!lives(trial));
+    assert!(left_in(directory.path()).is_empty());
+}
+
+#[test]
+fn a_lease_that_runs_out_ends_both_and_beats_make_it_longer() {
+    let directory = scratch_directory();
+    let mut agent = Agent::start(&["--lease", "1"]);
+    agent.in_the_middle(directory.path());
+    for _ in 0..4 {
+        std::thread::sleep(std::time::Duration::from_millis(400));
+        agent.ask(&json!({"beat": {}}));
+    }
+    assert!(agent.process.try_wait().unwrap().is_none());
+    let (events, status, _) = agent.hear_out();
+    assert_eq!((outcome(&events), status), (Outcome::Interrupted, 130));
+    assert_eq!(agent.code(), Some(130));
+    assert!(left_in(directory.path()).is_empty());
+}
+
+#[test]
+fn a_signal_and_sigkill_of_the_agent_end_the_trial() {
+    for (signal, code) in [("-TERM", Some(130)), ("-KILL", None)] {
+        let directory = scratch_directory();
+        let mut agent = Agent::start(&[]);
+        let trial = agent.in_the_middle(directory.path());
+        let pid = agent.process.id().to_string();
+        let killed = std::process::Command::new("kill")
+            .args([signal, &pid])
+            .status();
+        assert!(killed.unwrap().success());
+        assert_eq!(agent.code(), code);
+        wait_until(|| !lives(trial), "the trial goes on");
+        assert!(left_in(directory.path()).is_empty(), "{signal}");
+    }
+}
+
+#[test]
+fn a_trial_that_is_killed_leaves_no_process_and_the_agent_goes_on() {
+    let directory = scratch_directory();
+    let mut agent = Agent::start(&[]);
+    let line = "setsid sleep 600 & setsid sh -c 'trap \"\" TERM; sleep 600' & echo; wait";
+    agent.begin(&job(
+        "program",
+        json!({"command": sh(line)}),
+        directory.path(),
+    ));
+    let all_below = |agent: &Agent| {
+        let mut found = children_of(agent.process.id());
+        let mut next = 0;
+        while let Some(pid) = found.get(next) {
+            found.extend(children_of(*pid));
+            next += 1;
+        }
+        found
+    };
+    wait_until(|| all_below(&agent).len() >= 6, "the program does not run");
+    let below = all_below(&agent);
+    let engine = below[0].to_string();
+    let killed = std::process::Command::new("kill")
+        .args(["-KILL", &engine])
+        .status();
+    assert!(killed.unwrap().success());
+    let (_, status, _) = agent.hear_out();
+    assert_eq!(status, -9);
+    assert!(!below.iter().any(|&process| lives(process)), "{below:?}");
+    let other = scratch_directory();
+    assert_eq!(
+        outcome(&agent.execute(&small(other.path())).0),
+        Outcome::Done
+    );
+}
+
+#[test]
+fn an_agent_is_small_and_sleeps_while_a_trial_runs() {
+    let directory = scratch_directory();
+    let mut agent = Agent::start(&[]);
+    agent.execute(&small(directory.path()));
+    agent.in_the_middle(directory.path());
+    let number = |status: &str, name: &str| -> u64 {
+        let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_ascii_whitespace()
+            .nth(1)
+            .unwrap()
+            .parse()
+            .unwrap()
+    };
+    let before = agent.status();
+    for _ in 0..20 {
+        while !agent.hear().is_sample() {}
+    }
+    let now = agent.status();
+    for switches in ["voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"] {
+        assert_eq!(number(&before, switches), number(&now, switches));
+    }
+    // Without the pages of the program itself, of which a debug build has more.
+    assert!(number(&now, "RssAnon:") <= 2 << 10, "{now}");
+    agent.ask(&json!({"stop": {}}));
+    agent.hear_out();
+}

@@ -1,0 +1,52 @@
+//! What passes between the lab and an agent: the engine as a process that executes job after job.
+//!
+//! Requests go in, one JSON object a line. Out come the lines of each trial as `run` prints them,
+//! and between them the agent's own: each is an [`AgentLine`] behind the character RS
+//! (RFC 7464), which cannot stand in JSON, so that a trial that was killed in the middle of a line
+//! is told from what the agent says of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Stands before each line of the agent's own.
+pub const RECORD_SEPARATOR: u8 = 0x1e;
+
+/// What an agent can be asked. One trial runs at a time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum AgentRequest {
+    /// Execute a job, given as the text of its document. Answered by the lines of the trial and
+    /// `ended`.
+    Run { job: String },
+    /// End the trial that runs: it removes its files. One that has not ended 15 s later is killed.
+    Stop {},
+    /// Say nothing, and begin the lease again.
+    Beat {},
+}
+
+/// One line of the agent's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentLine {
+    pub agent: AgentReply,
+}
+
+/// What an agent says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentReply {
+    /// First line: it is ready.
+    Hello {
+        protocol: u32,
+        /// Version of the engine.
+        engine: String,
+    },
+    /// The trial has ended, with all that it started.
+    Ended {
+        /// Its exit status; negative is the signal that killed it.
+        status: i32,
+        /// The end of what it wrote for people.
+        said: String,
+    },
+    /// A request was not carried out, and why.
+    Refused { message: String },
+}

@@ -1,0 +1,366 @@
+"""Agents: engines that stay, and execute trial after trial behind a command that gives us pipes.
+
+A trial's output is read line by line, while every byte of it is kept.
+"""
+
+import contextlib
+import json
+import os
+import select
+import selectors
+import subprocess
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import BinaryIO, Final, NoReturn
+
+from pydantic import ValidationError
+
+from tiltyard.executors.words import MESSAGE, Words
+from tiltyard.units import format_size
+from tiltyard.wire import PROTOCOL, RECORD_SEPARATOR, AgentEnded, AgentHello, AgentLine
+
+MESSAGE_BYTES: Final = 2**20
+"""The longest line of an engine or a guest about itself, which is read as it comes."""
+LINE_BYTES: Final = 16 * 2**20
+"""Longest line: what a program printed, of which at most 4 MiB are kept, escaped."""
+STREAM_BYTES: Final = 256 * 2**20
+STREAM_LINES: Final = 10**6
+"""Longest output: more could not be read back in a reasonable time, and no workload has as much."""
+KEPT_BYTES: Final = 2**20
+"""Of an output that is longer, only its beginning is kept."""
+_GRACE_S = 20.0
+"""How long an agent may take to end, or to end a trial, to which it gives 15 s after SIGTERM."""
+_TICK_S = 0.5
+"""How often deadlines are looked at while the engine says nothing."""
+_WORDS_S = 2.0
+"""How long what an engine has started may hold its standard error open."""
+_CHUNK = 1 << 16
+_MASK: Final = "{secret}"
+_STOP: Final = b'{"stop":{}}\n'
+
+
+class Agents:
+    """The agents of a run: one for each command that starts one, while it is of use."""
+
+    def __init__(self, hold: Sequence[int] = ()) -> None:
+        """None is started yet.
+
+        Args:
+            hold: file descriptors that they keep open, so that locks on them outlive us.
+        """
+        self._hold = tuple(hold)
+        self._agents: dict[tuple[str, ...], Agent] = {}
+
+    def of(self, argv: Sequence[str]) -> "Agent":
+        """The agent behind a command; a new one where there is none that can be used.
+
+        Args:
+            argv: the engine, or the command that stands for it, without its verb.
+        """
+        key = tuple(argv)
+        agent = self._agents.get(key)
+        if agent is None or not agent.is_ready:
+            self._close(key)
+            agent = self._agents[key] = Agent(key, self._hold)
+        return agent
+
+    def close(self, but: Sequence[str] = ()) -> None:
+        """End all, but for the one behind a command."""
+        for key in [key for key in self._agents if key != tuple(but)]:
+            self._close(key)
+
+    def _close(self, key: tuple[str, ...]) -> None:
+        if agent := self._agents.pop(key, None):
+            agent.close()
+
+
+class Agent:
+    """A process that executes trials until its input ends.
+
+    It has a session of its own, so that Ctrl-C in the terminal reaches only the lab, which then
+    stops the trial; it ends when we close its input, and also when we die: then the kernel does.
+    """
+
+    def __init__(self, argv: Sequence[str], hold: Sequence[int] = ()) -> None:
+        """Start it; nothing is waited for."""
+        self._words = Words()
+        self._hello: AgentHello | None = None
+        self._rest = b""
+        self.flaw: str | None = None
+        """Why it is none that we can speak to."""
+        self.is_busy = False
+        try:
+            self._process = subprocess.Popen(
+                (*argv, "agent"),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._words.into,
+                start_new_session=True,
+                pass_fds=tuple(hold),
+                bufsize=0,
+            )
+        except BaseException:
+            self._words.abandon()
+            raise
+        self._words.begin()
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._input, self._output = self._process.stdin, self._process.stdout
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._output, selectors.EVENT_READ)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can be given a job."""
+        return self.flaw is None and not self.is_busy and self._process.poll() is None
+
+    @property
+    def exit_status(self) -> int:
+        """Of one that is closed; negative is the signal that killed it."""
+        return self._process.returncode
+
+    def last_words(self) -> str:
+        """The last line that it, or what leads to it, wrote for people."""
+        return self._words.line(-1, _WORDS_S)
+
+    def tell(self, line: bytes) -> None:
+        """Write a request; an agent that has died is found out by its silence."""
+        left = memoryview(line)
+        with contextlib.suppress(BrokenPipeError):
+            while left:
+                left = left[os.write(self._input.fileno(), left) :]
+
+    def heard(self) -> bytes | AgentEnded | None:
+        """What has come of a trial, or that it has ended; ``None``: nothing for some time.
+
+        Raises:
+            EOFError: if there is no agent, or no more.
+        """
+        while not (found := self._taken()):
+            if not self._selector.select(_TICK_S):
+                return None
+            if not (chunk := os.read(self._output.fileno(), _CHUNK)):
+                raise EOFError
+            self._rest += chunk
+        return found
+
+    def _taken(self) -> bytes | AgentEnded | None:
+        """From what was read: the bytes of a trial, or a line of the agent's own."""
+        of_trial, mark, own = self._rest.partition(RECORD_SEPARATOR)
+        if of_trial:
+            self._rest = mark + own
+            if self._hello is None:
+                noise = of_trial.decode(errors="replace").strip().partition("\n")[0]
+                self._refuse(f'"{noise[:MESSAGE]}" is printed before the engine says anything')
+            return of_trial
+        line, newline, rest = own.partition(b"\n")
+        if not newline:
+            if len(line) > MESSAGE_BYTES:
+                self._refuse("a line of the engine about itself does not end")
+            return None
+        self._rest = rest
+        try:
+            said = AgentLine.model_validate_json(line).agent
+        except ValidationError:
+            self._refuse(f"this lab does not know {line[:MESSAGE].decode(errors='replace')}")
+        if said.refused:
+            self._refuse(f"the engine refuses: {said.refused.message}")
+        if said.hello:
+            self._hello = said.hello
+            if self._hello.protocol != PROTOCOL:
+                spoken = self._hello.protocol
+                self._refuse(f"the engine speaks protocol {spoken}, this lab speaks {PROTOCOL}")
+        return said.ended or self._taken()
+
+    def _refuse(self, flaw: str) -> NoReturn:
+        self.flaw = flaw
+        raise EOFError
+
+    def kill(self) -> None:
+        """Where nothing else helps."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """End it and wait for its end; it stops a trial that runs. Harmless when it has ended."""
+        self._selector.close()
+        self._input.close()
+        # Whoever still writes there ends by that.
+        self._output.close()
+        if self._process.poll() is None:
+            # subprocess would look for its end from time to time, and sleep.
+            ended = os.pidfd_open(self._process.pid)
+            try:
+                if not select.select([ended], [], [], _GRACE_S)[0]:
+                    self._process.kill()
+            finally:
+                os.close(ended)
+        self._process.wait()
+
+
+class Trial:
+    """A trial of an agent, from its job to its end."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        job: bytes,
+        keep: BinaryIO,
+        *,
+        limit_s: float | None = None,
+        secret: str = "",
+    ) -> None:
+        """Hand the job over.
+
+        Args:
+            agent: one that is ready.
+            job: the document.
+            keep: receives the output of the trial verbatim.
+            limit_s: it is stopped after that time; ``None`` for no limit.
+            secret: what is kept and said of it has ``{secret}`` in its place.
+        """
+        self._agent = agent
+        self._keep = keep
+        self._secret = secret
+        self._began = time.monotonic()
+        self._limit_s = limit_s
+        self._stopped_at: float | None = None
+        self._said_bytes = 0
+        self._lines = 0
+        self._ended: AgentEnded | None = None
+        self._is_over = False
+        self.timed_out = False
+        self.excess: str | None = None
+        """What there was too much of; it was stopped at that, and its beginning is kept."""
+        agent.is_busy = True
+        self._is_handed_over = False
+        agent.tell(json.dumps({"run": {"job": job.decode()}}).encode() + b"\n")
+        self._is_handed_over = True
+        if self._stopped_at is not None:
+            agent.tell(_STOP)
+
+    def lines(self) -> Iterator[bytes]:
+        """Whole lines of output as they come; ends when the trial has ended.
+
+        A torn last line (of an engine that was killed) is kept in the file and not yielded.
+        """
+        rest: list[bytes] = []
+        rest_bytes = 0
+        try:
+            for chunk in without(self._secret, self._chunks()):
+                *whole, last = chunk.split(b"\n")
+                if whole:
+                    whole[0], rest, rest_bytes = b"".join((*rest, whole[0])), [], 0
+                rest.append(last)
+                rest_bytes += len(last)
+                if self._is_too_much(chunk, max((rest_bytes, *map(len, whole))), len(whole)):
+                    rest.clear()
+                    continue
+                self._keep.write(chunk)
+                yield from whole
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            for _ in self._chunks():
+                pass
+
+    def stop(self) -> None:
+        """Ask it to end; it removes its files. Safe to call from a signal handler."""
+        if self._stopped_at is None:
+            self._stopped_at = time.monotonic()
+            # In the middle of a job it would be a part of that.
+            if self._is_handed_over:
+                self._agent.tell(_STOP)
+
+    @property
+    def flaw(self) -> str | None:
+        """Why no agent was there to carry it out."""
+        return self._agent.flaw
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the agent has lived to tell of its end, after :meth:`lines` ended."""
+        return self._ended is not None
+
+    @property
+    def exit_status(self) -> int:
+        """Exit status; negative is the signal that killed it. Only after :meth:`lines` ended."""
+        return self._agent.exit_status if self._ended is None else self._ended.status
+
+    def last_words(self) -> str:
+        """The last line that it wrote for people, if any."""
+        if self._ended is None:
+            words = self._agent.last_words()
+        else:
+            words = (self._ended.said.strip().splitlines() or [""])[-1][:MESSAGE]
+        return words.replace(self._secret, _MASK) if self._secret else words
+
+    def _is_too_much(self, chunk: bytes, line_bytes: int, lines: int) -> bool:
+        """Whether there is too much of the output; then it is stopped, and what comes is ignored.
+
+        Args:
+            chunk: what has come.
+            line_bytes: the longest line in it, or its unfinished last one.
+            lines: whole lines in it.
+        """
+        self._said_bytes += len(chunk)
+        self._lines += lines
+        if self.excess is None:
+            self.excess = _excess(line_bytes, self._said_bytes, self._lines)
+            if self.excess is not None:
+                self._keep.truncate(min(KEPT_BYTES, self._said_bytes - len(chunk)))
+                self._keep.seek(0, os.SEEK_END)
+                self.stop()
+        return self.excess is not None
+
+    def _chunks(self) -> Iterator[bytes]:
+        """Output as it comes, with an eye on the deadlines."""
+        while not self._is_over:
+            try:
+                heard = self._agent.heard()
+            except EOFError:
+                self._is_over = True
+                self._agent.close()
+                return
+            if isinstance(heard, AgentEnded):
+                self._ended, self._is_over = heard, True
+                self._agent.is_busy = False
+                return
+            if heard:
+                yield heard
+            self._watch_deadlines()
+
+    def _watch_deadlines(self) -> None:
+        """Stop what takes too long, and kill an agent that does not stop it."""
+        now = time.monotonic()
+        if self._limit_s is not None and now - self._began > self._limit_s:
+            self.timed_out = True
+            self.stop()
+        if self._stopped_at is not None and now - self._stopped_at > _GRACE_S:
+            self._agent.kill()
+
+
+def without(secret: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same output with ``{secret}`` in place of a secret, also where two chunks meet in it."""
+    if not secret:
+        yield from chunks
+        return
+    wanted, rest = secret.encode(), b""
+    for chunk in chunks:
+        text = (rest + chunk).replace(wanted, _MASK.encode())
+        begun = (size for size in range(len(wanted) - 1, 0, -1) if text.endswith(wanted[:size]))
+        held = len(text) - next(begun, 0)
+        rest = text[held:]
+        if held:
+            yield text[:held]
+    if rest:
+        yield rest
+
+
+def _excess(line_bytes: int, stream_bytes: int, lines: int) -> str | None:
+    """What there is too much of, if there is."""
+    if line_bytes > LINE_BYTES:
+        return f"a line of its output is longer than {format_size(LINE_BYTES)}"
+    if stream_bytes > STREAM_BYTES:
+        return f"its output is longer than {format_size(STREAM_BYTES)}"
+    return f"its output has more than {STREAM_LINES} lines" if lines > STREAM_LINES else None

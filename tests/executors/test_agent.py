@@ -1,0 +1,259 @@
+import io
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+
+from support.agents import ENDED, HELLO, stand_in
+from support.patience import wait_until
+from tiltyard.executors import agent as executors
+from tiltyard.executors import words
+from tiltyard.executors.agent import Agents, Trial, without
+from tiltyard.executors.engine import Engine, Job
+from tiltyard.wire import EndEvent, HelloEvent, read_event
+
+
+@pytest.fixture
+def agents() -> Iterator[Agents]:
+    """Afterwards none of them runs."""
+    with closing(Agents()) as agents:
+        yield agents
+
+
+@pytest.fixture
+def start(tmp_path: Path, agents: Agents) -> "Start":
+    return Start(tmp_path, agents)
+
+
+class Start:
+    """Starts trials of agents that misbehave."""
+
+    def __init__(self, place: Path, agents: Agents) -> None:
+        self._place, self._agents = place, agents
+
+    def __call__(
+        self,
+        text: str,
+        keep: BinaryIO | None = None,
+        limit_s: float | None = None,
+        *,
+        greets: bool = True,
+        ends: bool = True,
+    ) -> Trial:
+        argv = stand_in(self._place / "engine", text, greets=greets, ends=ends)
+        agent = self._agents.of(argv)
+        return Trial(agent, b'{"job": 1}', keep or io.BytesIO(), limit_s=limit_s)
+
+
+def smoke(engine: Engine, directory: Path) -> bytes:
+    """A job that is over soon."""
+    card = engine.describe().workload("iozone")
+    assert card is not None
+    return Job(workload="iozone", parameters=card.smoke, target=directory).message()
+
+
+def test_the_real_engine_speaks_from_hello_to_end_again_and_again(
+    tmp_path: Path, agents: Agents
+) -> None:
+    engine = Engine.find()
+    found = set()
+    for _ in range(3):
+        keep, agent = io.BytesIO(), agents.of((str(engine.path),))
+        trial = Trial(agent, smoke(engine, tmp_path), keep)
+        events = [read_event(line) for line in trial.lines()]
+        assert isinstance(events[0], HelloEvent)
+        assert isinstance(events[-1], EndEvent)
+        assert events[-1].data.outcome == "done"
+        assert (trial.exit_status, trial.is_told, trial.last_words()) == (0, True, "")
+        assert len(keep.getvalue().splitlines()) == len(events)
+        assert not list(tmp_path.iterdir())
+        found.add(agent)
+    assert len(found) == 1
+
+
+def test_an_agent_that_was_killed_is_replaced(tmp_path: Path, agents: Agents) -> None:
+    engine = Engine.find()
+    first = agents.of((str(engine.path),))
+    os.kill(first._process.pid, signal.SIGKILL)
+    lost = Trial(first, smoke(engine, tmp_path), io.BytesIO())
+    assert (list(lost.lines()), lost.is_told, lost.exit_status) == ([], False, -9)
+    trial = Trial(agents.of((str(engine.path),)), smoke(engine, tmp_path), io.BytesIO())
+    assert len(list(trial.lines())) > 2
+
+
+def test_words_of_a_trial_are_its_own(tmp_path: Path, agents: Agents) -> None:
+    """Those of one before are not told of the next one."""
+    engine = Engine.find()
+    for job, words_, status in (
+        (b"{}", "job: missing field", 2),
+        (smoke(engine, tmp_path), "", 0),
+    ):
+        trial = Trial(agents.of((str(engine.path),)), job, io.BytesIO())
+        assert list(trial.lines())
+        assert words_ in trial.last_words()
+        assert trial.exit_status == status
+
+
+def test_every_byte_is_kept_and_whole_lines_are_given(start: Start) -> None:
+    keep = io.BytesIO()
+    trial = start(r"printf 'one\ntw'; sleep 0.1; printf 'o\nthr'", keep)
+    assert list(trial.lines()) == [b"one", b"two"]
+    assert keep.getvalue() == b"one\ntwo\nthr"
+    assert trial.exit_status == 0
+
+
+def test_the_job_is_a_part_of_the_request(start: Start) -> None:
+    (line,) = start("printf '%s\\n' \"$request\"").lines()
+    assert json.loads(line) == {"run": {"job": '{"job": 1}'}}
+
+
+def test_an_agent_that_dies_at_once_is_no_surprise(start: Start) -> None:
+    trial = start("exec 0<&-; echo 'no luck' >&2; exit 7", greets=False, ends=False)
+    assert list(trial.lines()) == []
+    assert (trial.exit_status, trial.last_words()) == (7, "no luck")
+    assert not trial.is_told
+
+
+def test_a_killed_agent_is_seen(start: Start) -> None:
+    trial = start("kill -9 $$", ends=False)
+    assert list(trial.lines()) == []
+    assert trial.exit_status == -9
+
+
+def test_what_else_speaks_first_is_named(start: Start) -> None:
+    text = f"printf 'Welcome to host7!\\nmotd\\n'; {HELLO}; {ENDED} 0 ''; sleep 60"
+    trial = start(text, greets=False, ends=False)
+    assert list(trial.lines()) == []
+    assert trial.flaw == '"Welcome to host7!" is printed before the engine says anything'
+
+
+@pytest.mark.parametrize(
+    ("line", "flaw"),
+    [
+        ('{"hello":{"protocol":9,"engine":"0"}}', "speaks protocol 9, this lab speaks 1"),
+        ('{"refused":{"message":"no process"}}', "the engine refuses: no process"),
+        ('"nonsense"', 'this lab does not know {"agent":"nonsense"}'),
+    ],
+)
+def test_another_agent_is_not_listened_to(start: Start, line: str, flaw: str) -> None:
+    text = f"""printf '\\036%s\\n' '{{"agent":{line}}}'; exec sleep 60"""
+    trial = start(text, greets=False, ends=False)
+    assert list(trial.lines()) == []
+    assert flaw in str(trial.flaw)
+
+
+def test_stop_asks_politely_and_once(start: Start) -> None:
+    trial = start("echo hi; read -r asked; echo $asked; exit 130")
+    said = []
+    for line in trial.lines():
+        said.append(line)
+        trial.stop()
+    assert said == [b"hi", b'{"stop":{}}']
+    assert trial.exit_status == 130
+
+
+def test_an_agent_that_does_not_stop_is_killed(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executors, "_GRACE_S", 0.2)
+    monkeypatch.setattr(executors, "_TICK_S", 0.05)
+    trial = start("trap '' TERM; echo hi; while :; do :; done", ends=False)
+    for _ in trial.lines():
+        trial.stop()
+    assert trial.exit_status == -9
+
+
+def test_what_hangs_is_stopped(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executors, "_TICK_S", 0.05)
+    trial = start("read -r asked; exit 130", limit_s=0.2)
+    assert list(trial.lines()) == []
+    assert trial.timed_out
+    assert trial.exit_status == 130
+
+
+def test_ctrl_c_in_the_terminal_does_not_reach_it(start: Start) -> None:
+    trial = start("cut -d' ' -f6 /proc/$$/stat")
+    (session,) = trial.lines()
+    assert int(session) != os.getsid(0)
+
+
+def test_an_error_while_reading_stops_the_trial_and_not_the_agent(start: Start) -> None:
+    trial = start("echo hi; read -r asked; echo over; exit 130")
+    lines = trial.lines()
+    next(lines)
+    with pytest.raises(RuntimeError):
+        lines.throw(RuntimeError("the reader has failed"))  # type: ignore[attr-defined]
+    assert (trial.exit_status, trial.is_told) == (130, True)
+
+
+FLOODS = {
+    "a line without end": ("head -c 314572800 /dev/zero", "a line of its output is longer"),
+    "short lines": ("yes progress | head -c 400000000", "its output has more than 1000000 lines"),
+    "long lines": (
+        "yes $(head -c 60000 /dev/zero | tr '\\0' x) | head -c 400000000",
+        "its output is longer than 256 MiB",
+    ),
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+def test_a_flood_is_stopped_and_its_beginning_is_kept(
+    tmp_path: Path, start: Start, flood: str
+) -> None:
+    text, excess = FLOODS[flood]
+    with (tmp_path / "kept").open("wb") as keep:
+        trial = start(f"echo hi; {text}", keep)
+        heard = [len(line) for line in trial.lines()]
+    assert trial.excess is not None
+    assert trial.excess.startswith(excess)
+    assert heard[0] == len("hi")
+    assert sum(heard) + len(heard) <= executors.STREAM_BYTES
+    kept = (tmp_path / "kept").read_bytes()
+    assert kept.startswith(b"hi\n")
+    assert len(kept) <= executors.KEPT_BYTES
+
+
+def test_a_line_in_many_parts_is_whole(start: Start) -> None:
+    parts = "for i in 1 2 3 4; do head -c 200000 /dev/zero | tr '\\0' $i; done; echo; echo end"
+    keep = io.BytesIO()
+    line, end = start(parts, keep).lines()
+    assert (len(line), line[::200_000], end) == (800_000, b"1234", b"end")
+    assert keep.getvalue() == line + b"\nend\n"
+
+
+def test_of_many_words_the_first_and_the_last_are_kept(start: Start) -> None:
+    """They fill no disk, nobody waits for them, and what they say at last is told."""
+    text = "echo first >&2; head -c 500000000 /dev/zero >&2; echo >&2; echo last >&2; exit 3"
+    trial = start(text, ends=False)
+    assert list(trial.lines()) == []
+    assert (trial.exit_status, trial.last_words()) == (3, "last")
+    kept = trial._agent._words.heard(0)
+    assert kept.startswith("first\n")
+    assert len(kept) < words.HEAD_BYTES + words.TAIL_BYTES + 100
+    assert "bytes …" in kept
+
+
+def test_who_holds_its_error_output_open_is_not_waited_for(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executors, "_WORDS_S", 0.1)
+    trial = start("sleep 60 >/dev/null & echo $!; echo why >&2; exit 1", ends=False)
+    (pid,) = trial.lines()
+    try:
+        wait_until(lambda: trial.last_words() == "why", "it is waited for")
+    finally:
+        os.kill(int(pid), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 1000])
+def test_a_secret_is_masked_wherever_two_chunks_meet(size: int) -> None:
+    text = b"a 0af3 0af30af3 0a 0af 0af 0af3\n00af3 0af"
+    chunks = [text[at : at + size] for at in range(0, len(text), size)]
+    found = b"".join(without("0af3", chunks))
+    assert found == text.replace(b"0af3", b"{secret}")
+    assert b"".join(without("", chunks)) == text
