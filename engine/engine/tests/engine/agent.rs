@@ -119,7 +119,7 @@ const STATE: &str =
     "grep -E '^(Sig(Blk|Ign|Cgt)|Cpus_allowed_list|Mems_allowed_list|VmLck|Threads)' \
     /proc/$PPID/status; readlink /proc/$PPID/cwd; cat /proc/$PPID/limits /proc/$PPID/oom_score_adj \
     /proc/$PPID/cgroup; tr '\\0' '\\n' < /proc/$PPID/environ; nice; \
-    grep -E '^(Sig|Cpus_allowed_list|CapEff)' /proc/self/status; ls /proc/self/fd; pwd; env";
+    grep -E '^(Sig[BIC]|Cpus_allowed_list|CapEff)' /proc/self/status; ls /proc/self/fd; pwd; env";
 const DESCRIPTORS: &str = "for fd in /proc/$PPID/fd/*; do readlink $fd | sed 's/[0-9]*//g'; done";
 
 fn printed(events: &[Event]) -> String {
