@@ -156,8 +156,9 @@ class _Fleet:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
         try:
             place = self.nodes.places[node]
+            told = _Teller(tell, session.plan.sequence[0].number)
             run_until_decided(
-                session, self.engine, _Teller(tell), decide=_enough, place=place, **self.options
+                session, self.engine, told, decide=_enough, place=place, **self.options
             )
             tell.send(("ended", ""))
         except TiltyardError as error:
@@ -210,11 +211,13 @@ def _put_aside(session: Session, node: str, why: str) -> None:
             shutil.move(path, aside / path.name)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Teller:
     """An observer that passes on what a person should know."""
 
     _tell: Connection
+    _first: int
+    """Number of the session's first block."""
 
     def started(self, plan: Plan, outlook: Outlook) -> None:
         """Its host is told already."""
@@ -225,7 +228,7 @@ class _Teller:
 
     def block_started(self, block: int, of: int) -> None:
         """Passed on."""
-        self._tell.send(("note", f"block {block} of {of}"))
+        self._tell.send(("note", f"block {1 + block - self._first} of {1 + of - self._first}"))
 
     def preparing(self, system: str) -> None:
         """Too brief to be told."""

@@ -61,6 +61,14 @@ class Place:
         """A node of an allocation: further steps of it, each with pipes of its own."""
         return cls((*_SRUN, f"--jobid={job}", f"{_NODE}{node}", *_AS_SSH))
 
+    @property
+    def after_the_job(self) -> Self | None:
+        """The same node of Slurm without the allocation, which is over; else there is no other."""
+        if self.ssh[:1] != _SRUN[:1]:
+            return None
+        words = (w for w in self.ssh if w != "--overlap" and not w.startswith("--jobid="))
+        return type(self)(tuple("--immediate=20" if w == "--quiet" else w for w in words))
+
     def __str__(self) -> str:
         """As a person calls it."""
         if self.ssh[:1] == _SRUN[:1]:

@@ -9,12 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from tiltyard.errors import BusyError, TiltyardError
+from tiltyard.errors import BusyError, HostLacksError, TiltyardError
 from tiltyard.host import commands
-from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.changes.slurm import HeldNodes, jobs_named
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.place import Place
+from tiltyard.host.place import HERE, Place
 from tiltyard.study.model import Placement
 
 _DOWN: Final = re.compile(r"down|drain|fail|unk|reboot|maint|power|planned", re.IGNORECASE)
@@ -23,6 +22,15 @@ _LONGEST_S: Final = 86_400.0
 _ANSWERS_S: Final = 20.0
 _SOON_S: Final = 5.0
 """How long another node is waited for while other sessions go on."""
+
+
+def foreseen(placement: Placement | None) -> dict[str, Place]:
+    """The hosts as far as they are known before there is an allocation; of Slurm a stand-in."""
+    if placement is None:
+        return {"": HERE}
+    if placement.engine == "slurm":
+        return {"NODE": Place.through_slurm("JOB", "NODE")}
+    return {host: Place.over_ssh(host, placement.ssh_options) for host in placement.hosts}
 
 
 @dataclass
@@ -49,9 +57,9 @@ class Nodes:
         """
         placement, begun = self.placement, set(known)
         if placement.engine == "ssh":
-            over_ssh = {h: Place.over_ssh(h, placement.ssh_options) for h in placement.hosts}
-            self.places.update(over_ssh)
+            self.places.update(foreseen(placement))
             return
+        require_slurm(placement)
         self.lost += sorted(_down(begun))
         wanted = tuple(sorted(begun - {*self.lost}))
         held = hold_nodes(self.ledger, placement, count, wanted, (*self.lost,), self.wait_s)
@@ -105,23 +113,10 @@ def hold_nodes(
         BusyError: if they are not free in that time.
         TiltyardError: if Slurm refuses; the message has its words.
     """
-    try:
-        jobs_named(PREFIX)
-    except commands.CommandFailedError as error:
-        raise HostLacksError(f"Slurm does not answer: {error.complaint}") from None
     held = ledger.record(HeldNodes(name=ledger.name(f"nodes-{len(ledger.outstanding) + 1}")))
-    options = {
-        "partition": placement.partition,
-        "account": placement.account,
-        "constraint": placement.constraint,
-        "licenses": placement.licenses,
-        "nodelist": ",".join(wanted),
-        "exclude": ",".join(without),
-    }
     line = (
-        *("salloc", "--no-shell", "--no-kill", "--exclusive", "--quiet"),
-        *(f"--job-name={held.name}", f"--nodes={count}", f"--immediate={max(1, round(wait_s))}"),
-        *(f"--{name}={value}" for name, value in options.items() if value),
+        *("salloc", "--no-shell", "--no-kill", "--quiet", f"--job-name={held.name}"),
+        *(f"--immediate={max(1, round(wait_s))}", *_asked(placement, count, wanted, without)),
     )
     try:
         commands.run(line, timeout_s=_LONGEST_S)
@@ -129,7 +124,7 @@ def hold_nodes(
         names = commands.run(("scontrol", "show", "hostnames", nodes)).stdout.split()
     except commands.CommandFailedError as error:
         ledger.undo(held)
-        said = error.complaint.removeprefix("salloc: ").removeprefix("error: ")
+        said = _told(error)
         kind = BusyError if "mmediate" in said or "queued" in said else TiltyardError
         raise kind(f"Slurm gives no {count} nodes: {said}") from None
     except BaseException:
@@ -147,3 +142,36 @@ def _down(nodes: set[str]) -> set[str]:
     ).stdout
     states = dict(line.split() for line in told.splitlines())
     return {name for name in nodes if _DOWN.search(states.get(name, "down"))}
+
+
+def require_slurm(placement: Placement) -> None:
+    """Ask Slurm whether it would ever give such nodes; nothing is allocated.
+
+    Raises:
+        HostLacksError: if there is no Slurm, or it would not.
+    """
+    try:
+        commands.run(("srun", "--test-only", *_asked(placement, placement.nodes), "true"))
+    except commands.CommandFailedError as error:
+        raise HostLacksError(f"Slurm: {_told(error)}") from None
+
+
+def _asked(
+    placement: Placement, count: int, wanted: tuple[str, ...] = (), without: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """What is asked of Slurm, as its options."""
+    options = {
+        "nodes": f"{count}",
+        "partition": placement.partition,
+        "account": placement.account,
+        "constraint": placement.constraint,
+        "licenses": placement.licenses,
+        "nodelist": ",".join(wanted),
+        "exclude": ",".join(without),
+    }
+    return ("--exclusive", *(f"--{name}={value}" for name, value in options.items() if value))
+
+
+def _told(error: commands.CommandFailedError) -> str:
+    """Slurm's words without the name of its program."""
+    return re.sub(r"^(\w+: |error: )+", "", error.complaint)

@@ -188,7 +188,7 @@ def _hosts(file: StudyFile, kinds: Sequence[Kind | None], flaws: list[Flaw]) -> 
         flaws.append(Flaw(("placement", other), f'is not for engine = "{engine}"; write {key}'))
     if len(set(placement.hosts)) < len(placement.hosts):
         flaws.append(Flaw(("placement", "hosts"), "names a host twice"))
-    if file.precision.sessions > hosts:
+    if file.precision.sessions > max(1, hosts):
         text = f"a host carries out one session, and there are {hosts}"
         flaws.append(Flaw(("precision", "sessions"), text))
     for kind in kinds:
