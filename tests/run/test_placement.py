@@ -173,7 +173,7 @@ def test_nodes_that_slurm_does_not_give(cluster: Slurm, open_folder: StudyFolder
     for attempt in (lambda: run(folder.root, trust=True), lambda: check(folder.root)):
         with pytest.raises(HostLacksError, match="Slurm: "):
             attempt()
-    folder = write(open_folder, 'engine = "slurm"\nnodes = 2\npartition = "none"')
+    folder = write(open_folder, 'engine = "slurm"\nnodes = 3\npartition = "none"')
     folder.plan.unlink()
     with pytest.raises(HostLacksError, match="nvalid partition"):
         run(folder.root, trust=True)

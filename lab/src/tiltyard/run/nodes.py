@@ -1,7 +1,7 @@
 """The hosts of a placement: which session of a study each of them carries out.
 
 A host is lost when it is not reached; the session that it was carrying out is begun anew on
-another one, and what there is of it is put aside, kept and told.
+another one, and what there is of it is put aside, kept and reported.
 """
 
 import re

@@ -221,7 +221,7 @@ def _precision(table: PrecisionTable, hosts: int, flaws: list[Flaw]) -> Precisio
             text = "what is said over sessions is not adjusted; leave verdict out, or sessions"
             flaws.append(Flaw(("precision", "verdict"), text))
     if blocks is not None and sessions * blocks < FEWEST_BLOCKS:
-        text = f"is at least {FEWEST_BLOCKS}: fewer cannot show a difference at 5 %"
+        text = f"{blocks} is too small: at least {FEWEST_BLOCKS}"
         flaws.append(Flaw(("precision", "blocks"), text))
     if table.verdict == "adjusted" and not table.adjust_for:
         text = 'needs something to adjust for: leave adjust_for out, or write ["external_cpu"]'

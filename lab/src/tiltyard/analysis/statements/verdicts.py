@@ -294,11 +294,9 @@ def answer(index: Index, judged: Judged, plan: Plan, family: Family) -> str:
 
 def _here(plan: Plan) -> str:
     """Where the verdicts hold, and when where the plan has several sessions."""
+    here = "on several hosts" if plan.placement else "on this host"
+    where = "between these hosts" if between_hosts(plan) else here
     sessions = plan.design.sessions
-    if plan.placement:
-        over = "over" if plan.design.unit == "session" else "in these"
-        return f"{over} {sessions} sessions on other hosts"
-    where = "between these hosts" if between_hosts(plan) else "on this host"
     if sessions == 1:
         return where
     return f"{where}, {'over' if plan.design.unit == 'session' else 'in these'} {sessions} sessions"
