@@ -222,7 +222,7 @@ def test_hosts_by_ssh_and_a_spare_for_one_that_is_gone(server: Sshd, open_folder
         ('engine = "slurm"\nnodes = 2\npartition = "-x"', "", "placement.partition"),
         ('hosts = ["a", "b"]', '[systems]\nbacking = { image = "32M" }\n', "image"),
         ('hosts = ["a", "b"]', "[precision]\nsessions = 3\nblocks = 3\n", "sessions: a host"),
-        ('hosts = ["a", "b"]', "[precision]\nblocks = 2\n", "blocks: is at least 6"),
+        ('hosts = ["a", "b"]', "[precision]\nblocks = 2\n", "blocks: 2 is too small: at least 6"),
     ],
 )
 def test_flaws(open_folder: StudyFolder, placement: str, more: str, flaw: str):

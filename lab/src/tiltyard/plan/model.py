@@ -221,6 +221,11 @@ class Plan(Frozen):
         return (*self.blocks, *self.spares)
 
     @property
+    def where(self) -> str:
+        """What carries it out, as a sentence has it."""
+        return "several hosts" if self.placement else "this host"
+
+    @property
     def clock(self) -> Clock:
         """What the clock of all of its systems counts."""
         return self.systems[0].clock if self.systems else "time"
