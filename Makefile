@@ -76,7 +76,7 @@ setup-dev: setup $(VENV)/.installed-dev
 	@ls /usr/src/uClibc-ng-*.tar.xz >/dev/null 2>&1 || scripts/install-tools uclibc-source:
 	@scripts/install-tools strace:strace postmark:postmark fsmark:fs_mark
 	@scripts/install-tools tmux:tmux man-db:man groff:groff zsh:zsh fish:fish
-	@scripts/install-tools openssh-server:sshd openssh-client:ssh
+	@scripts/install-tools openssh-server:sshd openssh-client:ssh slurm-wlm:slurmctld
 	@scripts/install-tools fdisk:sfdisk lvm2:pvcreate cryptsetup-bin:cryptsetup bcache-tools:make-bcache ntfs-3g:mkntfs dosfstools:mkfs.vfat
 	@scripts/install-tools f2fs-tools:mkfs.f2fs nilfs-tools:mkfs.nilfs2 jfsutils:mkfs.jfs reiserfsprogs:mkfs.reiserfs
 	@scripts/install-tools ntfs-3g:ntfs-3g exfatprogs:mkfs.exfat

@@ -16,7 +16,6 @@ VALIDATOR = Draft202012Validator(SCHEMA)
 BAD = Path(__file__).parent / "bad"
 SEEN = [
     "blocks-not-whole",
-    "blocks-too-few",
     "budget-without-unit",
     "cpus-negative",
     "factor-not-a-list",

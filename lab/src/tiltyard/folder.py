@@ -108,6 +108,11 @@ class StudyFolder:
         return StudyFolder(self.sessions / str(number), paths_from=self.study_root)
 
     @property
+    def lost(self) -> Path:
+        """What there was of a session when the host of a placement was lost, one folder each."""
+        return self.root / "lost"
+
+    @property
     def study_root(self) -> Path:
         """The study's own folder, also of a session."""
         return self.paths_from or self.root
@@ -117,6 +122,11 @@ class StudyFolder:
         """Where the study file was written, relative to the study's folder; empty: there."""
         path = os.path.relpath(self.written_in or self.study_root, self.study_root)
         return "" if path == os.curdir else path
+
+    @property
+    def placed_lock(self) -> Path:
+        """Held by the one process that has hosts of a placement carry the sessions out."""
+        return self.root / ".placed"
 
     @property
     def lock(self) -> Path:

@@ -1,5 +1,7 @@
 """What is stated of sessions: the level above the block."""
 
+from pydantic import Field
+
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.plan.model import Unit
 from tiltyard.study.model import Frozen
@@ -24,6 +26,8 @@ class SessionLine(Frozen):
     """Why it ended, or how far it is."""
     seal: str
     """Of its journal."""
+    node: str = Field("", exclude_if=lambda node: not node)
+    """The host of a placement that carried it out; empty: this one."""
 
 
 class SessionValue(Frozen):

@@ -8,6 +8,7 @@ and that over sessions stands beside them, judged by looks that are the same for
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
@@ -57,7 +58,7 @@ def analyse_sessions(groups: Sequence[Recorded], others: int = 0) -> Findings:
             "sessions": Sessions(
                 planned=first.design.sessions,
                 unit=plan.design.unit,
-                sentence=_scope(first.design, groups),
+                sentence=_scope(first, groups),
                 lines=tuple(_lines(groups)),
                 comparisons=comparisons,
             ),
@@ -65,18 +66,26 @@ def analyse_sessions(groups: Sequence[Recorded], others: int = 0) -> Findings:
     )
 
 
-def _scope(design: Design, groups: Sequence[Recorded]) -> str:
+def _scope(first: Plan, groups: Sequence[Recorded]) -> str:
     """What the verdicts hold for."""
+    design = first.design
+    like = "other hosts of this kind" if first.placement else "other days and boots of this host"
     planned, over = design.sessions, sum(group.is_over for group in groups)
     added = len(groups) - planned
     beside = f", {added} of them added to the finished study" if added else ""
     done = f"{over} of {len(groups)} sessions are done{beside}. "
+    lost = " ".join(f"{why}." for group in groups for why in group.run.lost)
     if planned >= FEWEST:
         return (
             f"{done}The verdicts go by the means of {planned} sessions and hold for sessions like "
-            "these: other days and boots of this host. Further observations go by blocks, and hold "
-            "for these sessions."
-        )
+            f"these: {like}. Further observations go by blocks, and hold for these sessions. "
+            f"{lost}"
+        ).strip()
+    if first.placement:
+        hosts = Counter(group.run.node for group in groups if group.run.node)
+        twice = [f", but {node} carried out {n}" for node, n in hosts.items() if n > 1]
+        which = f"Each is a host{''.join(twice)}; the verdicts hold for these"
+        return f"{done}{which}, and from {FEWEST} on for hosts like them. {lost}".strip()
     looks = [look.blocks for look in design_over_sessions(design).looks]
     which = "the first session" if planned == 1 else f"these {planned} sessions"
     return (
@@ -102,12 +111,15 @@ def _lines(groups: Sequence[Recorded]) -> Iterator[SessionLine]:
             blocks=blocks,
             state=state if group.is_begun else "not begun",
             seal=run.seal,
+            node=run.node,
         )
         before = group
 
 
 def _apart(before: Recorded, group: Recorded) -> str:
     """What sets a session apart from the one before."""
+    if group.run.node:
+        return f"host {group.run.node}"
     began, ended = map(datetime.fromisoformat, (group.run.began, before.run.ended))
     later = f"{format_number((began - ended).total_seconds() / _HOUR_S, 2)} h later"
     if not group.run.boots or not before.run.boots:

@@ -90,7 +90,7 @@ def asked(plan: Plan, bringing: Bringing) -> list[SystemSpec]:
 
 def outline(plan: Plan, bringing: Bringing, folder: StudyFolder) -> Outline:
     """What a plan says of itself; nothing on the host is changed."""
-    parts = dry_run(folder, asked(plan, bringing))
+    parts = dry_run(folder, asked(plan, bringing), plan.placement)
     disk_bytes = sum(part.disk_bytes for part in parts)
     written_bytes = _written_bytes(plan, folder)
     return Outline(
@@ -113,9 +113,12 @@ def outline(plan: Plan, bringing: Bringing, folder: StudyFolder) -> Outline:
     )
 
 
-def told_only(begun: Outline, folder: StudyFolder, systems: Sequence[SystemSpec]) -> Checked:
+def told_only(
+    begun: Outline, plan: Plan, folder: StudyFolder, systems: Sequence[SystemSpec]
+) -> Checked:
     """The outline with the commands that a run would execute; none of them is."""
-    return Checked(**dict(begun), dry_run=tuple(dry_run(folder, systems)))
+    parts = dry_run(folder, systems, plan.placement)
+    return Checked(**dict(begun), dry_run=tuple(parts))
 
 
 def rehearsed(
@@ -140,7 +143,7 @@ def rehearsed(
         RefusedError: if the study is being run.
     """
     refresh = any(workload.trials > 1 for workload in plan.workloads)
-    found = rehearse(folder, systems, bring_up=bring_up, refresh=refresh)
+    found = rehearse(folder, systems, bring_up=bring_up, refresh=refresh, placement=plan.placement)
     here = host_facts(host_record(folder.root, plan.engine))
     problems = tuple(
         SystemProblem(system=system, severity=one.severity, text=one.text, fix=one.remedy or "")

@@ -4,6 +4,7 @@ from tiltyard.analysis.decision import Decision, decision
 from tiltyard.analysis.findings import analyse
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
+from tiltyard.host.place import HERE, Place
 from tiltyard.plan.model import Plan
 from tiltyard.run.observer import Decide, Observer
 from tiltyard.run.record import AS_PLANNED, Amendment
@@ -21,6 +22,7 @@ def run_until_decided(
     allow_reboot: bool = False,
     wait_s: float | None = None,
     amendment: Amendment = AS_PLANNED,
+    place: Place = HERE,
 ) -> str:
     """Carry one session out, or go on with it; each look judges what is there.
 
@@ -33,6 +35,7 @@ def run_until_decided(
         allow_reboot: boot the host where the study asks for it.
         wait_s: how long to wait for what others hold.
         amendment: what a person changes of the plan now.
+        place: the host of a placement that carries it out.
 
     Returns:
         Why it ended.
@@ -47,6 +50,7 @@ def run_until_decided(
         allow_reboot=allow_reboot,
         wait_s=wait_s,
         amendment=amendment,
+        place=place,
     )
 
 

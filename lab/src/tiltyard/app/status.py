@@ -52,6 +52,8 @@ class SessionStatus(Frozen):
     state: Literal["not begun", "running", "interrupted", "ended"]
     ended: str
     """Why it ended; empty: it has not."""
+    node: str
+    """The host of a placement that carries it out; empty: this one, or none yet."""
     pid: int | None
     """The process that runs it."""
     blocks: int
@@ -111,6 +113,7 @@ def _session(session: Session) -> SessionStatus:
             else "not begun"
         ),
         ended=history.stopped or "",
+        node=history.starts[-1].node if history.starts else "",
         pid=pid,
         blocks=len(course.counted),
         blocks_max=len(plan.blocks),

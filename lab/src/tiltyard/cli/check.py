@@ -72,7 +72,7 @@ def check(
             say(line)
         systems = asked(plan, bringing)
         found = (
-            told_only(begun, folder, systems)
+            told_only(begun, plan, folder, systems)
             if dry_run
             else rehearsed(begun, plan, folder, systems, bring_up=rehearse)
         )

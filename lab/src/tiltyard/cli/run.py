@@ -198,13 +198,17 @@ def carried_out(folder: "StudyFolder", **options: Unpack[RunOptions]) -> "Findin
     from tiltyard.cli.console import remark
     from tiltyard.errors import HostLacksError
     from tiltyard.executors.engine import Engine
+    from tiltyard.plan.store import read_plan
     from tiltyard.run.sessions import next_session
 
     try:
         engine = Engine.find()
         planned(folder, engine, options.get("scale"), trust=options.get("trust", False))
-        session = next_session(folder, new=options.get("new_session", False))
-        _run_session(session, engine, options)
+        if read_plan(folder).placement:
+            _run_placed(folder, engine, options)
+        else:
+            session = next_session(folder, new=options.get("new_session", False))
+            _run_session(session, engine, options)
         findings = conclude(folder)
         if coming := _next(findings):
             remark(f"Session  {coming}: tiltyard run {folder.root}")
@@ -246,6 +250,22 @@ def _run_session(session: "Session", engine: "Engine", options: RunOptions) -> N
         )
     if reason != display.decision:
         remark(f"Ended    {reason}")
+
+
+def _run_placed(folder: "StudyFolder", engine: "Engine", options: RunOptions) -> None:
+    """All sessions, each on a host of its own; a line for what goes on."""
+    from tiltyard.app.fleet import run_placed
+    from tiltyard.cli.console import remark
+    from tiltyard.run.record import AS_PLANNED
+
+    run_placed(
+        folder,
+        engine,
+        remark,
+        options.get("wait_s"),
+        stop_on_failure=options.get("stop_on_failure", False),
+        amendment=options.get("amendment", AS_PLANNED),
+    )
 
 
 def _next(findings: "Findings") -> str:

@@ -33,7 +33,8 @@ def status(study: Study = Path(), /, *, printing: Printing = WORDS) -> None:
     say(f"Question {found.question}")
     for session in found.sessions:
         if len(found.sessions) > 1:
-            say(f"Session  {session.session} of {len(found.sessions)}")
+            where = f", on {session.node}" if session.node else ""
+            say(f"Session  {session.session} of {len(found.sessions)}{where}")
         for line in _lines(session, found.study):
             say(line)
 

@@ -28,6 +28,17 @@ _SSH: Final = (
 """No question is asked, and a host that is silent for 15 s is lost."""
 
 
+_SRUN: Final = (
+    *("srun", "--unbuffered", "--overlap", "--nodes=1", "--ntasks=1", "--quiet"),
+    *("--mpi=none", "--kill-on-bad-exit=0"),
+)
+"""Unbuffered: a line is passed on when it is written, and not with its newline seconds later."""
+_AS_SSH: Final = ("sh", "-c", 'cd && eval "$*"', "sh")
+"""What comes after it is joined and read by a shell, as ssh has it read there."""
+_NODE: Final = "--nodelist="
+_SRUN_FAILED: Final = ("srun:", "slurmstepd:")
+
+
 class UnreachableError(HostLacksError):
     """Another host is not reached: down, gone from the network, or it does not let us in."""
 
@@ -37,16 +48,38 @@ class Place:
     """Where something is read or changed. On another host the same is done by its own programs."""
 
     ssh: tuple[str, ...] = ()
-    """The command that reaches the host; what it shall do there is appended. Empty: this host."""
+    """The command that reaches the host; what it shall do there, a line of shell, is appended.
+    Empty: this host."""
 
     @classmethod
     def over_ssh(cls, host: str, options: Sequence[str] = ()) -> Self:
         """The host of that name, with further options for ssh."""
         return cls((*_SSH, *options, host))
 
+    @classmethod
+    def through_slurm(cls, job: str, node: str) -> Self:
+        """A node of an allocation: further steps of it, each with pipes of its own."""
+        return cls((*_SRUN, f"--jobid={job}", f"{_NODE}{node}", *_AS_SSH))
+
+    @property
+    def after_the_job(self) -> Self | None:
+        """The same node of Slurm without the allocation, which is over; else there is no other."""
+        if self.ssh[:1] != _SRUN[:1]:
+            return None
+        words = (w for w in self.ssh if w != "--overlap" and not w.startswith("--jobid="))
+        return type(self)(tuple("--immediate=20" if w == "--quiet" else w for w in words))
+
     def __str__(self) -> str:
         """As a person calls it."""
+        if self.ssh[:1] == _SRUN[:1]:
+            return next(word for word in self.ssh if word.startswith(_NODE)).removeprefix(_NODE)
         return self.ssh[-1] if self.ssh else "this host"
+
+    def is_lost(self, status: int, complaint: str) -> bool:
+        """Whether a command ended so because the host was not reached."""
+        if self.ssh[:1] == _SRUN[:1]:
+            return complaint.startswith(_SRUN_FAILED)
+        return status == SSH_FAILED
 
     def read(self, path: str | Path) -> str | None:
         """The text of a small file, without blanks at its ends; ``None`` if it cannot be read."""
@@ -125,7 +158,7 @@ class Place:
         except commands.CommandFailedError as error:
             if not self.ssh:
                 raise
-            if error.status == SSH_FAILED:
+            if self.is_lost(error.status, error.complaint):
                 raise UnreachableError(f"cannot reach {self}: {error.complaint}") from None
             raise TiltyardError(f"{self}: {error.complaint}") from None
 

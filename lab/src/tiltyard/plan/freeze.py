@@ -130,6 +130,7 @@ def freeze(
         blocks=blocks[:planned],
         spares=blocks[planned:],
         gates=gates,
+        placement=study.placement,
         scaled=study.scaled,
         paths_from=folder.origin,
     )

@@ -13,6 +13,7 @@ from tiltyard.study.model import (
     Covariate,
     Frozen,
     GatesSpec,
+    Placement,
     Scaled,
     SystemSpec,
     WorkloadSpec,
@@ -194,6 +195,8 @@ class Plan(Frozen):
     numbers go on from the last."""
     gates: GatesSpec | None = Field(None, exclude_if=lambda gates: gates is None)
     """``None`` in older plans: no block is disturbed."""
+    placement: Placement | None = Field(None, exclude_if=lambda placement: placement is None)
+    """Hosts that carry it out, each a session; ``None``: this host does."""
     scaled: Scaled | None = Field(None, exclude_if=lambda scaled: scaled is None)
     """``None``: the study is carried out as it was written."""
     session: int = Field(1, exclude_if=lambda session: session == 1)
@@ -216,6 +219,11 @@ class Plan(Frozen):
     def sequence(self) -> tuple[Block, ...]:
         """Every block that may be run, in order: the spares come last."""
         return (*self.blocks, *self.spares)
+
+    @property
+    def where(self) -> str:
+        """What carries it out, as a sentence has it."""
+        return "several hosts" if self.placement else "this host"
 
     @property
     def clock(self) -> Clock:

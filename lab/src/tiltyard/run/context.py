@@ -8,6 +8,7 @@ from tiltyard.executors.agent import Agent, Agents
 from tiltyard.executors.engine import ConditionsWanted, Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger
+from tiltyard.host.place import Place
 from tiltyard.host.telemetry import Watches
 from tiltyard.plan.model import Plan, TrialKey
 from tiltyard.run.course import PlanProgress
@@ -42,6 +43,8 @@ class Context:
     stop_on_failure: bool
     wait_s: float
     """How long to wait for what others have at the moment."""
+    place: Place
+    """The host of a placement that carries this session out; else this one."""
     watches: Watches
     """Of trials that come close after each other."""
     agents: Agents

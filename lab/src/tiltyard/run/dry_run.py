@@ -10,8 +10,9 @@ from tiltyard.host.changes import Change
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.ledger import state_directory
 from tiltyard.host.steps import Step, TakeBack
+from tiltyard.run.nodes import foreseen
 from tiltyard.run.scratch_dir import open_systems
-from tiltyard.study.model import SystemSpec
+from tiltyard.study.model import Placement, SystemSpec
 from tiltyard.systems.image_file import LayOutImage
 from tiltyard.systems.kind import System
 
@@ -88,8 +89,12 @@ class Preview:
                 break
 
 
-def dry_run(folder: StudyFolder, specs: Iterable[SystemSpec]) -> list[PlannedPart]:
+def dry_run(
+    folder: StudyFolder, specs: Iterable[SystemSpec], placement: Placement | None = None
+) -> list[PlannedPart]:
     """One turn of each system, with a refresh as between two trials, and the end of the run.
+
+    Of the hosts of a placement it is the first one.
 
     Every system is asked for its steps the way a run asks it. The ledger of this host is not
     touched. What is only known when a step has been executed (the number of a loop device) is
@@ -100,7 +105,10 @@ def dry_run(folder: StudyFolder, specs: Iterable[SystemSpec]) -> list[PlannedPar
     """
     preview = Preview()
     parts: list[PlannedPart] = []
-    for name, system in open_systems(folder, specs, preview, lambda: None).items():
+    place, *_ = foreseen(placement).values()
+    there = placement.directory if placement else ""
+    systems = open_systems(folder, specs, preview, lambda: None, place=place, there=there)
+    for name, system in systems.items():
         parts += _turn(preview, name, system)
     preview.tell_way_back("run")
     parts.append(PlannedPart("", "at the end of the run", preview.new_lines()))

@@ -50,6 +50,8 @@ class Started(Frozen):
     host: dict[str, str]
     record: dict[str, dict[str, str]] = Field(default_factory=dict)
     """The system record, section by section; empty in older journals."""
+    node: str = Field("", exclude_if=lambda node: not node)
+    """The host of a placement that carries it out; empty: this one."""
     recovered: tuple[str, ...]
     """What had to be put back after an earlier start."""
     calibration: CalibrationNote | None = None

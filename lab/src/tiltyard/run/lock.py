@@ -4,21 +4,23 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from tiltyard.errors import RefusedError
 from tiltyard.folder import StudyFolder, named_in_errors, open_to_change, write_all
 
 
 @contextmanager
-def hold_lock(folder: StudyFolder) -> Iterator[None]:
-    """Hold the study folder's lock; the kernel frees it however the process ends.
+def hold_lock(folder: StudyFolder, lock: Path | None = None) -> Iterator[None]:
+    """Hold the study folder's lock, or another one in it; the kernel frees it in any case.
 
     Raises:
         RefusedError: if another run holds it, the message names its process; or if another user
             has a hand in the folder.
     """
     folder.require_own()
-    file = open_to_change(folder.lock)
+    lock = lock or folder.lock
+    file = open_to_change(lock)
     try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -26,7 +28,7 @@ def hold_lock(folder: StudyFolder) -> Iterator[None]:
             raise RefusedError(
                 f"{folder.root}: process {_pid(file)} is running this study already"
             ) from None
-        with named_in_errors(folder.lock):
+        with named_in_errors(lock):
             os.ftruncate(file, 0)
             write_all(file, str(os.getpid()).encode(), 0)
         yield

@@ -48,6 +48,8 @@ def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
         prepared=tuple(history.prepared),
         trials=tuple(_in_the_plans_units(folder, plan, history)),
         stopped=history.stopped,
+        node=starts[-1].node if starts else "",
+        lost=tuple(told.read_text() for told in sorted(folder.lost.glob("*/why"))),
         seal=history.seal,
     )
 

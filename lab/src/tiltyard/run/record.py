@@ -206,5 +206,9 @@ class RunRecord(Frozen):
     """In the order in which they were run."""
     stopped: str | None
     """Why the run ended, in words; ``None`` while it has not."""
+    node: str = ""
+    """The host of a placement that carried it out last; empty: this one."""
+    lost: tuple[str, ...] = ()
+    """Hosts that were lost while they carried it out, a sentence each."""
     seal: str = ""
     """Hash of the last line of the journal (:mod:`tiltyard.run.chain`): 64 hexadecimal digits."""

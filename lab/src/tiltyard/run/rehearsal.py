@@ -1,6 +1,6 @@
 """Before a run: what would go wrong, and what the kernel says of each system."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from tiltyard.errors import InterruptedRunError, TiltyardError
@@ -8,9 +8,10 @@ from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.run.interrupt import Interrupt
 from tiltyard.run.lock import hold_lock
+from tiltyard.run.nodes import foreseen, require_slurm
 from tiltyard.run.scratch_dir import open_systems, scratch_dir
 from tiltyard.run.turn import facts_of
-from tiltyard.study.model import SystemSpec
+from tiltyard.study.model import Placement, SystemSpec
 from tiltyard.systems.kind import Problem, System
 
 
@@ -32,6 +33,7 @@ def rehearse(
     *,
     bring_up: bool = True,
     refresh: bool = False,
+    placement: Placement | None = None,
 ) -> Rehearsal:
     """Ask every system what it lacks, and bring each one up and down once.
 
@@ -40,6 +42,7 @@ def rehearse(
         specs: its systems.
         bring_up: without it nothing is touched on the host.
         refresh: refresh each system as between two trials of a turn.
+        placement: each system is asked on each of its hosts that is known before a run.
 
     Raises:
         InterruptedRunError: after Ctrl-C; nothing is left up.
@@ -49,7 +52,7 @@ def rehearse(
     with hold_lock(folder), scratch_dir(folder), Interrupt(stopped) as interrupt:
         recovered = tuple(recover()) if bring_up else ()
         with Ledger() as ledger:
-            systems = open_systems(folder, specs, ledger, interrupt.check)
+            systems = dict(_opened(folder, tuple(specs), ledger, interrupt.check, placement))
             problems = {name: system.problems() for name, system in systems.items()}
             facts: dict[str, dict[str, str]] = {}
             for name, system in systems.items():
@@ -61,6 +64,24 @@ def rehearse(
                     except (TiltyardError, OSError) as error:
                         problems[name].append(Problem("error", f"does not come up: {error}"))
     return Rehearsal(problems=problems, facts=facts, recovered=recovered)
+
+
+def _opened(
+    folder: StudyFolder,
+    specs: Iterable[SystemSpec],
+    ledger: Ledger,
+    check: Callable[[], None],
+    placement: Placement | None,
+) -> Iterator[tuple[str, System]]:
+    """The systems by name, on several hosts with the host's."""
+    if placement and placement.engine == "slurm":
+        require_slurm(placement)
+        return
+    there = placement.directory if placement else ""
+    for host, place in foreseen(placement).items():
+        found = open_systems(folder, specs, ledger, check, place=place, there=there)
+        for name, system in found.items():
+            yield f"{name} on {host}" if host else name, system
 
 
 def _up_and_down(system: System, refresh: bool) -> dict[str, str]:

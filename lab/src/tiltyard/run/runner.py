@@ -16,7 +16,7 @@ from tiltyard.host.calibrations import KeptCalibration
 from tiltyard.host.facts import host_facts
 from tiltyard.host.isolation import isolate, isolate_if_harmless
 from tiltyard.host.ledger import Ledger, recover
-from tiltyard.host.place import UnreachableError
+from tiltyard.host.place import HERE, Place, UnreachableError
 from tiltyard.host.processes import boot_id
 from tiltyard.host.record import changes
 from tiltyard.host.telemetry import Watch, Watches
@@ -47,7 +47,8 @@ from tiltyard.run.patience import WAIT_S, patiently, pause
 from tiltyard.run.read import read_run, require_plan
 from tiltyard.run.record import AS_PLANNED, Amendment, CalibrationNote, IsolationNote
 from tiltyard.run.scratch_dir import open_systems, scratch_dir
-from tiltyard.run.stages import Place, around
+from tiltyard.run.stages import Place as StagePlace
+from tiltyard.run.stages import around
 from tiltyard.systems.kind import System
 from tiltyard.units import format_duration, format_number
 
@@ -164,6 +165,7 @@ def run_study(
     allow_reboot: bool = False,
     wait_s: float | None = None,
     amendment: Amendment = AS_PLANNED,
+    place: Place = HERE,
 ) -> str:
     """Carry a plan out, or go on with it; finished trials are never run again.
 
@@ -178,6 +180,7 @@ def run_study(
         wait_s: how long to wait, each time, for what another run or program has at the moment;
             10 minutes if it is not said.
         amendment: what a person changes of the plan now; a run that had ended goes on by it.
+        place: the host of a placement that carries it out.
 
     Returns:
         Why the run ended, in words; at once, if it had ended earlier.
@@ -214,7 +217,7 @@ def run_study(
                 context = Context(
                     folder, plan, engine, journal, history, ledger, interrupt, observer,
                     _places(plan, history), stop_on_failure, WAIT_S if wait_s is None else wait_s,
-                    watches, agents,
+                    place, watches, agents,
                 )  # fmt: skip
                 reason = _carry_on(context, decide, tuple(recovered))
                 agents.close()
@@ -237,12 +240,14 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
         context.ledger,
         context.interrupt.check,
         context.observer.note,
+        context.place,
+        context.plan.placement.directory if context.plan.placement else "",
     )
     for name, system in systems.items():
         patiently(context, name, partial(_require_same_host, name, system, context.observer))
     _begin(context, recovered)
     _isolate(context, systems)
-    study = Place("study", context.folder.work.resolve())
+    study = StagePlace("study", context.folder.work.resolve())
     names = [workload.spec.name for workload in context.plan.workloads]
     try:
         _take_level(context, systems)
@@ -286,6 +291,7 @@ def _begin(context: Context, recovered: tuple[str, ...]) -> None:
             boot=boot_id(),
             host=host_facts(record),
             record=record,
+            node=str(context.place) if context.place.ssh else "",
             recovered=recovered,
             calibration=calibration,
         )

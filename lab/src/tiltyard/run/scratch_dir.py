@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder
+from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Recorder
 from tiltyard.plan.model import Plan
 from tiltyard.study.model import SystemSpec
@@ -62,8 +63,10 @@ def open_systems(
     ledger: Recorder,
     check: Callable[[], None],
     note: Callable[[str], None] = lambda _: None,
+    place: Place = HERE,
+    there: str = "",
 ) -> dict[str, System]:
     """The systems by name, in the order of the study; nothing of them is up yet."""
-    given = (folder.paths_from or folder.root).resolve()
-    site = Site(root=given, work=folder.work.resolve(), ledger=ledger, check=check, note=note)
+    given, work = (folder.paths_from or folder.root).resolve(), folder.work.resolve()
+    site = Site(given, work, ledger, place, there, check, note)
     return {spec.name: kind(spec.kind).system(spec.name, spec.settings, site) for spec in specs}

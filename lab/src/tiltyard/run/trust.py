@@ -25,7 +25,7 @@ from tiltyard.plan.model import Plan, PlannedWorkload
 from tiltyard.plan.program import split
 from tiltyard.study.model import SystemSpec, WorkloadSpec
 from tiltyard.study.program import PROGRAM, ProgramCard, placeholders, program_of
-from tiltyard.systems import kind
+from tiltyard.systems import brought, kind
 from tiltyard.systems.brought import Brought
 from tiltyard.wire import Catalogue
 
@@ -49,7 +49,14 @@ class Bringing:
     def of(cls, plan: Plan, catalogue: Catalogue, folder: StudyFolder) -> Self:
         """That of a plan; nothing is executed."""
         workloads = [_as_planned(workload, catalogue) for workload in plan.workloads]
-        return cls.among(plan.study_sha256, plan.systems, workloads, catalogue, folder)
+        found = cls.among(plan.study_sha256, plan.systems, workloads, catalogue, folder)
+        placement = plan.placement
+        hosts, options = (placement.hosts, placement.ssh_options) if placement else ((), ())
+        ways = [way for host in hosts for way in brought.ssh("placement.hosts", host, options)]
+        if not ways:
+            return found
+        systems = {one.name: (*found.by_system.get(one.name, ()), *ways) for one in plan.systems}
+        return cls(found.study, systems, found.by_workload)
 
     @classmethod
     def among(

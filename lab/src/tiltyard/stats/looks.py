@@ -61,6 +61,9 @@ FAMILY_LOOKS: Final[dict[str, dict[str, Looks]]] = {
 }
 """Profile → the looks of its families, by the name of their table, the smallest families first."""
 
+FEWEST: Final = 6
+"""Values from which on signed ranks reach 5 %: six that agree do so by chance in 1 of 32."""
+
 TABULATED: Final[dict[str, Looks]] = {
     **LOOKS,
     **{name: own for named in FAMILY_LOOKS.values() for name, own in named.items()},
@@ -105,7 +108,8 @@ def looks(profile: str, strict: bool, blocks: int | None) -> Looks:
     if profile == FIXED:
         if blocks is None:
             raise ValueError("the fixed profile needs a number of blocks")
-        return ((blocks, largest_c(blocks, LEVEL)),)
+        # A part of a whole that is judged together: by itself it cannot show anything.
+        return ((blocks, largest_c(blocks, LEVEL) if blocks >= FEWEST else 0),)
     if strict and profile in FIRST_BY_T:
         raise ValueError(f'"{profile}" rests on a model at its first look, so it is never strict')
     table = STRICT_LOOKS if strict else TABULATED

@@ -18,7 +18,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from tiltyard.study.model import Analysis, Covariate
+from tiltyard.study.model import Analysis, Covariate, Placement
 from tiltyard.study.problems import shown
 from tiltyard.units import parse_duration, parse_part, parse_percent
 
@@ -180,9 +180,10 @@ class PrecisionTable(Typed):
     )
     blocks: int | None = Field(
         None,
-        ge=6,
+        ge=2,
         le=1000,
-        description="Exactly so many blocks and one look at the end, instead of a profile.",
+        description="Exactly so many blocks and one look at the end, instead of a profile: 6 or "
+        "more, in a session of several 2 or more.",
     )
     sessions: int = Field(
         1,
@@ -345,4 +346,9 @@ class StudyFile(Typed):
     conditions: ConditionsTable = Field(ConditionsTable(), description="Conditions of measurement.")
     noise: NoiseTable = Field(
         NoiseTable(), description="Noise limits: on telemetry, never on results."
+    )
+    placement: Placement | None = Field(
+        None,
+        description="Hosts that carry the study out at the same time, each a session of it: "
+        "systems are directories on them, or programs there. By default this host does.",
     )

@@ -144,6 +144,10 @@ class Kind(Protocol):
         """What trials on its systems work on."""
 
     @property
+    def placed(self) -> bool:
+        """Whether hosts of a placement can have its systems."""
+
+    @property
     def elsewhere(self) -> bool:
         """Whether trials on its systems are carried out on another host, or in a guest."""
 

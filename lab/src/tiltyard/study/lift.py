@@ -34,6 +34,8 @@ from tiltyard.study.program import (
 from tiltyard.wire import Card, Catalogue
 
 BLOCKS_OF_A_SESSION: Final = 7
+FEWEST_BLOCKS: Final = 6
+"""In all sessions together: six that agree do so by chance in 1 of 32."""
 """Where the study names no number: as many as a study of one session takes at least."""
 
 
@@ -71,7 +73,9 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
     if file.asks is not None and file.asks not in file.factors:
         flaws.append(Flaw(("asks",), not_a(file.asks, "factor of this study", [*file.factors])))
     workloads = _workloads(file.workload, catalogue, kind, flaws)
-    precision = _precision(file.precision, flaws)
+    precision = _precision(file.precision, _hosts(file, found, flaws), flaws)
+    if file.placement:
+        systems = tuple(system.model_copy(update={"elsewhere": True}) for system in systems)
     conditions = _conditions(file.conditions, flaws)
     if not flaws:
         flaws += _beyond(precision, systems, workloads)
@@ -90,6 +94,7 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
         gates=GatesSpec(
             spoiled=file.noise.disturbed, **file.noise.model_dump(exclude={"disturbed"})
         ),
+        placement=file.placement,
         seed=file.seed,
         scale=file.scale,
     )
@@ -170,13 +175,41 @@ def _wrong_target(card: Card, kind: Kind) -> str:
     )
 
 
-def _precision(table: PrecisionTable, flaws: list[Flaw]) -> Precision:
+def _hosts(file: StudyFile, kinds: Sequence[Kind | None], flaws: list[Flaw]) -> int:
+    """How many hosts carry the study out, each a session of it."""
+    placement = file.placement
+    if placement is None:
+        return 1
+    engine, hosts = placement.engine, len(placement.hosts) or placement.nodes
+    key, other = ("hosts", "nodes") if engine == "ssh" else ("nodes", "hosts")
+    if not getattr(placement, key):
+        flaws.append(Flaw(("placement", key), f'engine = "{engine}" needs {key}'))
+    if getattr(placement, other):
+        flaws.append(Flaw(("placement", other), f'is not for engine = "{engine}"; write {key}'))
+    if len(set(placement.hosts)) < len(placement.hosts):
+        flaws.append(Flaw(("placement", "hosts"), "names a host twice"))
+    if file.precision.sessions > max(1, hosts):
+        text = f"a host carries out one session, and there are {hosts}"
+        flaws.append(Flaw(("precision", "sessions"), text))
+    for kind in kinds:
+        if kind is not None and not kind.placed:
+            text = f"systems of kind {kind.name} are not made on other hosts; only directories are"
+            flaws.append(Flaw(("placement",), text))
+            break
+    if services_in(file):
+        text = "services are started on this host only; leave service out, or placement"
+        flaws.append(Flaw(("placement",), text))
+    return file.precision.sessions if file.precision.sessions > 1 else hosts
+
+
+def _precision(table: PrecisionTable, hosts: int, flaws: list[Flaw]) -> Precision:
     """When to stop; a number of blocks is a profile of its own."""
+    sessions = max(table.sessions, hosts)
     if table.blocks is not None and table.profile is not None:
         text = f'fixes the number of blocks, profile = "{table.profile}" does not; choose one'
         flaws.append(Flaw(("precision", "blocks"), text))
     blocks = table.blocks
-    if table.sessions > 1:
+    if sessions > 1:
         if table.profile is not None:
             text = (
                 "each session has as many blocks as the others and no look of its own, profile = "
@@ -187,6 +220,9 @@ def _precision(table: PrecisionTable, flaws: list[Flaw]) -> Precision:
         if table.verdict == "adjusted":
             text = "what is said over sessions is not adjusted; leave verdict out, or sessions"
             flaws.append(Flaw(("precision", "verdict"), text))
+    if blocks is not None and sessions * blocks < FEWEST_BLOCKS:
+        text = f"{blocks} is too small: at least {FEWEST_BLOCKS}"
+        flaws.append(Flaw(("precision", "blocks"), text))
     if table.verdict == "adjusted" and not table.adjust_for:
         text = 'needs something to adjust for: leave adjust_for out, or write ["external_cpu"]'
         flaws.append(Flaw(("precision", "verdict"), text))
@@ -198,7 +234,7 @@ def _precision(table: PrecisionTable, flaws: list[Flaw]) -> Precision:
         false_discovery_rate=table.false_discovery_rate,
         budget_s=table.budget,
         futility=table.futility,
-        sessions=table.sessions,
+        sessions=sessions,
         adjust_for=tuple(dict.fromkeys(table.adjust_for)),
         verdict=table.verdict,
     )

@@ -1,8 +1,8 @@
 """A study, lifted: every default resolved, factors multiplied out to systems."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 Clock = Literal["time", "instructions"]
 """What the clock of a system counts. One that counts the instructions of a guest yields path
@@ -13,6 +13,12 @@ Covariate = Literal["external_cpu", "steal"]
 the hypervisor gave to others."""
 Analysis = Literal["unadjusted", "adjusted"]
 """Of the differences as they are, or less what covariates explain."""
+
+
+HostName = Annotated[str, StringConstraints(pattern=r"^[^-\s]\S*$")]
+"""As ssh knows it; it cannot be taken for an option."""
+SlurmName = Annotated[str, StringConstraints(pattern=r"^([\w][\w.,:&|*@()\[\]-]*)?$")]
+"""A name, or an expression of names, that salloc takes."""
 
 
 class Frozen(BaseModel):
@@ -117,6 +123,35 @@ class ConditionsSpec(Frozen):
     """Keep others off :attr:`cpus`; ``auto``: off the CPUs that measure, if that harms nobody."""
 
 
+class Placement(Frozen):
+    """Hosts that carry a study out, each a session of it."""
+
+    engine: Literal["ssh", "slurm"] = Field(
+        "ssh", description="What starts the work there: ssh to each host, or Slurm."
+    )
+    hosts: tuple[HostName, ...] = Field(
+        (),
+        description='ssh: the hosts as ssh knows them, "user@host". One is a session; more than '
+        "there are sessions take the place of hosts that are lost.",
+    )
+    ssh_options: tuple[str, ...] = Field(
+        (), description='ssh: options, one word each: ["-p", "2222"].'
+    )
+    nodes: int = Field(0, ge=0, le=100, description="Slurm: so many whole nodes.")
+    partition: SlurmName = Field("", description="Slurm: the partition; by default Slurm's own.")
+    account: SlurmName = Field("", description="Slurm: the account that pays.")
+    constraint: SlurmName = Field("", description='Slurm: features of the nodes: "rome&nvme".')
+    licenses: SlurmName = Field(
+        "", description='Slurm: licences that the study holds, such as of a shared target: "nas:1".'
+    )
+    directory: str = Field(
+        "",
+        pattern=r"^([^-\n][^\n]*)?$",
+        description="Where programs work on a host, if no system names a directory; a relative "
+        "path begins at the user's home, as that of a system does. By default the home.",
+    )
+
+
 class ScaledValue(Frozen):
     """One amount of work that was made smaller."""
 
@@ -162,6 +197,8 @@ class Study(Frozen):
     precision: Precision
     conditions: ConditionsSpec
     gates: GatesSpec
+    placement: Placement | None = None
+    """``None``: it is carried out by this host."""
     seed: int | None
     """``None``: drawn when the plan is frozen."""
     scale: str = "1"

@@ -14,6 +14,7 @@ from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.mounts import mount_of
 from tiltyard.host.steps import MakeDirectory, Step, Steps, TakeBack, UndoTemporarily
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
+from tiltyard.systems.remote import Remote, RemoteSettings
 from tiltyard.systems.service.settings import ServiceableSettings
 from tiltyard.units import format_size
 
@@ -72,6 +73,14 @@ class Directory(System):
         return Up(target=self._path, commands=(), facts=_facts(self._given))
 
 
+def open_directory(name: str, settings: DirectorySettings, site: Site) -> System:
+    """The directory on this host, or on that of a placement."""
+    if not site.place.ssh:
+        return Directory(name, settings, site)
+    there = RemoteSettings(host=str(site.place), directory=str(settings.directory))
+    return Remote(name, there, site)
+
+
 def _free_bytes(path: Path) -> int:
     """Bytes that an ordinary user may still write."""
     status = os.statvfs(path)
@@ -98,6 +107,7 @@ KIND = Kind(
     about="an existing directory, as it is; needs no root",
     Settings=DirectorySettings,
     target="directory",
-    open=Directory,
+    open=open_directory,
     redraws=lambda _: "a new subdirectory",
+    placed=True,
 )

@@ -3,9 +3,11 @@
 Each turn works in a new directory in the study's scratch folder, on whatever that lies on.
 """
 
+from pathlib import Path
+
 from tiltyard.study.kinds import HOST
-from tiltyard.systems.directory import Directory, DirectorySettings
-from tiltyard.systems.kind import Kind, Site
+from tiltyard.systems.directory import DirectorySettings, open_directory
+from tiltyard.systems.kind import Kind, Site, System
 from tiltyard.systems.service.settings import ServiceableSettings
 
 
@@ -13,10 +15,11 @@ class HostSettings(ServiceableSettings):
     """Nothing but what every system can be told."""
 
 
-def _open(name: str, settings: HostSettings, site: Site) -> Directory:
+def _open(name: str, settings: HostSettings, site: Site) -> System:
     """A directory of the scratch folder, which is there while systems are up."""
     del settings
-    return Directory(name, DirectorySettings(directory=site.work), site)
+    place = Path(site.there or ".") if site.place.ssh else site.work
+    return open_directory(name, DirectorySettings(directory=place), site)
 
 
 KIND = Kind(
@@ -26,4 +29,5 @@ KIND = Kind(
     target="directory",
     open=_open,
     redraws=lambda _: "a new directory",
+    placed=True,
 )

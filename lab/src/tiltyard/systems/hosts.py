@@ -16,6 +16,7 @@ from tiltyard.errors import TiltyardError
 from tiltyard.host import commands, sysctls
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.packages import find_program
+from tiltyard.host.place import Place
 from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.study.problems import shown
 from tiltyard.systems import brought
@@ -67,7 +68,7 @@ class Hosts(System):
         self._settings = settings
         self._site = site
         self.steps = Steps(site.ledger, site.check)
-        self._there = OtherHost(settings.far, settings.ssh_options)
+        self._there = OtherHost(Place.over_ssh(settings.far, settings.ssh_options))
 
     def problems(self) -> list[Problem]:
         """No ssh, no way in, or a host that cannot run this engine."""

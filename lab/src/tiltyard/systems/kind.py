@@ -190,6 +190,10 @@ class Site:
     """Scratch space for images and mount points."""
     ledger: Recorder
     """In a dry run one that records nothing."""
+    place: Place = HERE
+    """The host of a placement that the systems are on."""
+    there: str = ""
+    """Where programs work on that host, if no system names a directory."""
     check: Callable[[], None] = lambda: None
     """Called between steps; raises if a person has asked to stop."""
     note: Callable[[str], None] = lambda _: None
@@ -338,6 +342,8 @@ class Kind(Generic[S]):
     """What its trials work on; a workload says which of them it needs."""
     open: Callable[[str, S, Site], System]
     """Makes the system of that name; nothing is touched until it is brought up."""
+    placed: bool = False
+    """Whether hosts of a placement can have its systems: as directories of theirs."""
     elsewhere: bool = False
     """Whether its trials are carried out on another host, or in a guest: with programs of there."""
     redraws: Callable[[S], str] = lambda _: ""

@@ -31,24 +31,23 @@ HostName = Annotated[str, StringConstraints(pattern=r"^[^-\s]\S*$")]
 class OtherHost:
     """A host, and what a turn does there."""
 
-    def __init__(self, host: str, options: tuple[str, ...]) -> None:
+    def __init__(self, place: Place) -> None:
         """Nothing is touched yet.
 
         Args:
-            host: ``user@host``.
-            options: for ssh.
+            place: how it is reached.
         """
-        self.place = Place.over_ssh(host, options)
+        self.place = place
 
     def problems(self) -> list[Problem]:
         """No ssh, no way in, or a host that cannot run this engine."""
-        if find_program(SSH.command) is None:
-            text = f"{SSH.command} is not installed"
-            return [Problem("error", text, install_command(SSH.package))]
+        by = self.place.ssh[0]
+        if find_program(by) is None:
+            return [Problem("error", f"{by} is not installed", install_command(SSH.package))]
         try:
             there = self.ask("uname -sm").strip()
         except TiltyardError as error:
-            remedy = f"ssh {self.place} must work without a question"
+            remedy = f"ssh {self.place} must work without a question" if by == SSH.command else None
             return [Problem("error", str(error), remedy)]
         here = f"{platform.system()} {platform.machine()}"
         if there != here:

@@ -15,6 +15,7 @@ from pydantic import Field
 from tiltyard.errors import TiltyardError
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.mounts import mount_over, parse_mounts
+from tiltyard.host.place import Place
 from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.systems import brought
 from tiltyard.systems.kind import Kind, OneHostSettings, Problem, Site, System, Up
@@ -49,7 +50,8 @@ class Remote(System):
         self._settings = settings
         self._ledger = site.ledger
         self.steps = Steps(site.ledger, site.check)
-        self._there = OtherHost(settings.host, settings.ssh_options)
+        over_ssh = Place.over_ssh(settings.host, settings.ssh_options)
+        self._there = OtherHost(site.place if site.place.ssh else over_ssh)
         self.place = self._there.place
 
     def problems(self) -> list[Problem]:

@@ -294,7 +294,7 @@ def answer(index: Index, judged: Judged, plan: Plan, family: Family) -> str:
 
 def _here(plan: Plan) -> str:
     """Where the verdicts hold, and when where the plan has several sessions."""
-    where = "between these hosts" if between_hosts(plan) else "on this host"
+    where = "between these hosts" if between_hosts(plan) else f"on {plan.where}"
     sessions = plan.design.sessions
     if sessions == 1:
         return where

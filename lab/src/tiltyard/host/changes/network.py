@@ -136,10 +136,16 @@ class MadeOverSsh(HostChange):
         """
         place = Place(self.ssh)
         name = self.directory.rpartition("/")[2]
+        remove = ("sh", "-c", _REMOVE, "sh", self.directory, name)
         try:
-            said = place.run(("sh", "-c", _REMOVE, "sh", self.directory, name), timeout_s=60).stdout
+            said = place.run(remove, timeout_s=60).stdout
         except UnreachableError as error:
-            raise UnreachableError(f"{error}; {self.directory} is left there") from None
+            try:
+                if (later := place.after_the_job) is None:
+                    raise
+                said = later.run(remove, timeout_s=60).stdout
+            except UnreachableError:
+                raise UnreachableError(f"{error}; {self.directory} is left there") from None
         return f"removed {self.directory} on {place}" if said else None
 
 

@@ -236,6 +236,7 @@ def _lines(found: Sessions) -> Table:
         title="When the sessions were run",
         columns=(
             Column("session"),
+            *((Column("Host", figures=False),) if _are_placed(found) else ()),
             Column("Begun (UTC)", figures=False),
             Column("Apart from the one before", figures=False),
             Column("blocks"),
@@ -243,16 +244,21 @@ def _lines(found: Sessions) -> Table:
             Column("Boot", figures=False, spare=True),
             Column("Seal", figures=False, spare=True),
         ),
-        rows=tuple(_line(line) for line in found.lines),
+        rows=tuple(_line(line, placed=_are_placed(found)) for line in found.lines),
         caption="A boot is named by the first digits of its random identifier, as random(4) has "
         "it; the seal of a session stands for its journal and its trials.",
     )
 
 
-def _line(line: SessionLine) -> tuple[Entry, ...]:
+def _are_placed(found: Sessions) -> bool:
+    return any(line.node for line in found.lines)
+
+
+def _line(line: SessionLine, *, placed: bool) -> tuple[Entry, ...]:
     added = "" if line.planned else "added to the finished study"
     return (
         count_entry(line.number),
+        *((Entry(line.node or "–"),) if placed else ()),
         Entry(line.began[:16].replace("T", " ") or "–"),
         Entry(line.apart or "–", beneath=added),
         count_entry(line.blocks),

@@ -1,0 +1,250 @@
+"""A study that the hosts of a placement carry out: each a session, all at the same time.
+
+A session is carried out by a process of its own, as it is where nothing is placed; what they
+have in common is this one, which holds the nodes and begins anew what a lost host has begun.
+"""
+
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
+from typing import Any, Final
+
+from tiltyard.analysis import decision as judged
+from tiltyard.app.run import run_until_decided
+from tiltyard.errors import HostLacksError, TiltyardError
+from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder, write_whole
+from tiltyard.host.ledger import Ledger, recover
+from tiltyard.phases import phase
+from tiltyard.plan.model import Plan, TrialKey
+from tiltyard.run.interrupt import Interrupt
+from tiltyard.run.lock import hold_lock
+from tiltyard.run.nodes import Nodes
+from tiltyard.run.observer import Decision, Outlook
+from tiltyard.run.patience import WAIT_S
+from tiltyard.run.read import read_history
+from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.run.sessions import Session, sessions_of
+
+_PR_SET_PDEATHSIG: Final = 1
+
+
+def run_placed(
+    folder: StudyFolder,
+    engine: Engine,
+    note: Callable[[str], None],
+    wait_s: float | None,
+    **options: Any,
+) -> None:
+    """Carry all sessions of a placed study out, or go on with them.
+
+    Args:
+        folder: the study, whose plan says where.
+        engine: measures.
+        note: gets a line of what goes on.
+        wait_s: how long to wait for nodes, and for what others hold; 10 minutes if not said.
+        options: of :func:`tiltyard.app.run.run_until_decided`.
+
+    Raises:
+        InterruptedRunError: after Ctrl-C or SIGTERM; everything is taken down.
+        HostLacksError: if a session could not be ended; the others are.
+    """
+    go_on = f"Everything finished is kept. Go on with: tiltyard run {folder.study_root}"
+    sessions = {session.number: session for session in sessions_of(folder)}
+    placement = sessions[1].plan.placement
+    assert placement is not None
+    begun = {
+        number: history.starts[-1].node if history.starts else ""
+        for number, session in sessions.items()
+        if not (history := read_history(session.folder, session.plan)).stopped
+    }
+    if not begun:
+        return
+    with hold_lock(folder, folder.placed_lock), Interrupt(go_on) as interrupt:
+        for line in recover():
+            note(line)
+        with Ledger() as ledger:
+            nodes = Nodes(placement, ledger, WAIT_S if wait_s is None else wait_s)
+            with phase(f"waiting for {len(begun)} hosts"):
+                nodes.take(filter(None, begun.values()), len(begun))
+            fleet = _Fleet(nodes, engine, note, {"wait_s": wait_s, **options})
+            with interrupt.stops(fleet.stop):
+                fleet.carry_out({n: (sessions[n], node) for n, node in begun.items()})
+            interrupt.check()
+    if fleet.open:
+        raise HostLacksError(f"{'; '.join(fleet.open)}. {go_on}")
+
+
+def _enough(record: RunRecord) -> Decision:
+    """Sessions are judged together, when all of them have ended."""
+    del record
+    reason = "the blocks of the session are done"
+    return judged.Decision(done=True, open=(), reason=reason, going_on=frozenset())
+
+
+@dataclass
+class _Runner:
+    """A session that is being carried out."""
+
+    session: Session
+    node: str
+    process: ForkProcess
+    said: Connection
+    ended: str = ""
+
+
+@dataclass
+class _Fleet:
+    nodes: Nodes
+    engine: Engine
+    note: Callable[[str], None]
+    options: dict[str, Any]
+    open: list[str] = field(default_factory=list)
+    """Sessions that were not ended, and why."""
+    _runners: list[_Runner] = field(default_factory=list)
+    _waiting: list[Session] = field(default_factory=list)
+    _stopped: bool = False
+
+    def stop(self) -> None:
+        """Have all of them take down what is up, and end; safe to call from a signal handler."""
+        self._stopped = True
+        for runner in self._runners:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(runner.process.pid or 0, signal.SIGTERM)
+
+    def carry_out(self, sessions: dict[int, tuple[Session, str]]) -> None:
+        """All of them, each on its host, until none goes on."""
+        taken = {node for _, node in sessions.values() if node}
+        for session, node in sessions.values():
+            if node and node in self.nodes.places and node not in self.nodes.lost:
+                self._begin(session, node)
+            elif node:
+                self._begin_anew(session, node, f"{node} is not among the hosts any more")
+            elif another := self.nodes.another(taken):
+                taken.add(another)
+                self._begin(session, another)
+            else:
+                self._waiting.append(session)
+        while self._runners:
+            for said in wait([runner.said for runner in self._runners]):
+                runner = next(one for one in self._runners if one.said is said)
+                try:
+                    self._hear(runner, *runner.said.recv())
+                except EOFError:
+                    self._end(runner)
+        for session in self._waiting:
+            self.open.append(f"session {session.number}: no host is left for it")
+
+    def _begin(self, session: Session, node: str) -> None:
+        context = multiprocessing.get_context("fork")
+        said, tell = context.Pipe(duplex=False)
+        process = context.Process(target=self._child, args=(session, node, tell))
+        process.start()
+        tell.close()
+        self._runners.append(_Runner(session, node, process, said))
+        self.note(f"{node}: session {session.number}")
+
+    def _child(self, session: Session, node: str, tell: Connection) -> None:
+        """In a process of its own, which ends in the usual way when this one dies."""
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        try:
+            place = self.nodes.places[node]
+            told = _Teller(tell, session.plan.sequence[0].number)
+            run_until_decided(
+                session, self.engine, told, decide=_enough, place=place, **self.options
+            )
+            tell.send(("ended", ""))
+        except TiltyardError as error:
+            tell.send(("failed", str(error)))
+
+    def _hear(self, runner: _Runner, what: str, text: str) -> None:
+        if what == "note":
+            self.note(f"{runner.node}: {text}")
+        else:
+            runner.ended = text or what
+
+    def _end(self, runner: _Runner) -> None:
+        """A session is over, or open; a host that is lost has another take its place."""
+        self._runners.remove(runner)
+        runner.process.join()
+        runner.said.close()
+        session, node, why = runner.session, runner.node, runner.ended
+        if why == "ended":
+            self.note(f"{node}: session {session.number} is done")
+            if self._waiting:
+                self._begin(self._waiting.pop(0), node)
+        elif self._stopped or self.nodes.is_reached(node):
+            self.open.append(f"session {session.number} on {node}: {why or 'its process ended'}")
+        else:
+            self._begin_anew(session, node, why or "it is not reached")
+
+    def _begin_anew(self, session: Session, node: str, why: str) -> None:
+        """Put aside what there is of it, and give it to another host, at once or later."""
+        self.nodes.lost.append(node)
+        self.note(f"{node} is lost: {why}")
+        _put_aside(session, node, why)
+        taken = {runner.node for runner in self._runners}
+        if another := self.nodes.another(taken):
+            self._begin(session, another)
+        else:
+            self._waiting.append(session)
+
+
+def _put_aside(session: Session, node: str, why: str) -> None:
+    """What a lost host has measured of a session is kept, and counts for nothing."""
+    folder = session.folder
+    history = read_history(folder, session.plan)
+    aside = folder.lost / f"{len([*folder.lost.glob('*')]) + 1}"
+    aside.mkdir(parents=True)
+    trials = len(history.finished)
+    told = f"{node} was lost after {trials} trials of session {session.number}: {why}"
+    write_whole(aside / "why", f"{told}; they are kept in {aside}".encode())
+    for path in (folder.trials, folder.journal):
+        if path.exists():
+            shutil.move(path, aside / path.name)
+
+
+@dataclass
+class _Teller:
+    """An observer that passes on what a person should know."""
+
+    _tell: Connection
+    _first: int
+    """Number of the session's first block."""
+
+    def started(self, plan: Plan, outlook: Outlook) -> None:
+        """Its host is told already."""
+
+    def note(self, text: str) -> None:
+        """Passed on."""
+        self._tell.send(("note", text))
+
+    def block_started(self, block: int, of: int) -> None:
+        """Passed on."""
+        self._tell.send(("note", f"block {1 + block - self._first} of {1 + of - self._first}"))
+
+    def preparing(self, system: str) -> None:
+        """Too brief to be told."""
+
+    def trial_started(self, key: TrialKey, slot: int, outlook: Outlook) -> None:
+        """Too brief to be told."""
+
+    def progress(self, fraction: float, what: str) -> None:
+        """Too brief to be told."""
+
+    def trial_finished(self, record: TrialRecord, outlook: Outlook) -> None:  # noqa: ARG002
+        """What has failed is told."""
+        if record.outcome != "done":
+            self._tell.send(
+                ("note", f"{record.key.system}, {record.key.workload}: {record.reason}")
+            )
+
+    def looked(self, blocks: int, decision: Decision) -> None:
+        """Sessions are judged together."""

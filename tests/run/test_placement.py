@@ -1,0 +1,240 @@
+"""Studies that other hosts carry out, each a session: nodes of Slurm, and hosts by ssh."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.hosts import needs_root
+from support.patience import PATIENCE_S, wait_until
+from support.slurm import Slurm, slurm
+from support.sshd import Sshd, sshd
+from tiltyard.app.report import findings_of
+from tiltyard.cli.check import check
+from tiltyard.cli.restore import restore
+from tiltyard.cli.run import run
+from tiltyard.cli.status import status
+from tiltyard.errors import ExitCode, HostLacksError, RefusedError, UsageError
+from tiltyard.folder import StudyFolder
+from tiltyard.run.journal import Started, TrialFinished, read_journal
+from tiltyard.run.sessions import sessions_of
+
+STUDY = """question = "Is new slower than old?"
+[factors]
+build = {{ old = {{ s = "0.01" }}, new = {{ s = "0.02" }} }}
+[[workload]]
+use = "program"
+command = ["sleep", "{{s}}"]
+executions = 1
+[precision]
+blocks = {blocks}
+[noise]
+disturbed = "keep"
+canary = "0%"
+[placement]
+{placement}
+"""
+NODES = 'engine = "slurm"\nnodes = 3'
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The home on all nodes; nothing of ours is left there."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    yield home
+    assert not list(home.iterdir())
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slurm]:
+    """Four nodes; nothing is allocated at the end."""
+    del home
+    with slurm(tmp_path / "slurm", monkeypatch) as cluster:
+        yield cluster
+        assert cluster.jobs() == ""
+
+
+def write(folder: StudyFolder, placement: str, blocks: int = 2) -> StudyFolder:
+    folder.study.write_text(STUDY.format(placement=placement, blocks=blocks))
+    return folder
+
+
+def trials_of(folder: StudyFolder) -> dict[int, list[TrialFinished]]:
+    """Session → its trials, of the host that has carried it out whole."""
+    found = {}
+    for session in sessions_of(folder):
+        entries = (entry.event for entry in read_journal(session.folder.journal))
+        found[session.number] = [event for event in entries if isinstance(event, TrialFinished)]
+    return found
+
+
+def nodes_of(folder: StudyFolder) -> list[str]:
+    findings = findings_of(folder.root)
+    assert findings.sessions is not None
+    return [line.node for line in findings.sessions.lines]
+
+
+def require_whole(folder: StudyFolder, sessions: int, blocks: int) -> None:
+    """Every trial of each session once, and all of them done."""
+    found = trials_of(folder)
+    assert [*found] == [*range(1, sessions + 1)]
+    for trials in found.values():
+        keys = [trial.key for trial in trials if trial.outcome == "done"]
+        assert len(keys) == len(set(keys)) == 2 * blocks
+
+
+def start(folder: StudyFolder) -> "subprocess.Popen[bytes]":
+    """The command in a process of its own, which may be killed."""
+    argv = (sys.executable, "-m", "tiltyard", "run", str(folder.root), "--trust")
+    return subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def begun(folder: StudyFolder) -> int:
+    """How many trials there are."""
+    return len([*folder.root.rglob("trials/*.jsonl")])
+
+
+@needs_root
+def test_nodes_of_slurm_carry_sessions_out_and_a_lost_one_is_replaced(
+    cluster: Slurm, open_folder: StudyFolder, capsys: pytest.CaptureFixture[str]
+):
+    folder = write(open_folder, NODES, blocks=4)
+    running = start(folder)
+    wait_until(lambda: begun(folder) >= 3, "trials")
+    cluster.lose("n1")
+    assert running.wait(PATIENCE_S) == ExitCode.DONE
+    require_whole(folder, 3, 4)
+    assert check(folder.root) == ExitCode.DONE
+    nodes = nodes_of(folder)
+    assert "n1" not in nodes
+    assert len(set(nodes)) == 3
+    told = findings_of(folder.root).sessions
+    assert told is not None
+    assert "n1 was lost after " in told.sentence
+    assert [*folder.root.rglob("lost/1/why")]
+    status(folder.root)
+    assert ", on n3" in capsys.readouterr().out
+    # What the lost node has is removed when it is back.
+    cluster.start("n1")
+    wait_until(lambda: cluster.states()["n1"] == "idle", "n1 is back", pause_s=0.1)
+    restore()
+
+
+@needs_root
+def test_killed_or_stopped_it_goes_on_and_no_node_stays_allocated(
+    cluster: Slurm, open_folder: StudyFolder
+):
+    folder = write(open_folder, NODES, blocks=3)
+    for number in (signal.SIGKILL, signal.SIGINT):
+        before = begun(folder)
+        running = start(folder)
+        wait_until(lambda before=before: begun(folder) > before + 1, "trials")
+        running.send_signal(number)
+        code = running.wait(PATIENCE_S)
+        assert code == (-number if number == signal.SIGKILL else ExitCode.INTERRUPTED)
+        if number == signal.SIGKILL:
+            # Those that carry the sessions out end by themselves.
+            wait_until(lambda: not _running(folder), "the end of all")
+            assert cluster.jobs() != ""
+            restore()
+        assert cluster.jobs() == ""
+    assert run(folder.root, trust=True) == ExitCode.DONE
+    require_whole(folder, 3, 3)
+    starts = [entry.event for entry in read_journal(folder.journal)]
+    assert len({event.node for event in starts if isinstance(event, Started)}) == 1
+
+
+def _running(folder: StudyFolder) -> list[str]:
+    mark = str(folder.root).encode()
+    return [
+        entry.name
+        for entry in Path("/proc").glob("[0-9]*")
+        if int(entry.name) != os.getpid() and mark in _command(entry)
+    ]
+
+
+def _command(entry: Path) -> bytes:
+    try:
+        return (entry / "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+@needs_root
+def test_nodes_that_slurm_does_not_give(cluster: Slurm, open_folder: StudyFolder):
+    folder = write(open_folder, 'engine = "slurm"\nnodes = 9')
+    for attempt in (lambda: run(folder.root, trust=True), lambda: check(folder.root)):
+        with pytest.raises(HostLacksError, match="Slurm: "):
+            attempt()
+    folder = write(open_folder, 'engine = "slurm"\nnodes = 3\npartition = "none"')
+    folder.plan.unlink()
+    with pytest.raises(HostLacksError, match="nvalid partition"):
+        run(folder.root, trust=True)
+    assert cluster.jobs() == ""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Sshd]:
+    with sshd(tmp_path / "server") as server:
+        yield server
+        assert not list(server.home.iterdir())
+
+
+def hosts(server: Sshd, *names: str) -> str:
+    """Three names of one host, and one that nobody has."""
+    folder = server.home.parent
+    key = f"IdentityFile {folder / 'key'}\nUserKnownHostsFile {folder / 'known_hosts'}"
+    reached = f"HostName 127.0.0.1\nPort {server.port}\nUser {server.far.split('@')[0]}\n{key}"
+    gone = "HostName 127.0.0.1\nPort 1"
+    texts = [f"Host {name}\n{gone if name == 'gone' else reached}\n" for name in names]
+    (folder / "ssh_config").write_text("".join(texts))
+    return (
+        f"hosts = {json.dumps(names)}\nssh_options = {json.dumps(['-F', f'{folder}/ssh_config'])}"
+    )
+
+
+def test_hosts_by_ssh_and_a_spare_for_one_that_is_gone(server: Sshd, open_folder: StudyFolder):
+    placement = hosts(server, "gone", "one", "two")
+    folder = write(open_folder, placement, blocks=3)
+    folder.study.write_text(folder.study.read_text().replace("blocks", "sessions = 2\nblocks"))
+    with pytest.raises(RefusedError, match="ssh_options"):
+        run(folder.root)
+    assert run(folder.root, trust=True) == ExitCode.DONE
+    require_whole(folder, 2, 3)
+    assert sorted(nodes_of(folder)) == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("placement", "more", "flaw"),
+    [
+        ('engine = "slurm"', "", "placement.nodes: .*needs nodes"),
+        ("nodes = 2", "", "placement.hosts: .*needs hosts"),
+        ('hosts = ["a", "a"]', "", "placement.hosts: names a host twice"),
+        ('hosts = ["a", "b"]\nnodes = 2', "", "placement.nodes: is not for"),
+        ('hosts = ["-oProxyCommand=x"]', "", "placement.hosts"),
+        ('engine = "slurm"\nnodes = 2\npartition = "-x"', "", "placement.partition"),
+        ('hosts = ["a", "b"]', '[systems]\nbacking = { image = "32M" }\n', "image"),
+        ('hosts = ["a", "b"]', "[precision]\nsessions = 3\nblocks = 3\n", "sessions: a host"),
+        ('hosts = ["a", "b"]', "[precision]\nblocks = 2\n", "blocks: 2 is too small: at least 6"),
+    ],
+)
+def test_flaws(open_folder: StudyFolder, placement: str, more: str, flaw: str):
+    kind = 'filesystem = ["ext4", "xfs"]' if "image" in more else 'directory = ["o", "n"]'
+    text = f"""question = "?"
+[factors]
+{kind}
+[[workload]]
+use = "random"
+{more}[placement]
+{placement}
+"""
+    open_folder.study.write_text(text)
+    with pytest.raises(UsageError, match=flaw):
+        check(open_folder.root)
