@@ -13,6 +13,8 @@ from tiltyard.host.record import (
     controllers,
     disks,
     distribution,
+    firmware,
+    interrupts,
     kernel,
     limits,
     machine,
@@ -36,12 +38,14 @@ Record = dict[str, dict[str, str]]
 
 SECTIONS: tuple[Section, ...] = (
     machine.SECTION,
+    firmware.SECTION,
     processor.SECTION,
     memory.SECTION,
     nodes.SECTION,
     disks.SECTION,
     storage.SECTION,
     network.SECTION,
+    interrupts.SECTION,
     controllers.SECTION,
     distribution.SECTION,
     kernel.SECTION,

@@ -98,6 +98,11 @@ def fields(text: str) -> dict[str, str]:
     return found
 
 
+def because(reason: str) -> str:
+    """The value of a fact of which it is known why the host does not tell it."""
+    return f"{ABSENT}, because {reason}"
+
+
 def either(*values: str) -> str:
     """The first value that is available."""
     return next((value for value in values if value not in ("", ABSENT)), ABSENT)

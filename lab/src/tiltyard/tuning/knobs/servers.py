@@ -88,7 +88,7 @@ class ServerCpus(Setting):
 
 def _settings(table: ServersTable, scene: Scene) -> Iterator[Setting]:
     if not scene.servers():
-        yield Absent(_NAME, "no server of the system runs on this host")
+        yield Absent(_NAME, "the system has no server here; that of a network test has far_cpus")
         return
     yield ServerCpus(scene.servers, cpu_list(table.cpus))
 
