@@ -242,6 +242,12 @@ def test_changes_between_two_records() -> None:
     assert 'memory: size was "16 GiB" and is "8 GiB"' in said
     assert not [line for line in said if "available at start" in line]
     assert changes({}, now) == ()
+    irqs = {**SERVER.files, "/proc/irq/45/smp_affinity_list": "1"}
+    moved = told(Seen(irqs, SERVER.links, SERVER.answers))
+    said = 'interrupts: em1-TxRx was "2 on CPUs 0 | 1" and is "2 on CPUs 1"'
+    assert changes(before, moved) == (said,)
+    balanced = {**SERVER.links, "/run/irqbalance": "/run/irqbalance"}
+    assert changes(before, told(Seen(irqs, balanced, SERVER.answers))) == ()
     assert changes(before, before) == ()
 
 

@@ -87,6 +87,7 @@ def changes(
         f'{section.name}: {fact} was "{old}" and is "{new}"'
         for section in SECTIONS
         if section.name in before and section.name in now
+        if not section.unsettled(now[section.name])
         for fact in dict.fromkeys((*before[section.name], *now[section.name]))
         if fact not in section.volatile
         and (old := before[section.name].get(fact, ABSENT))

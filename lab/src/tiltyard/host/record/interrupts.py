@@ -9,6 +9,9 @@ from tiltyard.host.record.section import ABSENT, Section, Seen, Subject
 _TABLE: Final = "/proc/interrupts"
 _IRQ: Final = "/proc/irq"
 _NOW: Final = "served now by"
+_MOVED: Final = "moved by"
+_IRQBALANCE: Final = ("/run/irqbalance", "/run/irqbalance.pid")
+"""Where irqbalance(1) can be asked; it moves interrupts every ten seconds."""
 _QUEUE: Final = re.compile(r"(?<=\D)\d+(?=@)|[-._q]\d+$")
 """What tells the queues of one device apart: ``nvme0q3``, ``eth0-TxRx-7``, ``mlx5_comp3@pci:…``."""
 
@@ -26,6 +29,7 @@ def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
     return {
         "CPUs of new ones, a mask": seen.file(f"{_IRQ}/default_smp_affinity"),
         _NOW: ", ".join(now) or ABSENT,
+        _MOVED: "irqbalance" if any(path in seen.links for path in _IRQBALANCE) else "nobody",
         **{name: _placed(lists) for name, lists in devices.items()},
     }
 
@@ -56,5 +60,7 @@ SECTION = Section(
         f"{_IRQ}/*/smp_affinity_list",
         f"{_IRQ}/*/effective_affinity_list",
     ),
+    links=_IRQBALANCE,
     volatile=frozenset({_NOW}),
+    unsettled=lambda facts: facts.get(_MOVED) == "irqbalance",
 )
