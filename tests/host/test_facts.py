@@ -2,13 +2,14 @@ from pathlib import Path
 
 import pytest
 
+from support.told import SERVER
 from tiltyard.errors import HostLacksError
 from tiltyard.host import packages
 from tiltyard.host.doctor import Check, examine
 from tiltyard.host.facts import ABSENT, host_facts
 from tiltyard.host.mounts import Mount
 from tiltyard.host.packages import Tool, install_command, load_command
-from tiltyard.host.record import Subject, take
+from tiltyard.host.record import SECTIONS, Subject, take
 
 
 def test_every_fact_has_a_value_in_words(tmp_path: Path) -> None:
@@ -22,6 +23,16 @@ def test_every_fact_has_a_value_in_words(tmp_path: Path) -> None:
 def test_the_kernel_command_line_stays_private(tmp_path: Path) -> None:
     words = set(Path("/proc/cmdline").read_text().split())
     assert not words & set(host_facts(take(Subject(tmp_path))).values())
+
+
+def test_hosts_are_told_apart_by_modules_links_and_settings_of_the_firmware() -> None:
+    facts = host_facts(
+        {section.name: section.tell(SERVER, Subject(Path("/srv/study"))) for section in SECTIONS}
+    )
+    assert facts["memory modules"].startswith("2 × 2 GB DDR3")
+    assert facts["PCI Express links"].startswith("0000:02:00.0 5.0 GT/s x8")
+    assert facts["SELinux"] == "permissive"
+    assert len(facts["firmware settings"]) == 64
 
 
 def checks(tmp_path: Path, *tools: Tool) -> dict[str, Check]:

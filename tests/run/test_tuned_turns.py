@@ -1,12 +1,16 @@
 """A study of tuned and untuned systems: each is in its turn as it shall be, and never else."""
 
+import shutil
 from pathlib import Path
 
 from support.hosts import needs_root
 from support.places import tuning_facts
 from support.runs import Watcher, directory_system, go_on, place, plan_of
+from tiltyard.app.freeze import planned
 from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder
 from tiltyard.host import sysctls
+from tiltyard.plan.store import write_plan
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec
@@ -18,6 +22,39 @@ KEY = "vm.stat_interval"
 def system(name: str, tmp_path: Path, **settings: object) -> SystemSpec:
     made = directory_system(name, tmp_path / "disk" / name)
     return made.model_copy(update={"settings": {**made.settings, **settings}})
+
+
+PRIORITIES = """
+question = "Which?"
+[factors.tuning]
+first = { priority = { nice = 3 } }
+last  = { priority = { nice = 9 } }
+[[workload]]
+use = "program"
+command = ["sh", "-c", "echo nice = $(nice)"]
+[workload.metrics]
+nice = { regex = 'nice = ([0-9]+)', unit = "count", better = "lower" }
+"""
+
+
+@needs_root
+def test_a_program_has_the_priority_of_its_system(
+    tmp_path: Path, engine: Engine, state: Path
+) -> None:
+    folder = StudyFolder(tmp_path / "study")
+    folder.root.mkdir()
+    folder.study.write_text(PRIORITIES)
+    whole = planned(folder, engine, trust=True)
+    plan = whole.model_copy(update={"blocks": whole.blocks[:1], "spares": (), "gates": None})
+    folder.plan.unlink()
+    write_plan(folder, plan)
+    run_study(folder, plan, engine, go_on, Watcher())
+    found = {
+        trial.key.system: [sample.value for sample in trial.samples if sample.metric == "nice"]
+        for trial in read_run(folder, plan).trials
+    }
+    assert found == {"first": [3.0], "last": [9.0]}
+    shutil.rmtree(state / "trusted", ignore_errors=True)
 
 
 @needs_root

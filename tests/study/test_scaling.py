@@ -151,8 +151,19 @@ def test_the_study_says_what_became_of_it() -> None:
     assert found.scaled.sentence.startswith(
         "Scaled by 1/64: work, file: 1 GiB, 2 GiB → 16 MiB, 32 MiB; work, files: 1,000 → 20; "
         "work, seconds: 10 s → 0.15625 s; systems, backing.image: 64 GiB → 1 GiB. "
+        "Not scaled below what is still that workload: work, files: 20. "
     )
     assert "not comparable" in found.scaled.sentence
+
+
+def test_what_is_held_at_its_least_is_told_also_where_nothing_changes() -> None:
+    found = scaled(study('file = "64k"\nfiles = 20\nseconds = 6.4'), Fraction(1, 64), KNOWN, KINDS)
+    assert found.scaled is not None
+    assert "Not scaled below what is still that workload: work, file: 64 KiB; " in (
+        found.scaled.sentence
+    )
+    assert "work, files: 20; " not in found.scaled.sentence.partition("Not scaled")[0]
+    assert "seconds: 0.1 s" not in found.scaled.sentence.partition("Not scaled")[2]
 
 
 def test_the_whole_is_the_whole() -> None:
@@ -167,6 +178,8 @@ def test_every_workload_says_what_its_amount_of_work_is() -> None:
         amounts = {name: each["amount"] for name, each in properties.items() if "amount" in each}
         assert amounts, card.name
         assert set(amounts.values()) <= {"bytes", "count", "seconds"}
+        # One file, or one operation, is no fs_mark and no compilebench.
+        assert not [name for name in amounts if "least" not in properties[name]], card.name
         wholes = {each["within"] for each in properties.values() if "within" in each}
         assert {amounts.get(whole) for whole in wholes} <= {"bytes"}
 

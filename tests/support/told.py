@@ -50,6 +50,8 @@ System Power Supply
 _CPU = "/sys/devices/system/cpu"
 _BLOCK = "/sys/class/block"
 _PCI = "/sys/devices/pci0000:00"
+_FIRMWARE = "/sys/class/firmware-attributes/dell-wmi-sysman/attributes"
+_PCIE = "/sys/bus/pci/devices"
 _SAS = f"{_PCI}/0000:02:00.0/host0/port-0:0/end_device-0:0/target0:0:0/0:0:0:0"
 
 _LINKS: Final = {
@@ -65,6 +67,9 @@ _LINKS: Final = {
     "/sys/class/net/em1": f"{_PCI}/0000:01:00.0/net/em1",
     "/sys/class/net/em1/device": f"{_PCI}/0000:01:00.0",
     "/sys/class/net/lo": "/sys/devices/virtual/net/lo",
+    "/sys/bus/pci/devices/0000:04:00.0": f"{_PCI}/0000:00:02.0/0000:03:08.0/0000:04:00.0",
+    f"{_BLOCK}/sdb": f"{_PCI}/0000:00:1f.2/ata1/host2/target2:0:0/2:0:0:0/block/sdb",
+    f"{_FIRMWARE}/ProcPwrPerf": f"{_FIRMWARE}/ProcPwrPerf",
 }  # fmt: skip
 
 _FILES: Final = {
@@ -125,6 +130,46 @@ _FILES: Final = {
     "/sys/bus/pci/devices/0000:02:00.0/class": "0x010400",
     "/sys/bus/pci/devices/0000:02:00.0/vendor": "0x1000",
     "/sys/bus/pci/devices/0000:02:00.0/device": "0x005b",
+    f"{_PCIE}/0000:02:00.0/current_link_speed": "5.0 GT/s PCIe",
+    f"{_PCIE}/0000:02:00.0/current_link_width": "8",
+    f"{_PCIE}/0000:02:00.0/max_link_speed": "5.0 GT/s PCIe",
+    f"{_PCIE}/0000:02:00.0/max_link_width": "8",
+    f"{_PCIE}/0000:04:00.0/class": "0x010802",
+    f"{_PCIE}/0000:04:00.0/vendor": "0x8086",
+    f"{_PCIE}/0000:04:00.0/device": "0x0953",
+    f"{_PCIE}/0000:04:00.0/current_link_speed": "8.0 GT/s PCIe",
+    f"{_PCIE}/0000:04:00.0/current_link_width": "2",
+    f"{_PCIE}/0000:04:00.0/max_link_speed": "8.0 GT/s PCIe",
+    f"{_PCIE}/0000:04:00.0/max_link_width": "4",
+    f"{_PCIE}/0000:03:08.0/current_link_speed": "2.5 GT/s PCIe",
+    f"{_PCIE}/0000:03:08.0/current_link_width": "4",
+    f"{_FIRMWARE}/ProcPwrPerf/current_value": "SysDbpm",
+    f"{_FIRMWARE}/LogicalProc/current_value": "Enabled",
+    f"{_FIRMWARE}/AssetTag/current_value": "0BADCAFE",
+    "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c": "\x06\0\0\0\x01",
+    "/sys/fs/selinux/enforce": "0",
+    "/proc/mdstat": "Personalities : [raid5]\nmd0 : active raid5 sdd[2] sdc[1] sde[0]",
+    f"{_BLOCK}/md0/md/chunk_size": "524288",
+    f"{_BLOCK}/md0/md/consistency_policy": "bitmap",
+    f"{_BLOCK}/sdb/size": "1000",
+    "/proc/interrupts": (
+        "           CPU0       CPU1\n"
+        "  0:         40          0   IO-APIC   2-edge      timer\n"
+        " 45:          1          2   PCI-MSI 524288-edge      em1-TxRx-0\n"
+        " 46:          1          2   PCI-MSI 524289-edge      em1-TxRx-1\n"
+        " 50:          1          2   PCI-MSI 1572864-edge      nvme0q1\n"
+        "NMI:          0          0   Non-maskable interrupts"
+    ),
+    "/proc/irq/default_smp_affinity": "f",
+    "/proc/irq/45/smp_affinity_list": "0",
+    "/proc/irq/45/effective_affinity_list": "0",
+    "/proc/irq/46/smp_affinity_list": "1",
+    "/proc/irq/46/effective_affinity_list": "1",
+    "/proc/irq/50/smp_affinity_list": "0-3",
+    "/proc/irq/50/effective_affinity_list": "0",
+    "/sys/class/net/em1/queues/rx-0/rps_cpus": "00,0000000c",
+    "/sys/class/net/em1/queues/rx-1/rps_cpus": "00,00000000",
+    "/sys/class/net/em1/queues/tx-0/xps_cpus": "00,00000000",
     "/sys/class/net/em1/operstate": "up",
     "/sys/class/net/em1/speed": "1000",
     "/sys/class/net/em1/mtu": "1500",
@@ -157,6 +202,27 @@ _LIMITS_ASKED = (
 )  # fmt: skip
 
 _ANSWERS: Final = {
+    ("ethtool", "-x", "em1"): (
+        "RX flow hash indirection table for em1 with 2 RX ring(s):\n"
+        "    0:      0     1     0     1\n    4:      0     1     0     0\n"
+        "RSS hash key:\nOperation not supported\nRSS hash function:\n    toeplitz: on"
+    ),
+    ("storcli64", "/call/vall", "show", "J"): (
+        '{"Controllers": [{"Command Status": {"Status": "Success"}, "Response Data": '
+        '{"Virtual Drives": [{"DG/VD": "0/0", "TYPE": "RAID1", "State": "Optl", "Access": "RW", '
+        '"Consist": "Yes", "Cache": "RWBD", "Size": "558.406 GB", "Name": ""}]}}]}'
+    ),
+    ("sdparm", "--get=WCE", "/dev/sda"): (
+        "    /dev/sda: FUJITSU   MBF2600RC   D903\nWCE           0  [cha: y, def:  0, sav:  0]"
+    ),
+    ("nvme", "get-feature", "--feature-id=6", "/dev/nvme0n1"): (
+        "get-feature:0x06 (Volatile Write Cache), Current value:0x00000001"
+    ),
+    ("hdparm", "-I", "/dev/sdb"): (
+        "/dev/sdb:\n\tcache/buffer size  = 65536 KBytes (type=DualPortCache)\n"
+        "Commands/features:\n\tEnabled\tSupported:\n\t   *\tSMART feature set\n"
+        "\t    \tWrite cache\n"
+    ),
     ("dmidecode", "-q", "-t", "4,17,39"): DMIDECODE,
     ("lspci", "-vmm"): (
         "Slot:\t02:00.0\nClass:\tRAID bus controller\nVendor:\tLSI Logic\n"

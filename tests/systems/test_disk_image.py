@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -42,7 +43,18 @@ def site(tmp_path: Path) -> Iterator[Site]:
     assert not list(work.iterdir())
 
 
-def root_image(path: Path, *releases: str, is_root: bool = True, has_systemd: bool = True) -> Path:
+HEAD = Path("/proc/self/exe").read_bytes()[:64]
+"""Of a program for this machine."""
+
+
+def root_image(
+    path: Path,
+    *releases: str,
+    is_root: bool = True,
+    has_systemd: bool = True,
+    head: bytes = HEAD,
+    init: str | None = "../lib/systemd/systemd",
+) -> Path:
     """An image of one ext4, with kernels that say their release and no more."""
     tree = path.with_suffix(".tree")
     (tree / "boot").mkdir(parents=True)
@@ -54,7 +66,11 @@ def root_image(path: Path, *releases: str, is_root: bool = True, has_systemd: bo
         (tree / "etc/os-release").write_text('PRETTY_NAME="None Such"\n')
     if has_systemd:
         (tree / "usr/lib/systemd").mkdir(parents=True)
-        (tree / "usr/lib/systemd/systemd").touch()
+        (tree / "usr/lib/systemd/systemd").write_bytes(head)
+    (tree / "usr/sbin").mkdir(parents=True)
+    (tree / "sbin").symlink_to("usr/sbin")
+    if init is not None:
+        (tree / "usr/sbin/init").symlink_to(init)
     make = (str(find_program("mkfs.ext4")), "-q", "-U", UUID, "-d", str(tree), str(path), "4M")
     subprocess.run(make, check=True, capture_output=True)
     shutil.rmtree(tree)
@@ -163,6 +179,44 @@ def test_an_image_without_systemd_is_refused_before_it_is_booted(
     with pytest.raises(HostLacksError, match=r"disk\.img: no ext4 of it has /usr/lib/systemd"):
         ready(site, image)
     assert site.ledger.outstanding == ()
+    shutil.rmtree(site.work / "turn")
+
+
+@needs_tools
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ({"init": "/bin/busybox"}, r"its init is /bin/busybox, and systemd would not start the"),
+        ({"init": None}, r"it has no /sbin/init, and systemd would not start the engine\. Fix: "),
+        ({"head": b""}, r"/usr/lib/systemd/systemd of it is no program: it is damaged\. Fix: "),
+        (
+            {"head": HEAD[:18] + b"\xb7\x00" + HEAD[20:]},
+            r"its programs are for aarch64, and the engine is for x86_64\. Fix: an image ",
+        ),
+    ],
+)
+def test_an_image_in_which_nothing_would_start_the_engine(
+    site: Site, tmp_path: Path, made: dict[str, Any], said: str
+) -> None:
+    image = root_image(tmp_path / "disk.img", "6.1", **made)
+    with pytest.raises(HostLacksError, match=rf"disk\.img: {said}"):
+        ready(site, image)
+    assert site.ledger.outstanding == ()
+    shutil.rmtree(site.work / "turn")
+
+
+@needs_tools
+@pytest.mark.parametrize("partition", [False, True])
+def test_a_raw_image_that_was_cut_off_is_refused(
+    site: Site, tmp_path: Path, *, partition: bool
+) -> None:
+    whole = tmp_path / ("whole.img" if partition else "disk.img")
+    image = root_image(whole, "6.1")
+    image = on_a_partition(image, tmp_path / "disk.img") if partition else image
+    with image.open("r+b") as file:
+        file.truncate(3 * 2**20)
+    with pytest.raises(HostLacksError, match=r"disk\.img: it is cut off: .*Fix: copy"):
+        ready(site, image)
     shutil.rmtree(site.work / "turn")
 
 

@@ -72,7 +72,7 @@ kit::parameters! {
         #[schemars(extend("brings" = "starts"))]
         pub servers: Vec<Server> = Vec::new(), up to 64;
         /// Executions that are measured.
-        #[schemars(extend("amount" = "count"))]
+        #[schemars(extend("amount" = "count", "least" = 1))]
         pub executions: u32 = 1, in 1..=100_000;
         /// Seconds that the measured executions take together at least; there are more of them
         /// until then, up to 100,000.

@@ -4,7 +4,8 @@ import functools
 from collections.abc import Mapping
 
 from tiltyard.host.place import Place
-from tiltyard.host.record import SECTIONS, Record, Subject, take
+from tiltyard.host.record import SECTIONS, Record, Subject, firmware, take
+from tiltyard.host.record.controllers import LINKS
 from tiltyard.host.record.disks import WORKED_ON
 from tiltyard.host.record.section import ABSENT
 from tiltyard.host.record.virtual import NONE_SEEN, SECTION
@@ -18,6 +19,10 @@ _SHORT: Mapping[str, tuple[str, str]] = {
     "swap": ("memory", "swap"),
     "distribution": ("distribution", "name"),
     "virtualisation": ("virtualisation", "hypervisor"),
+    "memory modules": ("memory", "modules"),
+    "firmware settings": (firmware.SECTION.name, firmware.DIGEST),
+    "PCI Express links": ("controllers", LINKS),
+    "SELinux": ("distribution", "SELinux"),
     "clock source": ("clock", "source"),
     "CPU frequency governor": ("processor", "frequency governor"),
     "CPU idle driver": ("processor", "idle driver"),

@@ -97,13 +97,13 @@ def parse_mount(line: str) -> Mount:
     words = dict.fromkeys([*options.split(","), *super_options.split(",")])
     return Mount(
         device=device,
-        target=Path(_unescape(target)),
+        target=Path(unescaped(target)),
         type=kind,
-        source=_unescape(source),
+        source=unescaped(source),
         options=",".join(words),
     )
 
 
-def _unescape(text: str) -> str:
+def unescaped(text: str) -> str:
     """Blanks and backslashes are written as three octal digits."""
     return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text)

@@ -66,6 +66,17 @@ def smaller(value: JsonValue, schema: Schema, fraction: Fraction) -> JsonValue:
     return _smaller(value, schema, fraction)
 
 
+def least_of(schema: Schema) -> float:
+    """The least that is still that workload: the key ``least``, or what the parameter takes."""
+    return float(schema.get("least", schema.get("minimum", 1)))
+
+
+def is_held(value: JsonValue, schema: Schema, fraction: Fraction) -> bool:
+    """Whether some amount is not made as small as the fraction has it."""
+    free = {**schema, "least": 0}
+    return smaller(value, schema, fraction) != smaller(value, free, fraction)
+
+
 def within(value: JsonValue, whole: JsonValue) -> JsonValue:
     """Sizes that are no larger than the largest of those that they are parts of."""
     sizes = [_bytes(one) for one in _listed(value)]
@@ -83,7 +94,7 @@ def told(value: JsonValue, amount: str) -> str:
 
 
 def _smaller(value: JsonValue, schema: Schema, fraction: Fraction) -> JsonValue:
-    least = schema.get("least", schema.get("minimum", 1))
+    least = least_of(schema)
     if schema["amount"] == "bytes":
         size = _bytes(value)
         return min(size, max(_size(size, fraction), int(least)))

@@ -161,6 +161,8 @@ class ScaledValue(Frozen):
     was: str
     now: str
     """Both in words: ``1 MiB … 2 GiB``."""
+    least: str = Field("", exclude_if=lambda least: not least)
+    """What is still that workload, where the scale would have gone below it."""
 
 
 class Scaled(Frozen):
@@ -173,9 +175,17 @@ class Scaled(Frozen):
     @property
     def sentence(self) -> str:
         """What was made smaller, and what that means."""
-        told = "; ".join(f"{one.where}, {one.key}: {one.was} → {one.now}" for one in self.changes)
+        told = "; ".join(
+            f"{one.where}, {one.key}: {one.was} → {one.now}"
+            for one in self.changes
+            if one.was != one.now
+        )
+        held = "; ".join(
+            f"{one.where}, {one.key}: {one.least}" for one in self.changes if one.least
+        )
+        kept = f"Not scaled below what is still that workload: {held}. " if held else ""
         return (
-            f"Scaled by {self.by}: {told or 'nothing is large enough to be made smaller'}. "
+            f"Scaled by {self.by}: {told or 'nothing is large enough to be made smaller'}. {kept}"
             "Smaller work meets caches, journals and start-up otherwise: these results are not "
             "comparable with those of the whole study, nor with printed ones."
         )

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from tiltyard.errors import UsageError
-from tiltyard.study.amounts import Schema, smaller, told, within
+from tiltyard.study.amounts import Schema, is_held, least_of, smaller, told, within
 from tiltyard.study.kinds import Kind
 from tiltyard.study.model import Scaled, ScaledValue, Study
 from tiltyard.units import parse_part
@@ -109,7 +109,8 @@ class _Scaler:
                 found[name] = self._object(value, self._resolved(each), f"{prefix}{name}.")
             elif value is not None and "amount" in each:
                 found[name] = smaller(value, each, self.fraction)
-                self._note(prefix + name, value, found[name], each["amount"])
+                held = least_of(each) if is_held(value, each, self.fraction) else None
+                self._note(prefix + name, value, found[name], each["amount"], held)
         for name, each in _properties(schema):
             whole = found.get(each.get("within", ""))
             if name in values and whole is not None:
@@ -126,10 +127,18 @@ class _Scaler:
                 return resolved
         return {}
 
-    def _note(self, key: str, was: JsonValue, now: JsonValue, amount: str) -> None:
+    def _note(
+        self, key: str, was: JsonValue, now: JsonValue, amount: str, held: float | None = None
+    ) -> None:
         before, after = told(was, amount), told(now, amount)
-        if before != after:
-            self.changes.append(ScaledValue(where=self.where, key=key, was=before, now=after))
+        if held is None:
+            least = ""
+        else:
+            least = told(int(held) if amount != "seconds" else held, amount)
+        if least or before != after:
+            self.changes.append(
+                ScaledValue(where=self.where, key=key, was=before, now=after, least=least)
+            )
 
 
 def _properties(schema: Schema) -> Iterator[tuple[str, dict[str, Any]]]:

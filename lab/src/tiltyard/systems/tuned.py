@@ -18,9 +18,21 @@ from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import AnyKind, Problem, Site, System, SystemSettings, Up
 from tiltyard.systems.volume import queue_facts
+from tiltyard.tuning.knobs.servers import KNOB as SERVERS
+from tiltyard.tuning.knobs.servers import ServersTable
 from tiltyard.tuning.knobs.sysctl import SysctlTable
 from tiltyard.tuning.load import load_profiles
-from tiltyard.tuning.setting import Outcome, Scene, apply, grouped, look, sentence, told
+from tiltyard.tuning.setting import (
+    Outcome,
+    Scene,
+    Stage,
+    apply,
+    grouped,
+    launched_by,
+    look,
+    sentence,
+    told,
+)
 
 _STARTED_BY_KERNEL: Final = frozenset(
     ("kernel.core_pattern", "kernel.hotplug", "kernel.modprobe", "kernel.poweroff_cmd")
@@ -68,6 +80,7 @@ class Tuned(System):
         self._names = profile.names
         own, self._profile, self._taken = settings.tuned(profile)
         self._system = kind.open(name, own, site)
+        self._scene = Scene(self._system.place)
         self._around = Steps(site.ledger, site.check)
         self._inside = Steps(site.ledger, site.check)
         self.place = self._system.place
@@ -78,17 +91,24 @@ class Tuned(System):
         problems = self._system.problems()
         if self.place.ssh and any(problem.severity == "error" for problem in problems):
             return problems  # A host that is not reached has nothing to be looked at.
-        settings = self._profile.settings("host", Scene(self.place))
-        outcomes = [look(setting) for setting in settings]
-        return [*problems, *self._lacks(outcomes), *self._without_root(outcomes)]
+        scene = Scene(self.place)
+        outcomes = [look(setting) for setting in self._profile.settings("host", scene)]
+        launched, _ = launched_by(() if self.place.ssh else self._profile.settings("engine", scene))
+        lacks = self._lacks([*outcomes, *launched])
+        return [*problems, *lacks, *self._without_root(outcomes)]
 
     def steps_up(self) -> Iterator[Step]:
         """What is the host's, then the system; the settings of its devices come when it is up."""
-        for setting in self._profile.settings("host", Scene(self.place)):
+        yield from self._steps_of("host")
+        yield from self._system.steps_up()
+        yield from self._steps_of("engine")
+
+    def _steps_of(self, stage: Stage) -> Iterator[Step]:
+        """Those of what is not so yet."""
+        for setting in self._profile.settings(stage, Scene(self.place)):
             outcome = look(setting)
             if outcome.status == "set":
                 yield setting.step(outcome.before, outcome.value)
-        yield from self._system.steps_up()
 
     def steps_refresh(self) -> Iterable[Step]:
         """The system's own; what was set stays."""
@@ -109,18 +129,35 @@ class Tuned(System):
         try:
             outcomes = [*self._taken, *self._apply("host", Scene(self.place), self._around)]
             up = self._system.bring_up()
-            scene = Scene(self.place, _devices(up), up.interfaces)
-            outcomes += self._apply("devices", scene, self._inside)
+            self._scene = Scene(self.place, _devices(up), up.interfaces, up.servers)
+            outcomes += self._apply("devices", self._scene, self._inside)
+            launched, command = self._launched(up)
         except BaseException:
             self.take_down()
             raise
         executed = (*self._around.executed, *up.commands, *self._inside.executed)
-        facts = {**up.facts, **_facts_again(up), **told(self._names, outcomes)}
-        return replace(up, commands=executed, facts=facts)
+        facts = {**up.facts, **_facts_again(up), **told(self._names, [*outcomes, *launched])}
+        return replace(up, commands=executed, facts=facts, prefix=(*command, *up.prefix))
 
     def refresh(self) -> None:
-        """The system's own; what was set stays."""
+        """The system's own; what was set stays, and servers that were started again are pinned."""
         self._system.refresh()
+        if table := self._profile.table(ServersTable):
+            for setting in SERVERS.settings(table, self._scene):
+                self._require([apply(setting, self._inside)])
+
+    def _launched(self, up: Up) -> tuple[list[Outcome], tuple[str, ...]]:
+        """What becomes of the engine's start, and the command for it.
+
+        Raises:
+            HostLacksError: if something is skipped, and nothing may be.
+        """
+        settings = tuple(self._profile.settings("engine", self._scene))
+        outcomes, command = launched_by(settings)
+        if up.engine:
+            reason = "the workload is started on another host, or in a guest"
+            outcomes = [Outcome(one.name, "skipped", reason=reason) for one in settings]
+        return self._require(outcomes), () if up.engine else command
 
     def take_down(self) -> None:
         """Take everything back, what was done last first, whatever of it fails."""
@@ -129,13 +166,16 @@ class Tuned(System):
             stack.callback(self._system.take_down)
             stack.callback(self._inside.undo)
 
-    def _apply(self, of: Literal["host", "devices"], scene: Scene, steps: Steps) -> list[Outcome]:
-        """Set one part of the profile.
+    def _apply(self, of: Stage, scene: Scene, steps: Steps) -> list[Outcome]:
+        """Set one part of the profile."""
+        return self._require([apply(one, steps) for one in self._profile.settings(of, scene)])
+
+    def _require(self, outcomes: list[Outcome]) -> list[Outcome]:
+        """The same outcomes.
 
         Raises:
             HostLacksError: if something is skipped, and nothing may be.
         """
-        outcomes = [apply(setting, steps) for setting in self._profile.settings(of, scene)]
         skipped = [one for one in outcomes if one.status == "skipped" and self._is_required(one)]
         if skipped:
             first = skipped[0]

@@ -1,15 +1,19 @@
 """Hold a profile for as long as a command runs."""
 
+import contextlib
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from tiltyard.errors import HostLacksError, UsageError
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.packages import find_program
 from tiltyard.host.steps import Steps
 from tiltyard.tuning.profile import Profile
-from tiltyard.tuning.setting import Scene, apply, told
+from tiltyard.tuning.setting import Scene, Stage, apply, launched_by, told
+
+_SET: Final[tuple[Stage, ...]] = ("host", "devices")
 
 
 def held(
@@ -39,15 +43,19 @@ def held(
         raise UsageError(f'there is no program "{command[0]}"')
     for line in recover():
         remark(line)
-    with Ledger() as ledger:
+    with Ledger() as ledger, contextlib.ExitStack() as stack:
         steps = Steps(ledger)
-        outcomes = [apply(setting, steps) for setting in profile.settings_of(scene)]
+        stack.callback(steps.undo)
+        settings = (one for of in _SET for one in profile.settings(of, scene))
+        outcomes = [apply(setting, steps) for setting in settings]
+        launched, start = launched_by(profile.settings("engine", scene))
+        outcomes += launched
         skipped = [outcome for outcome in outcomes if outcome.status == "skipped"]
         if strict and skipped:
             raise HostLacksError(f"{skipped[0].name} cannot be set: {skipped[0].reason}")
         for fact, text in told(profile.names, outcomes).items():
             remark(f"{fact}: {text}")
-        status = _run(command)
+        status = _run((*start, *command))
     remark("tuning: everything is as it was")
     return status
 

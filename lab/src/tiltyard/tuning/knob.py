@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from tiltyard.study.file import Typed
-from tiltyard.tuning.setting import Scene, Setting
+from tiltyard.tuning.setting import Scene, Setting, Stage
 from tiltyard.tuning.values import Amount
 
 
@@ -47,8 +47,8 @@ class Knob(Generic[T]):
     """Of its table in a profile."""
     about: str
     Table: type[T]
-    of: Literal["host", "devices"]
-    """Whether it is set before a system comes up, or on its devices when it is up."""
+    of: Stage
+    """When it is set."""
     settings: Callable[[T, Scene], Iterable[Setting]]
     """What a table asks for on a host."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import Field, create_model
 
@@ -10,7 +10,7 @@ from tiltyard.folder import sha256
 from tiltyard.study.file import Text, Typed
 from tiltyard.tuning.knob import KnobTable
 from tiltyard.tuning.knobs import KNOBS
-from tiltyard.tuning.setting import Scene, Setting
+from tiltyard.tuning.setting import Scene, Setting, Stage
 
 T = TypeVar("T", bound=KnobTable)
 
@@ -76,7 +76,7 @@ class Profile:
         left = {key: value for key, value in self.tables.items() if key != name}
         return replace(self, tables=left if table is None else {**left, name: table})
 
-    def settings(self, of: Literal["host", "devices"], scene: Scene) -> Iterator[Setting]:
+    def settings(self, of: Stage, scene: Scene) -> Iterator[Setting]:
         """What it asks for on a host, or on devices, in order."""
         for knob in KNOBS:
             if knob.of == of and knob.name in self.tables:
@@ -84,5 +84,5 @@ class Profile:
 
     def settings_of(self, scene: Scene) -> Iterator[Setting]:
         """All that it asks for, of a host whose devices are known."""
-        yield from self.settings("host", scene)
-        yield from self.settings("devices", scene)
+        for stage in get_args(Stage):
+            yield from self.settings(stage, scene)

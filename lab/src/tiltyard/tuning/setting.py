@@ -1,7 +1,8 @@
 """One thing that a profile sets: read it, say what it shall be, set it, verify it."""
 
+import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,6 +10,10 @@ from tiltyard.errors import InterruptedRunError, TiltyardError
 from tiltyard.host.changes import Change
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Step, Steps
+
+Stage = Literal["host", "devices", "engine"]
+"""What is set: the host, before a system comes up; what the system has there when it is up, its
+devices and servers; how the measuring engine is started."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +25,8 @@ class Scene:
     """Block devices, topmost first: ``/dev/loop0``."""
     interfaces: tuple[str, ...] = ()
     """Network devices: ``eth0``."""
+    servers: Callable[[], tuple[int, ...]] = lambda: ()
+    """Asks for the processes that serve the system now."""
 
 
 ABSENT = "not on this host"
@@ -96,6 +103,33 @@ class Absent(Setting):
         raise AssertionError(f"{self.name}: there is nothing to set")
 
 
+class Launch(Setting):
+    """How the measuring engine is started: nothing on the host changes."""
+
+    command: tuple[str, ...]
+    """What starts it."""
+
+    def step(self, before: str, wanted: str) -> "Launched":  # noqa: ARG002  the base's names
+        """Says it."""
+        return Launched(argv=self.command)
+
+
+class Launched(Step):
+    """A command that each trial will be started by."""
+
+    kind: Literal["launched"] = "launched"
+    argv: tuple[str, ...]
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# start the workload by: {shlex.join(self.argv)}"
+
+    def execute(self, host: Steps) -> str:  # noqa: ARG002  trials do it
+        """Nothing: it says what trials do."""
+        return ""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What became of a setting, or would become of it."""
@@ -150,9 +184,21 @@ def _apply(setting: Setting, steps: Steps) -> Outcome:
         return outcome
     if now != outcome.before:
         setting.put_back(steps, step)
-    steps.undo_last()
+    if step.changes():
+        steps.undo_last()
     reason = setting.why_not_set(now, outcome.value, failed)
     return Outcome(setting.name, "skipped", outcome.value, outcome.before, reason)
+
+
+def launched_by(settings: Iterable[Setting]) -> tuple[list[Outcome], tuple[str, ...]]:
+    """What becomes of settings of the engine's start, and the command that starts it."""
+    outcomes: list[Outcome] = []
+    command: tuple[str, ...] = ()
+    for setting in settings:
+        outcomes.append(look(setting))
+        if isinstance(setting, Launch) and outcomes[-1].status == "set":
+            command = (*command, *setting.command)
+    return outcomes, command
 
 
 def told(names: Sequence[str], outcomes: Iterable[Outcome]) -> dict[str, str]:

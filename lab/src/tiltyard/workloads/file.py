@@ -18,6 +18,7 @@ _OF_SORTS: dict[str, tuple[Sort, ...]] = {
     "min": ("size", "int", "float", "duration"),
     "max": ("size", "int", "float", "duration"),
     "scales": ("size", "int", "duration"),
+    "least": ("size", "int", "duration"),
     "unit": ("size", "duration"),
     "choices": ("choice",),
     "words": ("bool",),
@@ -45,6 +46,11 @@ class ParameterTable(Typed):
     min: int | float | str | None = Field(None, description="The smallest value.")
     max: int | float | str | None = Field(None, description="The largest value.")
     scales: bool = Field(False, description="It is an amount of work, which --scale makes smaller.")
+    least: int | float | str | None = Field(
+        None,
+        description="The least that --scale makes of it: less is another workload. By default the "
+        "smallest value.",
+    )
     unit: Unit | None = Field(
         None, description="What the program counts in; by default bytes and seconds."
     )

@@ -157,9 +157,11 @@ def _flaws(profile: ProfileFile) -> Iterator[Flaw]:
 def _values(profile: ProfileFile, path: Path) -> Iterator[Flaw]:
     """Defaults and limits that a study could not type."""
     for name, table in profile.parameters.items():
-        for key in ("min", "max", "default"):
+        for key in ("min", "max", "default", "least"):
             if (value := getattr(table, key)) is not None:
-                limits = table if key == "default" else table.model_copy(update=_UNLIMITED)
+                limits = (
+                    table if key in ("default", "least") else table.model_copy(update=_UNLIMITED)
+                )
                 try:
                     value_of(limits, value, (path.parent,))
                 except ValueError as error:

@@ -25,7 +25,7 @@ _ROUNDING: Final = 1e-9
 def schema_of(table: ParameterTable) -> dict[str, Any]:
     """JSON Schema of a parameter, with the marks of the engine's own: ``amount``, ``brings``."""
     schema: dict[str, Any] = {"description": table.help, **_SCHEMAS[table.type]}
-    for ours, name in (("min", "minimum"), ("max", "maximum")):
+    for ours, name in (("min", "minimum"), ("max", "maximum"), ("least", "least")):
         if (limit := getattr(table, ours)) is not None:
             schema[name] = _number(table, limit)
     if isinstance(table.choices, list):

@@ -38,7 +38,7 @@ pub struct Params {
     #[schemars(extend("amount" = "seconds", "least" = 0.1))]
     pub seconds: f64 = 10.0, above 0.0 to SECONDS_MAX;
     /// Transactions of each flow, instead of a time.
-    #[schemars(extend("amount" = "count"))]
+    #[schemars(extend("amount" = "count", "least" = 1_000))]
     pub transactions: Option<u64> = None, in 1..=TRANSACTIONS_MAX;
     /// Requests that become due per second, of all flows together, whether or not those before
     /// them have been answered; latencies count from the due instants. Left out: a request is

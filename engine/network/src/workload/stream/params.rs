@@ -37,7 +37,7 @@ pub struct Params {
     #[schemars(extend("amount" = "seconds", "least" = 0.1))]
     pub seconds: f64 = 10.0, above 0.0 to SECONDS_MAX;
     /// Bytes that each flow sends, instead of a time; in whole messages.
-    #[schemars(extend("amount" = "bytes"))]
+    #[schemars(extend("amount" = "bytes", "least" = 1_048_576))]
     pub bytes: Option<Size> = None;
     /// Bytes that a receiver asks for at once. Left out: as much as its socket's buffer holds, as
     /// netperf does it.

@@ -16,14 +16,14 @@ pub struct Params {
     /// Source trees that are created at first (the original's -i).
     pub trees: u32 = 30, in 1..=1_000;
     /// Operations of the random scenario (the original's -r).
-    #[schemars(extend("amount" = "count"))]
+    #[schemars(extend("amount" = "count", "least" = 20))]
     pub operations: u32 = 100, in 1..=100_000;
     /// Directory with the original's four files `dataset-*`, or others like them: a path and a
     /// size per line. Left out: trees are made up that are shaped like the original's.
     pub dataset: Option<PathBuf> = None;
     /// Files of a source tree that is made up; what a build makes and what a patch changes is
     /// in proportion.
-    #[schemars(extend("amount" = "count"))]
+    #[schemars(extend("amount" = "count", "least" = 200))]
     pub files: u32 = FILES, in 20..=1_000_000;
     /// Bytes per read and write (the original's -b).
     pub buffer: Size = Size(256 << 10), within Size(512)..=Size(64 << 20);

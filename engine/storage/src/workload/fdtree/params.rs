@@ -48,7 +48,7 @@ pub struct Params {
     /// Directories in each directory that is not at the bottom (-d).
     pub directories: u32 = 10;
     /// Files in each directory, the root and the bottom included (-f).
-    #[schemars(extend("amount" = "count"))]
+    #[schemars(extend("amount" = "count", "least" = 2))]
     pub files: u32 = 10;
     /// Size of each file (-s, there in units of 4096 bytes).
     pub size: Size = Size(40 << 10), within Size(0)..=Size(1 << 40);

@@ -30,7 +30,7 @@ kit::parameters! {
 /// Parameters of the workload.
 pub struct Params {
     /// Files that each thread creates in each loop (-n).
-    #[schemars(extend("amount" = "count"))]
+    #[schemars(extend("amount" = "count", "least" = 100))]
     pub files: u64 = 1_000, in 1..=10_000_000;
     /// Size of each file (-s). 0: files stay empty, and only the name space is measured.
     pub size: Size = Size(51_200), within Size(0)..=Size(1 << 40);

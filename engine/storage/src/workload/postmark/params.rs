@@ -26,7 +26,7 @@ pub struct Params {
     #[schemars(extend("amount" = "count", "least" = 500))]
     pub files: u32 = 500, in 1..=10_000_000;
     /// Transactions: each reads a file or appends to one, then creates a file or deletes one.
-    #[schemars(extend("amount" = "count"))]
+    #[schemars(extend("amount" = "count", "least" = 500))]
     pub transactions: u32 = 500, in 1..=100_000_000;
     /// Sizes of the files in bytes, drawn evenly from `smallest..largest`; or one size for all.
     /// A new file stays below the largest size; appends go up to it.

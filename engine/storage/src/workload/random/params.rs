@@ -37,7 +37,7 @@ block_parameters! { block = Size(4 << 10), {
     pub theta: f64 = 0.99, above 0.0 to THETA_MAX;
     /// Operations of each thread. Left out, and without a runtime, as many as its file has
     /// blocks.
-    #[schemars(extend("amount" = "count"))]
+    #[schemars(extend("amount" = "count", "least" = 100))]
     pub operations: Option<u64> = None, in 1..=OPERATIONS_MAX;
     /// Seconds in which operations may begin; whichever limit comes first ends the trial.
     #[schemars(extend("amount" = "seconds", "least" = 0.1))]

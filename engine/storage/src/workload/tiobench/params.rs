@@ -47,7 +47,7 @@ pub struct Params {
     pub phases: List<Phase> = ORDER.into();
     /// Operations of each thread in each random phase. (The original's default is 1000, and
     /// 100000 since 2023.)
-    #[schemars(extend("amount" = "count"))]
+    #[schemars(extend("amount" = "count", "least" = 100))]
     pub random_operations: u64 = 1_000, in 1..=OPERATIONS_MAX;
     /// Whose system calls are made, and whose figure is given as the native one.
     pub version: Version = Version::Snapshot2024;

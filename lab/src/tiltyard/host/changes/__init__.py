@@ -24,7 +24,12 @@ from tiltyard.host.changes.isolation import MovedTasks, RestrictedGroups
 from tiltyard.host.changes.network import MadeNamespace, MadeOverSsh, SetSysctl, StartedServer
 from tiltyard.host.changes.settings import MountedAt, SetFile, StartedProcess, SupervisedProcess
 from tiltyard.host.changes.slurm import HeldNodes
-from tiltyard.host.changes.tuning import SetInterface, SetTunedProfile, StoppedService
+from tiltyard.host.changes.tuning import (
+    SetInterface,
+    SetTunedProfile,
+    StoppedService,
+    SwappedOff,
+)
 from tiltyard.host.devices import loops, throttles
 from tiltyard.host.mounts import mounts, mounts_at, unmount
 from tiltyard.host.namespaces import MadeInside
@@ -196,6 +201,7 @@ Change = Annotated[
     | StoppedService
     | SetInterface
     | SetTunedProfile
+    | SwappedOff
     | MadeInside
     | MadeNamespace
     | SetSysctl

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from tiltyard.errors import TiltyardError
-from tiltyard.host import ethtool, services, tuned
+from tiltyard.host import ethtool, services, swaps, tuned
 from tiltyard.host.changes.change import HostChange
 from tiltyard.host.place import Place
 
@@ -87,3 +87,31 @@ class SetTunedProfile(HostChange):
         if tuned.active(place) != self.before:
             raise TiltyardError(f'tuned-adm: does not go back to "{self.before or "off"}"')
         return f'set tuned to "{self.before or "off"}" again'
+
+
+class SwappedOff(HostChange):
+    """A swap area that was in use."""
+
+    kind: Literal["swap"] = "swap"
+    path: str = Field(pattern=r"^/")
+    priority: int
+    ssh: tuple[str, ...] = ()
+
+    @property
+    def ends_with_boot(self) -> bool:
+        """A boot swaps on what the host's own files name; another host goes on."""
+        return not self.ssh
+
+    @property
+    def way_back(self) -> str:
+        """It is swapped on."""
+        given = f"--priority {self.priority} " if self.priority >= 0 else ""
+        return f"swapon {given}{self.path}"
+
+    def undo(self) -> str | None:
+        """Swap on again, unless somebody has."""
+        place = Place(self.ssh)
+        if self.path in swaps.areas(place):
+            return None
+        swaps.swap_on(place, self.path, self.priority)
+        return f"swapped on {self.path} again"

@@ -13,6 +13,8 @@ from tiltyard.host.record import (
     controllers,
     disks,
     distribution,
+    firmware,
+    interrupts,
     kernel,
     limits,
     machine,
@@ -36,12 +38,14 @@ Record = dict[str, dict[str, str]]
 
 SECTIONS: tuple[Section, ...] = (
     machine.SECTION,
+    firmware.SECTION,
     processor.SECTION,
     memory.SECTION,
     nodes.SECTION,
     disks.SECTION,
     storage.SECTION,
     network.SECTION,
+    interrupts.SECTION,
     controllers.SECTION,
     distribution.SECTION,
     kernel.SECTION,
@@ -83,6 +87,7 @@ def changes(
         f'{section.name}: {fact} was "{old}" and is "{new}"'
         for section in SECTIONS
         if section.name in before and section.name in now
+        if not section.unsettled(now[section.name])
         for fact in dict.fromkeys((*before[section.name], *now[section.name]))
         if fact not in section.volatile
         and (old := before[section.name].get(fact, ABSENT))

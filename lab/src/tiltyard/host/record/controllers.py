@@ -1,8 +1,19 @@
 """Controllers on the PCI bus: storage, network, display, and the chipset (lspci(8))."""
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 
-from tiltyard.host.record.section import ABSENT, Command, Section, Seen, Subject, fields, joined
+from tiltyard.host.record.section import (
+    ABSENT,
+    Command,
+    Section,
+    Seen,
+    Subject,
+    because,
+    fields,
+    joined,
+)
 
 _BUS = "/sys/bus/pci/devices"
 _LSPCI: Command = ("lspci", "-vmm")
@@ -14,6 +25,15 @@ _CLASSES: Mapping[str, str] = {
     "0x0600": "host bridge",
 }
 """PCI Code and ID Assignment Specification, class codes."""
+_RAID = "0x0104"
+_VOLUMES: tuple[Command, ...] = tuple(
+    (program, "/call/vall", "show", "J") for program in ("storcli64", "perccli64")
+)
+_NO_LINK = "no controller says that it has one"
+LINKS = "PCI Express links"
+_LINKED = ("storage", "network")
+_OF_LINKS = ("speed", "width")
+_SLOT = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
 def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
@@ -23,7 +43,70 @@ def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
     for slot, what in _controllers(seen):
         numbers = f"{_number(seen, slot, 'vendor')}:{_number(seen, slot, 'device')}"
         found.setdefault(what, []).append(named.get(slot.removeprefix("0000:"), numbers))
-    return {what: ", ".join(names) for what, names in found.items()} or {"controllers": ABSENT}
+    slots = [slot for slot, what in _controllers(seen) if what in _LINKED]
+    return {
+        **({what: ", ".join(names) for what, names in found.items()} or {"controllers": ABSENT}),
+        LINKS: ", ".join(filter(None, (_link(seen, slot) for slot in slots))) or because(_NO_LINK),
+        "volumes of RAID controllers": _volumes(seen),
+    }
+
+
+def _link(seen: Seen, slot: str) -> str:
+    """What a device and its slot agreed on, what it could do, and what is narrower on the way.
+
+    Empty for a device inside of a chip, or a virtual one.
+    """
+    now, most = _width(seen, slot, "current"), _width(seen, slot, "max")
+    if now is None:
+        return ""
+    above = _SLOT.findall(seen.links.get(f"{_BUS}/{slot}", ""))[:-1]
+    widths = {one: width for one in above if (width := _width(seen, one, "current")) is not None}
+    narrowest = min(widths, key=lambda one: _rate(widths[one]), default=slot)
+    told = f"{slot} {_worded(now)}"
+    if most is not None and most != now:
+        told += f" (could {_worded(most)})"
+    if narrowest != slot and _rate(widths[narrowest]) < _rate(now):
+        told += f" behind {narrowest} {_worded(widths[narrowest])}"
+    return told
+
+
+def _width(seen: Seen, slot: str, which: str) -> tuple[str, int] | None:
+    """Speed and lanes of a link; a device inside of a chip says neither."""
+    speed = seen.file(f"{_BUS}/{slot}/{which}_link_speed").removesuffix(" PCIe")
+    lanes = seen.file(f"{_BUS}/{slot}/{which}_link_width")
+    if "GT/s" not in speed or not lanes.isdigit() or int(lanes) == 0:
+        return None
+    return speed, int(lanes)
+
+
+def _worded(width: tuple[str, int]) -> str:
+    return f"{width[0]} x{width[1]}"
+
+
+def _rate(width: tuple[str, int]) -> float:
+    return float(width[0].split()[0]) * width[1]
+
+
+def _volumes(seen: Seen) -> str:
+    """What storcli(8), or perccli of Dell, says of their level, state and cache."""
+    if not _has_raid(seen):
+        return "none: there is no RAID controller"
+    text = next(filter(None, (seen.answer(command) for command in _VOLUMES)), "")
+    try:
+        told = json.loads(text or "{}").get("Controllers", [])
+    except ValueError:
+        told = []
+    drives = [
+        f"{one.get('DG/VD')} {one.get('TYPE')} {one.get('State')}, cache {one.get('Cache')}"
+        for controller in told
+        for one in controller.get("Response Data", {}).get("Virtual Drives", ())
+    ]
+    reason = "neither storcli64 nor perccli64 is installed and may ask it"
+    return "; ".join(drives) or because(reason)
+
+
+def _has_raid(seen: Seen) -> bool:
+    return any(seen.file(f"{_BUS}/{s}/class").startswith(_RAID) for s in seen.names(_BUS))
 
 
 def _controllers(seen: Seen) -> Iterator[tuple[str, str]]:
@@ -55,13 +138,15 @@ def _number(seen: Seen, slot: str, name: str) -> str:
 
 def _ask(seen: Seen, subject: Subject) -> list[Command]:
     del subject
-    return [_LSPCI] if any(_controllers(seen)) else []
+    asked = [_LSPCI] if any(_controllers(seen)) else []
+    return [*asked, *(_VOLUMES if _has_raid(seen) else ())]
 
 
 SECTION = Section(
     name="controllers",
     tell=_tell,
-    files=tuple(f"{_BUS}/*/{name}" for name in ("class", "vendor", "device")),
+    files=tuple(f"{_BUS}/*/{name}" for name in ("class", "vendor", "device"))
+    + tuple(f"{_BUS}/*/{which}_link_{what}" for which in ("current", "max") for what in _OF_LINKS),
     links=(f"{_BUS}/*",),
     ask=_ask,
 )

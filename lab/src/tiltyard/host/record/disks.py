@@ -6,7 +6,15 @@ from typing import Final
 
 from tiltyard.host.devices.disks import SECTOR_BYTES
 from tiltyard.host.record import stack
-from tiltyard.host.record.section import ABSENT, Command, Section, Seen, Subject, either
+from tiltyard.host.record.section import (
+    ABSENT,
+    Command,
+    Section,
+    Seen,
+    Subject,
+    because,
+    either,
+)
 from tiltyard.units import format_size
 
 _CLASS = "/sys/class/block"
@@ -37,6 +45,15 @@ _DEVICE = {
     "serial number": ("serial", "device/serial"),
     "firmware": ("device/firmware_rev", "device/rev"),
 }
+
+_BUFFER: Final = re.compile(r"cache/buffer size\s*=\s*(\d+ \w+)")
+_CACHE: Final = re.compile(r"^\s+(\*?)\s*Write cache$", re.MULTILINE)
+"""Of ``hdparm -I``: a star stands before what is on."""
+_FEATURE: Final = re.compile(r"Current value:\s*([0-9a-fA-Fx]+)")
+_HDPARM: Final = "hdparm is not installed, or only root may ask it"
+_SDPARM: Final = "sdparm is not installed, or only root may ask it"
+_NVME: Final = "nvme is not installed, may not ask, or the drive has none"
+_WCE: Final = re.compile(r"^WCE\s+(\d)", re.MULTILINE)
 
 
 def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
@@ -81,6 +98,7 @@ def _disk(seen: Seen, name: str, worked_on: bool) -> dict[str, str]:
             seen.file(f"{queue}/nomerges"), ABSENT
         ),
         "write cache": seen.file(f"{queue}/write_cache"),
+        **_drive(seen, name),
         "forced unit access": _yes(seen.file(f"{queue}/fua")),
         "polled": _yes(seen.file(f"{queue}/io_poll")),
         WORKED_ON: "yes" if worked_on else "no",
@@ -89,6 +107,36 @@ def _disk(seen: Seen, name: str, worked_on: bool) -> dict[str, str]:
 
 def _transport(path: str) -> str:
     return next((name for pattern, name in _TRANSPORTS if re.search(pattern, path)), ABSENT)
+
+
+def _drive(seen: Seen, name: str) -> dict[str, str]:
+    """Buffer of a drive, and whether it may keep there what it was told to write."""
+    reach = _transport(seen.links.get(f"{_CLASS}/{name}", ""))
+    if reach == "SATA":
+        told, why = seen.answer(_hdparm(name)), because(_HDPARM)
+        buffer, cache = _BUFFER.search(told), _CACHE.search(told)
+        on = ("on" if cache[1] else "off") if cache else why
+        return {"buffer": buffer[1] if buffer else why, "write cache of the drive": on}
+    if reach == "NVMe":
+        value, why = _FEATURE.search(seen.answer(_nvme(name))), _NVME
+    elif reach in ("SAS", "SCSI"):
+        value, why = _WCE.search(seen.answer(_sdparm(name))), _SDPARM
+    else:
+        value, why = None, "what is below a virtual disk does not tell"
+    told = {"1": "on", "0": "off"}.get(value[1][-1], "") if value else ""
+    return {"write cache of the drive": told or because(why)}
+
+
+def _hdparm(name: str) -> Command:
+    return ("hdparm", "-I", f"/dev/{name}")
+
+
+def _nvme(name: str) -> Command:
+    return ("nvme", "get-feature", "--feature-id=6", f"/dev/{name}")
+
+
+def _sdparm(name: str) -> Command:
+    return ("sdparm", "--get=WCE", f"/dev/{name}")
 
 
 def _smart_command(name: str) -> Command:
@@ -110,10 +158,16 @@ def _smart(seen: Seen, name: str) -> dict[str, str]:
 def _ask(seen: Seen, subject: Subject) -> list[Command]:
     """Disks behind a controller; virtual ones know nothing of the kind."""
     del subject
+    asks = {
+        "SATA": (_smart_command, _hdparm),
+        "SAS": (_smart_command, _sdparm),
+        "SCSI": (_smart_command, _sdparm),
+        "NVMe": (_smart_command, _nvme),
+    }
     return [
-        _smart_command(name)
+        ask(name)
         for name in _names(seen)
-        if _transport(seen.links.get(f"{_CLASS}/{name}", "")) in ("SATA", "SAS", "SCSI", "NVMe")
+        for ask in asks.get(_transport(seen.links.get(f"{_CLASS}/{name}", "")), ())
     ]
 
 

@@ -8,6 +8,7 @@ _RELEASE = "/etc/os-release"
 _LOCALES = ("/etc/locale.conf", "/etc/default/locale")
 _TUNED = "/etc/tuned/active_profile"
 _SECURITY = "/sys/kernel/security/lsm"
+_SELINUX = "/sys/fs/selinux/enforce"
 _FIRST = "/proc/1/comm"
 
 
@@ -18,6 +19,7 @@ def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
         "language": either(*(_value(seen, path, "LANG") for path in _LOCALES)),
         "tuned profile": seen.file(_TUNED),
         "security modules": seen.file(_SECURITY),
+        "SELinux": {"1": "enforcing", "0": "permissive"}.get(seen.file(_SELINUX), "off"),
         "first process": seen.file(_FIRST),
     }
 
@@ -29,5 +31,7 @@ def _value(seen: Seen, path: str, name: str) -> str:
 
 
 SECTION = Section(
-    name="distribution", tell=_tell, files=(_RELEASE, *_LOCALES, _TUNED, _SECURITY, _FIRST)
+    name="distribution",
+    tell=_tell,
+    files=(_RELEASE, *_LOCALES, _TUNED, _SECURITY, _SELINUX, _FIRST),
 )

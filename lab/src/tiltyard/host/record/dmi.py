@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from tiltyard.host.record.section import ABSENT, Command, Seen, Subject, fields
+from tiltyard.host.record.section import Command, Seen, Subject, because, fields
 
 _TABLE = "/sys/firmware/dmi/tables/DMI"
 _DMIDECODE: Command = ("dmidecode", "-q", "-t", "4,17,39")
@@ -40,4 +40,12 @@ def each(seen: Seen, title: str, *names: str, needs: str | None = None) -> str:
         if needs is None or needs in one
     )
     counts = Counter(text for text in told if text)
-    return ", ".join(f"{count} × {text}" for text, count in counts.items()) or ABSENT
+    return ", ".join(f"{count} × {text}" for text, count in counts.items()) or _why(seen)
+
+
+def _why(seen: Seen) -> str:
+    if _TABLE not in seen.links:
+        return because("the kernel shows no DMI tables of this machine")
+    if not seen.answer(_DMIDECODE):
+        return because("dmidecode is not installed, or only root may ask it")
+    return because("the DMI tables do not name it")

@@ -3,6 +3,7 @@
 Addresses are not recorded.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
@@ -17,6 +18,7 @@ _QUESTIONS: Mapping[str, str] = {
     "rings": "-g",
     "channels": "-l",
     "coalescing": "-c",
+    "spread": "-x",
 }
 _NOW = "Current hardware settings:"
 _COALESCING = ("rx-usecs", "rx-frames", "tx-usecs", "tx-frames")
@@ -61,6 +63,9 @@ def _device(seen: Seen, name: str) -> dict[str, str]:
         "queues": _current(told["channels"], "RX", "TX", "Combined"),
         "offloads that are on": _offloads(told["offloads"]),
         "interrupt coalescing": _coalescing(told["coalescing"]),
+        "queues by flow (RSS)": _spread(told["spread"]),
+        "CPUs that take packets (RPS)": _masks(seen, f"{at}/queues/rx-", "/rps_cpus"),
+        "CPUs that send (XPS)": _masks(seen, f"{at}/queues/tx-", "/xps_cpus"),
         "node": seen.file(f"{at}/device/numa_node").replace("-1", ABSENT),
     }
 
@@ -98,12 +103,37 @@ def _coalescing(text: str) -> str:
     return joined(*(f"{name} {value}" for name, value in values if value != "n/a"), between=", ")
 
 
+def _spread(text: str) -> str:
+    """How many entries of the indirection table lead to each queue."""
+    rows = (line.partition(":") for line in text.partition("RSS hash key")[0].splitlines()[1:])
+    queues = Counter(
+        int(word) for at, _, row in rows if at.strip().isdigit() for word in row.split()
+    )
+    return ", ".join(f"{queue}: {count}" for queue, count in sorted(queues.items())) or ABSENT
+
+
+def _masks(seen: Seen, before: str, after: str) -> str:
+    """Queue by queue, as the kernel prints them; without one, the kernel chooses."""
+    masks = {
+        path.removeprefix(before).removesuffix(after): text
+        for path, text in seen.files.items()
+        if path.startswith(before) and path.endswith(after)
+    }
+    if not masks:
+        return ABSENT
+    told = (f"queue {queue}: {mask}" for queue, mask in masks.items() if mask.strip("0,"))
+    return ", ".join(told) or "not set"
+
+
 SECTION = Section(
     name="network",
     tell=_tell,
     files=tuple(
         f"{_CLASS}/*/{name}"
-        for name in ("operstate", "speed", "duplex", "mtu", "tx_queue_len", "device/numa_node")
+        for name in (
+            *("operstate", "speed", "duplex", "mtu", "tx_queue_len", "device/numa_node"),
+            *("queues/rx-*/rps_cpus", "queues/tx-*/xps_cpus"),
+        )
     ),
     links=(f"{_CLASS}/*", f"{_CLASS}/*/device"),
     ask=_ask,

@@ -86,6 +86,8 @@ class Section:
     """Commands that only tell, chosen by the files and links of this section."""
     volatile: frozenset[str] = frozenset()
     """Facts that change from one moment to the next."""
+    unsettled: Callable[[Mapping[str, str]], bool] = lambda _facts: False
+    """Whether all of its facts do so on a host that has these."""
 
 
 def fields(text: str) -> dict[str, str]:
@@ -96,6 +98,11 @@ def fields(text: str) -> dict[str, str]:
         if colon:
             found.setdefault(name.strip(), value.strip())
     return found
+
+
+def because(reason: str) -> str:
+    """The value of a fact of which it is known why the host does not tell it."""
+    return f"{ABSENT}, because {reason}"
 
 
 def either(*values: str) -> str:

@@ -8,15 +8,15 @@ from tiltyard.host.place import Place
 from tiltyard.host.record.look import look
 from tiltyard.host.record.section import Section, Seen, Subject
 
-_CLASS = "/sys/class/block"
+CLASS = "/sys/class/block"
 _MOUNTS = "/proc/self/mountinfo"
 
 FILES = (
     _MOUNTS,
-    *(f"{_CLASS}/*/{name}" for name in ("dev", "partition", "dm/name", "md/level")),
-    f"{_CLASS}/loop*/loop/backing_file",
+    *(f"{CLASS}/*/{name}" for name in ("dev", "partition", "dm/name", "md/level")),
+    f"{CLASS}/loop*/loop/backing_file",
 )
-LINKS = (f"{_CLASS}/*", f"{_CLASS}/*/slaves/*")
+LINKS = (f"{CLASS}/*", f"{CLASS}/*/slaves/*")
 
 
 def mount_seen(seen: Seen, directory: Path) -> Mount | None:
@@ -27,7 +27,7 @@ def mount_seen(seen: Seen, directory: Path) -> Mount | None:
 def device_of(seen: Seen, mount: Mount) -> str | None:
     """Name in ``/sys/class/block`` of what is mounted; ``None`` if that is no block device."""
     for path, number in seen.files.items():
-        if number == mount.device and path.startswith(_CLASS) and path.endswith("/dev"):
+        if number == mount.device and path.startswith(CLASS) and path.endswith("/dev"):
             return path.split("/")[-2]
     return _named(seen, mount.source)
 
@@ -39,7 +39,7 @@ def layers(seen: Seen, device: str) -> Iterator[tuple[str, str]]:
         Name of a device, and what it is: ``disk``, ``partition``, ``loop device over a file on
         ext4``, ``mapped device``, ``RAID 5``.
     """
-    at = f"{_CLASS}/{device}"
+    at = f"{CLASS}/{device}"
     if backing := seen.files.get(f"{at}/loop/backing_file"):
         mount = mount_seen(seen, Path(backing.removesuffix(" (deleted)")))
         yield device, f"loop device over a file on {mount.type if mount else 'nothing'}"
@@ -97,7 +97,7 @@ def _named(seen: Seen, source: str) -> str | None:
     if not source.startswith("/dev/"):
         return None
     name = Path(source).name
-    if f"{_CLASS}/{name}" in seen.links:
+    if f"{CLASS}/{name}" in seen.links:
         return name
     mapped = (
         path for path, text in seen.files.items() if path.endswith("/dm/name") and text == name

@@ -5,6 +5,8 @@ from tiltyard.host.record.geometry import geometry_command, geometry_told
 from tiltyard.host.record.section import ABSENT, Command, Section, Seen, Subject
 
 _RAID = "/proc/mdstat"
+_ARRAY = ("chunk_size", "layout", "stripe_cache_size", "consistency_policy")
+"""Files of an array that only tell; admin-guide/md.rst of the kernel."""
 
 
 def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
@@ -32,13 +34,20 @@ def _ask(seen: Seen, subject: Subject) -> list[Command]:
 
 def _raid(seen: Seen) -> str:
     lines = [line for line in seen.files.get(_RAID, "").splitlines() if line.startswith("md")]
-    return "; ".join(lines) or "none"
+    return "; ".join(f"{line}{_array(seen, line.split()[0])}" for line in lines) or "none"
+
+
+def _array(seen: Seen, name: str) -> str:
+    """What decides its speed, beside its level and members."""
+    told = {what: seen.files.get(f"{stack.CLASS}/{name}/md/{what}", "") for what in _ARRAY}
+    words = (f"{what.replace('_', ' ')} {text}" for what, text in told.items() if text)
+    return "".join(f", {word}" for word in words)
 
 
 SECTION = Section(
     name="file system of the study folder",
     tell=_tell,
-    files=(*stack.FILES, _RAID),
+    files=(*stack.FILES, _RAID, *(f"{stack.CLASS}/md*/md/{what}" for what in _ARRAY)),
     links=stack.LINKS,
     ask=_ask,
 )

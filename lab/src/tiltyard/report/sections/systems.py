@@ -163,7 +163,7 @@ def _record_table(facts: Mapping[str, str], id: str, title: str) -> Table:
         title=title,
         columns=(Column("Fact", figures=False), Column("Value", figures=False)),
         rows=tuple(
-            (Entry(fact, strong=True), Entry(value, quiet=value == _UNKNOWN))
+            (Entry(fact, strong=True), Entry(value, quiet=value.startswith(_UNKNOWN)))
             for fact, value in facts.items()
         ),
     )

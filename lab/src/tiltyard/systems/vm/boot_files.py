@@ -5,15 +5,18 @@ ext3 or ext4, on a partition or on the whole disk.
 """
 
 import json
+import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tiltyard.elf import machine
 from tiltyard.errors import HostLacksError
 from tiltyard.host import commands
 from tiltyard.host.commands import CommandFailedError
+from tiltyard.host.record.section import fields
 
 _KERNEL: Final = "vmlinuz-"
 _INITRAMFS: Final = ("initrd.img-{}", "initramfs-{}.img", "initrd-{}")
@@ -23,7 +26,15 @@ _PLACES: Final = ("/boot", "/")
 _RELEASES: Final = (("/etc", "os-release"), ("/usr/lib", "os-release"))
 _SYSTEMD: Final = (("/usr/lib/systemd", "systemd"), ("/lib/systemd", "systemd"))
 """It starts the engine. The second is also that of a partition mounted on /usr."""
+_INITS: Final = ("/sbin/init", "/usr/sbin/init")
+"""What the kernel starts; the second is also seen where /sbin is a link that leads elsewhere."""
+_LINKS: Final = 8
+_LEADS_TO: Final = re.compile(r'^Fast link dest: "(.*)"$', re.MULTILINE)
+_IS_THERE: Final = "Inode:"
+_AMENDS: Final = "Fix: copy or make it again"
 _UUID: Final = re.compile(r"^Filesystem UUID:\s+(\S+)", re.MULTILINE)
+_GPT_HIDDEN: Final = "ee"
+"""Type of the partition that hides a GPT from what does not know it; seen where that is broken."""
 _SECTOR_BYTES: Final = 512
 
 
@@ -47,32 +58,31 @@ class _Volume:
         return [fields[5] for line in lines if len(fields := line.split("/")) > 5]
 
 
-def fetch_boot_files(disk: Path, kernel: Path, initramfs: Path) -> str:
+def fetch_boot_files(disk: Path, kernel: Path, initramfs: Path, engine_for: str | None) -> str:
     """Copy the newest kernel, and its initramfs, out of a disk.
 
     Args:
         disk: raw image.
         kernel: where it goes.
         initramfs: where that goes.
+        engine_for: machine that the engine was built for, as uname(1) calls it.
 
     Returns:
         UUID of the file system that is the root.
 
     Raises:
-        HostLacksError: if one of them is not found.
+        HostLacksError: if one of them is not found, or if nothing would start the engine there.
     """
     volumes = [_Volume(disk, offset) for offset in _offsets(disk)]
+    for each in volumes:
+        _require_whole(each)
     pair = next((found for volume in volumes for found in _pairs(volume)), None)
     if pair is None:
         raise HostLacksError(f"no ext4 of it has /boot/{_KERNEL}VERSION with its initramfs")
     root = next((volume for volume in volumes if _has_one(volume, _RELEASES)), None)
     if root is None:
         raise HostLacksError("no ext4 of it has /etc/os-release: it is no root")
-    if not any(_has_one(volume, _SYSTEMD) for volume in volumes):
-        raise HostLacksError(
-            "no ext4 of it has /usr/lib/systemd/systemd, which would start the engine. Fix: an "
-            "image whose init is systemd"
-        )
+    _require_systemd(volumes, kernel.with_name("systemd"), engine_for)
     volume, *sources = pair
     for source, target in zip(sources, (kernel, initramfs), strict=True):
         volume.ask(f'dump {source} "{target}"')
@@ -83,12 +93,89 @@ def fetch_boot_files(disk: Path, kernel: Path, initramfs: Path) -> str:
     return match[1]
 
 
+def _require_whole(volume: _Volume) -> None:
+    """Refuse a file system that goes on behind the end of the file.
+
+    Raises:
+        HostLacksError: if it does.
+    """
+    try:
+        told = fields(volume.ask("stats -h"))
+        size_bytes = int(told["Block count"]) * int(told["Block size"])
+    except (CommandFailedError, KeyError):
+        return  # Another file system, or none.
+    ends, there = volume.offset + size_bytes, volume.disk.stat().st_size
+    if ends > there:
+        raise HostLacksError(
+            f"it is cut off: its file system ends at {ends:,} bytes, the image at {there:,}. "
+            f"{_AMENDS}"
+        )
+
+
+def _require_systemd(volumes: Sequence[_Volume], copy: Path, engine_for: str | None) -> None:
+    """Refuse an image in which systemd would not start the engine.
+
+    Args:
+        volumes: of the image.
+        copy: where systemd is copied to, and removed.
+        engine_for: machine of the engine.
+
+    Raises:
+        HostLacksError: if it is not there, is not the init, or is for another machine.
+    """
+    wanted = "Fix: an image whose init is systemd"
+    places = (
+        (volume, f"{directory}/{name}")
+        for volume in volumes
+        for directory, name in _SYSTEMD
+        if name in volume.names(directory)
+    )
+    if (found := next(places, None)) is None:
+        text = "no ext4 of it has /usr/lib/systemd/systemd, which would start the engine"
+        raise HostLacksError(f"{text}. {wanted}")
+    init = next(filter(None, (_led_to(volume, path) for volume in volumes for path in _INITS)), "")
+    if posixpath.basename(init) != "systemd":
+        what = f"its init is {init}" if init else "it has no /sbin/init"
+        raise HostLacksError(f"{what}, and systemd would not start the engine. {wanted}")
+    volume, path = found
+    volume.ask(f'dump {path} "{copy}"')
+    built_for = machine(copy) if copy.is_file() else None
+    copy.unlink(missing_ok=True)
+    if built_for is None:
+        raise HostLacksError(f"{path} of it is no program: it is damaged. {_AMENDS}")
+    if engine_for is not None and built_for != engine_for:
+        raise HostLacksError(
+            f"its programs are for {built_for}, and the engine is for {engine_for}. "
+            f"Fix: an image for {engine_for}"
+        )
+
+
+def _led_to(volume: _Volume, path: str) -> str:
+    """What a path is in the end, where it is a link; empty if there is no such path."""
+    for hop in range(_LINKS):
+        told = volume.ask(f"stat {path}")
+        link = _LEADS_TO.search(told)
+        if link is None:
+            return path if hop or _IS_THERE in told else ""
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(path), link[1]))
+    return path
+
+
 def _offsets(disk: Path) -> list[int]:
-    """Where its partitions begin, in bytes; the whole disk, if it has none."""
+    """Where its partitions begin, in bytes; the whole disk, if it has none.
+
+    Raises:
+        HostLacksError: if the end of the disk is not there.
+    """
     try:
         table = json.loads(commands.run(("sfdisk", "--json", str(disk))).stdout)["partitiontable"]
     except CommandFailedError:
         return [0]
+    if any(entry["type"] == _GPT_HIDDEN for entry in table.get("partitions", ())):
+        text = (
+            "it is cut off: the copy of its partition table, at the end of the disk, is not there"
+        )
+        raise HostLacksError(f"{text}. {_AMENDS}")
     sector_bytes = table.get("sectorsize", _SECTOR_BYTES)
     return [entry["start"] * sector_bytes for entry in table.get("partitions", ())]
 

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from tiltyard.elf import is_static
+from tiltyard.elf import is_static, machine
 from tiltyard.errors import HostLacksError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import sha256
@@ -174,7 +174,8 @@ def _take_out(image: Path, form: str, into: Path) -> None:
         raw = into / "raw.img"
         commands.run(("qemu-img", "convert", "-O", "raw", str(image), str(raw)))
     try:
-        uuid = fetch_boot_files(raw, into / "vmlinuz", into / "initramfs")
+        built_for = machine(Engine.find().path)
+        uuid = fetch_boot_files(raw, into / "vmlinuz", into / "initramfs", built_for)
     except HostLacksError as error:
         raise HostLacksError(f"{image}: {error}") from None
     (into / "root").write_text(uuid)

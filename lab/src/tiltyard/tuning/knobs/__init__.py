@@ -9,7 +9,12 @@ from tiltyard.tuning.knobs import (
     interrupts,
     mount,
     network,
+    priority,
+    security,
+    servers,
     services,
+    steering,
+    swap,
     sysctl,
     tuned,
 )
@@ -21,9 +26,14 @@ KNOBS: tuple[AnyKnob, ...] = (
     hugepages.KNOB,
     cpu.KNOB,
     idle.KNOB,
+    swap.KNOB,
+    security.KNOB,
     mount.KNOB,
     block.KNOB,
     network.KNOB,
+    steering.KNOB,
     interrupts.KNOB,
+    servers.KNOB,
+    priority.KNOB,
 )
 """In the order in which they are set: first those that set many things by themselves."""

@@ -1,5 +1,6 @@
 """Table ``[idle]``: how deeply the CPUs sleep."""
 
+import os
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from pydantic import Field
 from tiltyard.errors import TiltyardError
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.place import Place
-from tiltyard.host.steps import Start
+from tiltyard.host.steps import Start, Step, Steps
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.setting import Absent, LackError, Scene, Setting
@@ -40,7 +41,7 @@ class IdleTable(KnobTable):
 
 @dataclass(frozen=True)
 class HeldLatency(Setting):
-    """A request that holds as long as a process keeps a file open (pm_qos_interface.rst)."""
+    """A request that holds as long as a file is open (pm_qos_interface.rst)."""
 
     place: Place
     latency_us: int
@@ -63,11 +64,13 @@ class HeldLatency(Setting):
         """A stricter one will do."""
         return now != _NO_LIMIT and int(now.split()[0]) <= self.latency_us
 
-    def step(self, before: str, wanted: str) -> "HoldLatency":  # noqa: ARG002  the base's names
-        """Start a process that asks for it; its end, and ours by ``restore``, takes it back."""
+    def step(self, before: str, wanted: str) -> Step:  # noqa: ARG002  the base's names
+        """Ask for it here ourselves; on another host by a process, which is known by its mark."""
+        if not self.place.ssh:
+            return KeepLatency(latency_us=self.latency_us)
         request = "".join(f"\\{byte:03o}" for byte in self.latency_us.to_bytes(4, "little"))
         hold = f"exec 3>{_LATENCY} && printf '{request}' >&3 && exec cat"
-        # The sleeper keeps the standard input of the holder open, also through ssh.
+        # The sleeper keeps the standard input of the holder open through ssh.
         words = ("sh", "-c", 'sleep infinity | "$@"', "sh", *self.place.argv(("sh", "-c", hold)))
         mark = f"{PREFIX}latency-{secrets.token_hex(4)}"
         return HoldLatency(argv=words, mark=mark, ssh=self.place.ssh, latency_us=self.latency_us)
@@ -77,8 +80,41 @@ class HeldLatency(Setting):
         return f"the request of {wanted} is not in force: {error or now}"
 
 
+class KeepLatency(Step):
+    """A file of ours that asks for a latency as long as it is open: it ends with us."""
+
+    kind: Literal["keep-latency"] = "keep-latency"
+    latency_us: int
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# hold {_LATENCY} open, with {self.latency_us} µs in it, until the turn ends"
+
+    def execute(self, host: Steps) -> str:
+        """Nothing that we start inherits it."""
+        host.keep_running(_OpenFile(self.latency_us))
+        return ""
+
+
+class _OpenFile:
+    """The request itself."""
+
+    def __init__(self, latency_us: int) -> None:
+        """Ask."""
+        try:
+            self._file = os.open(_LATENCY, os.O_WRONLY)
+        except OSError as error:
+            raise TiltyardError(f"{_LATENCY}: {error.strerror}") from None
+        os.write(self._file, latency_us.to_bytes(4, "little"))
+
+    def stop(self) -> None:
+        """Ask no more."""
+        os.close(self._file)
+
+
 class HoldLatency(Start):
-    """A process that asks for a latency as long as it runs."""
+    """A process that asks for a latency on another host as long as it runs."""
 
     kind: Literal["hold-latency"] = "hold-latency"
     ssh: tuple[str, ...]

@@ -1,14 +1,14 @@
 """Table ``[interrupts]``: on which CPUs interrupts are served."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.setting import Absent, Scene, Setting
-from tiltyard.tuning.values import Amount
+from tiltyard.tuning.values import Amount, Cpus, cpu_list
 
 _NAME = "interrupts"
 
@@ -16,9 +16,7 @@ _NAME = "interrupts"
 class InterruptsTable(KnobTable):
     """Core-api/irq/irq-affinity.rst of the kernel."""
 
-    cpus: list[Annotated[int, Field(ge=0)]] = Field(
-        min_length=1, description="CPUs that serve them."
-    )
+    cpus: Cpus = Field(min_length=1, description="CPUs that serve them.")
     of: Literal["all", "devices"] = Field(
         "all", description="Those of the whole host, or of the system's own devices."
     )
@@ -28,7 +26,7 @@ def _settings(table: InterruptsTable, scene: Scene) -> Iterator[Setting]:
     numbers = _all(scene) if table.of == "all" else _of_devices(scene)
     if not numbers:
         yield Absent(_NAME, "no interrupt of the system's devices is known")
-    wanted = Amount(_ranges(sorted(set(table.cpus))))
+    wanted = Amount(cpu_list(table.cpus))
     for number in numbers:
         yield FileSetting(_NAME, scene.place, f"/proc/irq/{number}/smp_affinity_list", (wanted,))
 
@@ -47,17 +45,6 @@ def _of_devices(scene: Scene) -> list[str]:
     wanted = (f"{folder}{up}/msi_irqs/[0-9]*" for folder in folders for up in ("", "/.."))
     found = (path.rpartition("/")[2] for each in wanted for path in scene.place.find(each))
     return list(dict.fromkeys(found))
-
-
-def _ranges(cpus: list[int]) -> str:
-    """As the kernel lists CPUs: ``0-1,4``."""
-    parts: list[list[int]] = []
-    for cpu in cpus:
-        if parts and parts[-1][1] == cpu - 1:
-            parts[-1][1] = cpu
-        else:
-            parts.append([cpu, cpu])
-    return ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in parts)
 
 
 KNOB = Knob(

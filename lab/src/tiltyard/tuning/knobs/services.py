@@ -15,9 +15,11 @@ from tiltyard.host.place import Place
 from tiltyard.host.steps import Run
 from tiltyard.study.problems import shown
 from tiltyard.tuning.knob import Knob, KnobTable
-from tiltyard.tuning.setting import ABSENT, Scene, Setting
+from tiltyard.tuning.setting import ABSENT, LackError, Scene, Setting
 
 _NAME = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_.@:-]*")
+_COMM = 15
+"""Letters of a program's name that the kernel keeps (TASK_COMM_LEN)."""
 _WORDS = {"running": "running", "stopped": "stopped", "absent": ABSENT}
 
 
@@ -49,6 +51,8 @@ class Stopped(Setting):
 
     place: Place
     service: str
+    programs: frozenset[str] = frozenset()
+    """What runs on a host, or in a container, that has no manager of services."""
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -60,7 +64,13 @@ class Stopped(Setting):
         return _WORDS[services.state(self.place, self.service)]
 
     def wanted(self, now: str) -> str:
-        """That it does not; one that is not there need not be stopped."""
+        """That it does not; one that is not there need not be stopped.
+
+        Raises:
+            LackError: if nothing knows how it is started.
+        """
+        if now == _WORDS["absent"] and self.service[:_COMM] in self.programs:
+            raise LackError("it runs, and nothing manages services here that could start it again")
         return _WORDS["stopped"] if now == _WORDS["running"] else now
 
     def is_same(self, change: Change) -> bool:
@@ -84,7 +94,11 @@ class Stopped(Setting):
 
 
 def _settings(table: ServicesTable, scene: Scene) -> Iterator[Stopped]:
-    return (Stopped(scene.place, name) for name in table.stop)
+    programs: frozenset[str] = frozenset()
+    if table.stop and scene.place.read("/proc/1/comm") != "systemd":
+        paths = scene.place.find("/proc/[0-9]*/comm")
+        programs = frozenset(scene.place.read_all(paths).values())
+    return (Stopped(scene.place, name, programs) for name in table.stop)
 
 
 KNOB = Knob(

@@ -1,0 +1,23 @@
+"""Swap areas of a host, proc(5) and swapon(8)."""
+
+from tiltyard.host.mounts import unescaped
+from tiltyard.host.place import Place
+
+
+def areas(place: Place) -> dict[str, int]:
+    """Files and devices that are swapped to, each with its priority."""
+    found = {}
+    for line in (place.read("/proc/swaps") or "").splitlines()[1:]:
+        path, _, _, _, priority = line.split()
+        found[unescaped(path)] = int(priority)
+    return found
+
+
+def swap_on(place: Place, path: str, priority: int) -> None:
+    """Swap to one again; priorities below 0 are the kernel's own to give.
+
+    Raises:
+        TiltyardError: if that fails.
+    """
+    given = ("--priority", str(priority)) if priority >= 0 else ()
+    place.run(("swapon", *given, path))

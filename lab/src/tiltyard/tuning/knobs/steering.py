@@ -1,0 +1,84 @@
+"""Table ``[steering]``: which CPUs take packets from, and hand them to, each queue of a device."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import Field
+
+from tiltyard.tuning.files import FileSetting
+from tiltyard.tuning.knob import Knob, KnobTable
+from tiltyard.tuning.setting import Absent, LackError, Scene, Setting
+from tiltyard.tuning.values import Amount, Cpus
+
+_MASKS: Final = {"receive_cpus": "rx-*/rps_cpus", "transmit_cpus": "tx-*/xps_cpus"}
+_FLOWS: Final = "rx-*/rps_flow_cnt"
+_LACK: Final = "its driver has one queue, or none that is steered"
+
+
+class SteeringTable(KnobTable):
+    """Networking/scaling.rst of the kernel."""
+
+    receive_cpus: Cpus | None = Field(
+        None, description="CPUs that process received packets (RPS); []: that of the interrupt."
+    )
+    transmit_cpus: Cpus | None = Field(
+        None, description="CPUs that send by each queue (XPS); []: the kernel chooses."
+    )
+    flows: int | None = Field(
+        None,
+        ge=0,
+        description="Flows of each receive queue that are processed where their program runs "
+        "(RFS, a power of two); of all queues: net.core.rps_sock_flow_entries in [sysctl].",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mask(FileSetting):
+    """A set of CPUs as the kernel prints it: ``00,00000003``."""
+
+    cpus: tuple[int, ...]
+    choices: tuple[Amount, ...] = ()
+
+    def wanted(self, now: str) -> str:
+        """The CPUs in as many digits as the kernel has, in groups as it has them.
+
+        Raises:
+            LackError: if it has fewer CPUs.
+        """
+        groups = now.split(",")
+        width = sum(map(len, groups))
+        text = f"{sum(1 << cpu for cpu in set(self.cpus)):0{width}x}"
+        if len(text) > width:
+            raise LackError(f"there is no CPU {max(self.cpus)}")
+        ends = [sum(map(len, groups[: number + 1])) for number in range(len(groups))]
+        return ",".join(
+            text[end - len(group) : end] for group, end in zip(groups, ends, strict=True)
+        )
+
+
+def _settings(table: SteeringTable, scene: Scene) -> Iterator[Setting]:
+    masks = {key: cpus for key in _MASKS if (cpus := getattr(table, key)) is not None}
+    for interface in scene.interfaces:
+        queues = f"/sys/class/net/{interface}/queues"
+        for key, cpus in masks.items():
+            name = f"{interface} {key.replace('_', ' ')}"
+            for path in scene.place.find(f"{queues}/{_MASKS[key]}"):
+                yield Mask(name=name, place=scene.place, path=path, lack=_LACK, cpus=tuple(cpus))
+        if table.flows is not None:
+            for path in scene.place.find(f"{queues}/{_FLOWS}"):
+                wanted = (Amount(str(table.flows)),)
+                yield FileSetting(f"{interface} flows", scene.place, path, wanted, _LACK)
+    if not scene.interfaces:
+        reason = "no network device of this host is on the system's path"
+        keys = [*masks, *(("flows",) if table.flows is not None else ())]
+        yield from (Absent(f"steering {key}", reason) for key in keys)
+
+
+KNOB = Knob(
+    name="steering",
+    about="on which CPUs packets of each queue of a network device are processed (RPS, XPS, RFS)",
+    Table=SteeringTable,
+    of="devices",
+    settings=_settings,
+)

@@ -1,0 +1,85 @@
+"""Table ``[swap]``: whether anything is swapped out while a system is measured."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from pydantic import Field
+
+from tiltyard.errors import TiltyardError
+from tiltyard.host import swaps
+from tiltyard.host.changes import Change
+from tiltyard.host.changes.tuning import SwappedOff
+from tiltyard.host.place import Place
+from tiltyard.host.steps import Run
+from tiltyard.tuning.knob import Knob, KnobTable
+from tiltyard.tuning.setting import Scene, Setting
+
+_OFF: Final = "off"
+
+
+class SwapTable(KnobTable):
+    """Swapon(8)."""
+
+    off: Literal[True] = Field(
+        True, description="All swap areas are taken off; they come back with their priorities."
+    )
+
+
+@dataclass(frozen=True)
+class Swap(Setting):
+    """One swap area; without a path, that there is none."""
+
+    place: Place
+    path: str = ""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """As a report has it."""
+        return f"swap on {self.path}" if self.path else "swap"
+
+    def read(self) -> str:
+        """Its priority, or that it is off."""
+        areas = swaps.areas(self.place)
+        if not self.path:
+            return ", ".join(areas) or _OFF
+        return f"on, priority {areas[self.path]}" if self.path in areas else _OFF
+
+    def wanted(self, now: str) -> str:  # noqa: ARG002  the base's name
+        """That it is off."""
+        return _OFF
+
+    def is_same(self, change: Change) -> bool:
+        """Whether it is of this area; where none is on, somebody may have taken it off."""
+        return (
+            isinstance(change, SwappedOff)
+            and change.ssh == self.place.ssh
+            and self.path in ("", change.path)
+        )
+
+    def step(self, before: str, wanted: str) -> Run:  # noqa: ARG002  the base's names
+        """Read back what is swapped out, and take it off."""
+        priority = int(before.rpartition(" ")[2])
+        return Run(
+            argv=self.place.argv(("swapoff", self.path)),
+            change=SwappedOff(path=self.path, priority=priority, ssh=self.place.ssh),
+        )
+
+    def why_not_set(self, now: str, wanted: str, error: TiltyardError | None) -> str:
+        """As swapoff says it: what is swapped out may not fit into memory."""
+        return f"it stays on ({super().why_not_set(now, wanted, error)})"
+
+
+def _settings(table: SwapTable, scene: Scene) -> Iterator[Swap]:
+    del table
+    paths = list(swaps.areas(scene.place)) or [""]
+    return (Swap(scene.place, path) for path in paths)
+
+
+KNOB = Knob(
+    name="swap",
+    about="whether anything is swapped out while a system is measured",
+    Table=SwapTable,
+    of="host",
+    settings=_settings,
+)
