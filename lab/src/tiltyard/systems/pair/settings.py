@@ -12,6 +12,7 @@ from tiltyard.study.problems import shown
 from tiltyard.systems.ends import ENDS, End, Ends, Offloads, Qdiscs, Sysctls
 from tiltyard.systems.parameters import CONGESTION_CONTROL
 from tiltyard.systems.placement import PlacedSettings
+from tiltyard.systems.service.settings import ServedSettings
 from tiltyard.tuning.knobs.network import NetworkTable
 from tiltyard.tuning.knobs.sysctl import SysctlTable, settings
 from tiltyard.tuning.profile import Profile
@@ -61,7 +62,7 @@ _BURST_S = 0.001
 _LATENCY = "20ms"
 
 
-class PairSettings(PlacedSettings):
+class PairSettings(PlacedSettings, ServedSettings):
     """How the two ends and the path between them are set; what is left out is the kernel's."""
 
     family: Literal["ipv4", "ipv6"] = Field(
