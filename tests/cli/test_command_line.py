@@ -54,11 +54,11 @@ def compared() -> Iterator[Path]:
 @pytest.mark.parametrize(
     ("words", "fix"),
     [
-        (("--style", "full"), "--style is hyperfine's. Fix: nothing: output is plain"),
+        (("--style", "full"), "--style is hyperfine's. Fix: --quiet for none; output is plain"),
         (("-M", "9"), "-M is hyperfine's. Fix: --runs N"),
-        (("--reference=ls",), "Fix: the first -c is what the others"),
         (("-S", "bash"), "-c \"bash -c 'a | b'\""),
-        (("--time-unit", "second"), "Fix: nothing: the unit follows"),
+        (("--shell=bash",), "-c \"bash -c 'a | b'\""),
+        (("sleep 1",), "is a command, not a system. Fix: -c 'sleep 1'"),
     ],
 )
 def test_an_option_of_hyperfine_names_its_counterpart(

@@ -6,9 +6,21 @@ from pathlib import Path
 import pytest
 
 from support.catalogue import WITH_PROGRAM
-from tiltyard.cli.commands import Commands, understood
+from tiltyard.cli import app
+from tiltyard.cli.commands import Commands, instead_of, translated
+from tiltyard.cli.contestants import understood
 from tiltyard.errors import UsageError
 from tiltyard.study.compare import Asked, TypedCommands, compare_study
+
+GUIDE = Path(__file__).parents[2] / "docs/guides/gate.md"
+HYPERFINE = """
+-w/--warmup -m/--min-runs -M/--max-runs -r/--runs -s/--setup --reference --reference-name
+-p/--prepare -C/--conclude --cleanup -P/--parameter-scan -D/--parameter-step-size
+-L/--parameter-list -S/--shell -N -i/--ignore-failure --style --sort -E/--show-elapsed
+-u/--time-unit --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode
+--show-output --output --input -n/--command-name --min-benchmarking-time
+"""
+"""All options of hyperfine 1.15 to 1.20, hidden ones too, but `-c`: there it is the cleanup."""
 
 
 def typed(*command: str, systems: tuple[str, ...] = (), **options: object) -> TypedCommands:
@@ -172,6 +184,15 @@ def test_what_is_quoted_needs_none(line: str) -> None:
         (("ls", "true"), {"output": "null", "same_output": True}, "nothing is left to compare"),
         (("ls", "true"), {"compare_output": "cmp", "same_output": True}, "give one of them"),
         (("ls", "true"), {"command_name": ("a",)}, "1 times for 2 commands"),
+        (("ls", "true"), {"server": ("cat",)}, "Fix: --ready PORT, or --ready COMMAND"),
+        (("ls", "true"), {"server": ("cat",) * 2, "ready": ("80", "stdout=x")}, "a port for each"),
+        (("ls", "true"), {"ready": ("80",)}, "--ready goes with --server"),
+        (("ls", "true"), {"server": ("cat",) * 3, "ready": ("80",)}, "--server is given 3 times"),
+        (("ls", "true"), {"server": ("cat",) * 2, "ready": ("80", "ls")}, "a port for each"),
+        (("ls", "true"), {"server": ("./no",), "ready": ("80",)}, "the program ./no is not in"),
+        (("ls", "true"), {"exit_codes": "256"}, "is no list of codes"),
+        (("ls", "true"), {"exit_codes": "1", "ignore_failure": True}, "give one of them"),
+        (("ls", "true"), {"reference_name": "x"}, "goes with --reference"),
         (("ls", "true"), {"shell": True, "no_shell": True}, "--shell and -N"),
     ],
 )
@@ -212,6 +233,68 @@ def test_files_take_the_place_of_standard_input_and_output(tmp_path: Path) -> No
 
 def test_names_may_be_given_as_hyperfine_has_them() -> None:
     assert typed("a=1=2", "ls", command_name=("x", "y"), shell=True).names == ("x", "y")
+
+
+def test_each_option_of_hyperfine_works_or_is_told_and_is_in_the_guide() -> None:
+    ours = {name for one in app["compare"].assemble_argument_collection() for name in one.names}
+    rows = [line.split("|")[1] for line in GUIDE.read_text().splitlines() if line.startswith("|")]
+    listed = {word.strip("`,;…)(") for row in rows for word in row.split()}
+    for names in HYPERFINE.split():
+        for name in names.split("/"):
+            assert name in ours or instead_of(name), name
+            assert any(name == one or name.startswith(one + "-") for one in listed), name
+            assert not (name in ours and instead_of(name)), name
+
+
+def test_words_of_hyperfine_with_a_value_are_ours() -> None:
+    words = (
+        "-i=1,2",
+        "--ignore-failure=all-non-zero",
+        "-i",
+        "--shell=none",
+        "-S=bash",
+        "-c",
+        "a=b",
+    )
+    found = ["--exit-codes=1,2", "--ignore-failure", "-i", "-N", "-S=bash", "-c", "a=b"]
+    assert [*translated(words)] == found
+    assert typed("true", "false", exit_codes="1").workload["expect"] == {"exit": [0, 1]}
+
+
+def test_a_reference_is_the_first_command() -> None:
+    given = {"reference": "sort f", "reference_name": "old"}
+    assert typed("a=ls", "true", **given).names == ("old", "a", "true")
+    assert typed("ls", "true", command_name=("x", "y"), **given).names == ("old", "x", "y")
+
+
+def test_a_comma_in_a_value_stands_behind_a_backslash() -> None:
+    found = typed("cut -f{n} f", parameter_list=(("n", r"1\,2,3"),))
+    assert [*found.factors["n"].values()] == ["1,2", "3"]
+
+
+def test_a_server_for_all_for_each_and_servers_that_are_compared() -> None:
+    shared = typed("a=ls {server}", "b=true", server=("cat {port}",), ready=("80",))
+    assert shared.workload["servers"] == [
+        {"at": "far", "command": ["cat", "{{port}}"], "ready": {"port": "80"}}
+    ]
+    assert [*shared.factors] == ["command"]
+    each = typed("a=ls", "b=true", server=("cat", "yes; yes"), ready=("{p}",),
+                 parameter_list=(("p", "80,81"),))  # fmt: skip
+    assert each.workload["servers"] == [
+        {"at": "far", "command": ["{serving}"], "ready": {"port": "{p}"}}
+    ]
+    assert each.factors["commands"] == {
+        "a": {"command": ["ls"], "serving": ["cat"]},
+        "b": {"command": ["true"], "serving": ["sh", "-c", "yes; yes"]},
+    }
+    compared = study("ls", server=("x=cat", "tail -f"), ready=("test -e x", "true"))
+    assert compared["question"] == "Which is faster: x or tail?"
+    assert compared["factors"] == {
+        "commands": {
+            "x": {"serving": ["cat"], "ready": ["test", "-e", "x"]},
+            "tail": {"serving": ["tail", "-f"], "ready": ["true"]},
+        }
+    }
 
 
 def test_one_command_alone_is_no_comparison() -> None:

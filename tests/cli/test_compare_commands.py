@@ -1,11 +1,15 @@
 """Commands that are really executed: compared, measured again, judged by the gate."""
 
 import json
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from support.imports import collected
+from support.patience import wait_until
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.values import cells_of
@@ -15,8 +19,19 @@ from tiltyard.cli.gate import gate
 from tiltyard.cli.printing import Printing
 from tiltyard.errors import ExitCode, RefusedError, UsageError
 from tiltyard.exporters import phoronix as exporter
+from tiltyard.host.ledger import recover
 from tiltyard.importers import phoronix as importer
 
+SERVE = """
+import socket, sys, time
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
+    print("serves")
+    while True:
+        with server.accept()[0]:
+            time.sleep(float(sys.argv[2]))
+"""
+ASK = "import socket, sys; socket.create_connection(sys.argv[1:]).recv(1)"
+WAITS = (("soon", 0), ("late", 0.2))
 FAST, SLOW = "fast=true", "slow=sleep 0.03"
 
 
@@ -101,6 +116,41 @@ def test_what_is_printed_is_compared_by_a_command_and_shown(
     shown = capsys.readouterr().err
     assert "printed something else than expected" in shown
     assert "is not" in shown
+
+
+def _port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_servers_are_compared_and_none_outlives_its_trial(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two servers, one of which waits; the sign of one is what it prints."""
+    (here / "serve.py").write_text(SERVE)
+    port = _port()
+    asked = Commands(
+        command=(f"{sys.executable} -c '{ASK}' {{server}} {port}",),
+        server=tuple(f"{name}={sys.executable} -u serve.py {port} {wait}" for name, wait in WAITS),
+        ready=("stdout=serves",),
+        runs=6,
+    )
+    assert compare(commands=asked, require_decision=True) == ExitCode.DONE
+    (late,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("  late"))
+    assert "slower" in late
+    words = ("-m", "tiltyard", "compare", "-c", "a=sleep 60", "-c", "b=sleep 60")
+    server = ("--server", asked.server[0], "--ready", str(port))
+    with subprocess.Popen((sys.executable, *words, *server), stderr=subprocess.DEVNULL) as run:
+        wait_until(lambda: _takes_connections(port), "it serves")
+        run.kill()
+    wait_until(lambda: not _takes_connections(port), "nobody serves any more")
+    recover()
+
+
+def _takes_connections(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_standard_output_may_be_a_file_or_nothing(here: Path) -> None:

@@ -111,7 +111,7 @@ def findings() -> Findings:
 
 def test_hyperfines_json(contestants: list[Contestant], findings: Findings) -> None:
     """Keys as hyperfine 1.15 writes them, and those that its scripts read."""
-    first, _ = json.loads(FILES["json"](contestants, findings))["results"]
+    first, _ = json.loads(FILES["json"](contestants, findings, None))["results"]
     assert first["command"] == "base"
     assert first["times"] == [0.010, 0.012, 0.014]
     assert (first["mean"], first["median"]) == (pytest.approx(0.012), 0.012)
@@ -123,11 +123,11 @@ def test_hyperfines_json(contestants: list[Contestant], findings: Findings) -> N
 
 
 def test_hyperfines_csv_and_markdown(contestants: list[Contestant], findings: Findings) -> None:
-    rows = list(csv.DictReader(StringIO(FILES["csv"](contestants, findings).decode())))
+    rows = list(csv.DictReader(StringIO(FILES["csv"](contestants, findings, None).decode())))
     assert list(rows[0]) == [
         "command", "mean", "stddev", "median", "user", "system", "min", "max", "parameter_n"
     ]  # fmt: skip
     assert float(rows[1]["mean"]) == pytest.approx(0.021)
-    lines = FILES["markdown"](contestants, findings).decode().splitlines()
+    lines = FILES["markdown"](contestants, findings, None).decode().splitlines()
     assert lines[0] == "| Command | Mean [ms] | Min [ms] | Max [ms] | Relative |"
     assert lines[2].startswith("| base | 12.0 ± 2.0 | 10.0 | 14.0 | 1.00 |")

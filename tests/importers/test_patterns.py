@@ -12,6 +12,7 @@ from tiltyard.importers.printed import Printed, TooSlowMetricError, require_read
 from tiltyard.study.program import MetricTable
 
 ENDLESS = "a" * 60 + "!"
+NESTED = "".join(f'{{"{"abcdef"[depth % 6]}": ' for depth in range(80)) + "1" + "}" * 80
 """(a|aa)+$ has more than 10^12 ways to fail at it."""
 
 
@@ -62,6 +63,11 @@ def test_what_python_does_not_know_is_refused(expression: str) -> None:
         ({"json": "$[?match(@.a, '(a|aa)+')].b"}, f'[{{"a": "{ENDLESS}", "b": 1}}]'),
         ({"json": "$[?@.a =~ /(a|aa)+/].b"}, f'[{{"a": "{ENDLESS}", "b": 1}}]'),
         ({"json": "$..[?$..[?$..[?@ == 5]]]"}, f"[{', '.join(map(str, [[1]] * 400))}]"),
+        ({"json": "$..a..b..c..d..e..f"}, NESTED),
+        ({"json": "$..*..*..*..*..nowhere"}, NESTED),
+        ({"json": f"${'[*,*]' * 40}.nowhere"}, "[" * 40 + "1" + "]" * 40),
+        ({"json": f"$[?@{'[*,*]' * 40}.nowhere]"}, "[" * 60 + "1" + "]" * 60),
+        ({"json": "$..*..*.nowhere"}, f"[{', '.join(map(str, range(400)))}]\n{NESTED}\n" * 40),
     ],
 )
 def test_an_expression_that_takes_too_long_is_stopped(table: dict[str, str], text: str) -> None:
@@ -75,6 +81,12 @@ def test_an_expression_that_takes_too_long_is_stopped(table: dict[str, str], tex
     with pytest.raises(TooSlowMetricError):
         value_of("t", metric, Printed("stdout of execution 2", text))
     assert time.process_time() - again < 0.2
+
+
+def test_a_document_that_is_too_deep_for_an_expression_is_told() -> None:
+    metric = MetricTable.model_validate({"json": "$..a", "unit": "s", "better": "lower"})
+    with pytest.raises(UsageError, match=r"metrics\.t: JSONPath '\$\.\.a': recursion limit"):
+        value_of("t", metric, Printed("out", "[" * 200 + "]" * 200))
 
 
 def test_usual_expressions_are_far_from_the_limit() -> None:

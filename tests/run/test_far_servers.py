@@ -1,5 +1,6 @@
 """Servers of programs at the far end of a pair: started there, reached from here, and gone."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from tiltyard.host.changes.network import namespace_path
 from tiltyard.host.ledger import recover
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import write_plan
+from tiltyard.run import settle
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
 from tiltyard.study.problems import StudyFileError
@@ -46,6 +48,50 @@ at = "far"
 command = ["/usr/bin/python3", "-m", "http.server", "--bind", "{server}", "8000"]
 ready = { port = "8000" }
 """
+SERVICE = """\
+question = "q"
+[factors]
+FACTOR
+[systems.service]
+start = START
+READY
+[[workload]]
+use = "program"
+command = CLIENT
+metrics = { found = { regex = 'REGEX', unit = "1/s", better = "higher" } }
+"""
+NGINX = """
+daemon off; pid pid; error_log stderr; events {} http { access_log off;
+client_body_temp_path a; proxy_temp_path b; fastcgi_temp_path c; uwsgi_temp_path d;
+scgi_temp_path e; server { listen {server}:{port}; root .; } }
+"""
+SERVICES = {
+    "redis": (
+        "redis-server --bind {server} --port {port} --dir {dir} --protected-mode no",
+        'ready = { command = ["redis-cli", "-h", "{server}", "-p", "{port}", "ping"] }',
+        "redis-benchmark -h {server} -p {port} -n 100 -t set",
+        "([0-9.]+) requests per second",
+    ),
+    "nginx": (
+        "nginx -p {dir} -c {dir}/nginx.conf",
+        f'ready = {{ port = \'{{port}}\' }}\nfiles = {{ \'nginx.conf\' = """{NGINX}""" }}',
+        "ab -q -n 50 http://{server}:{port}/nginx.conf",
+        "per second: +([0-9.]+)",
+    ),
+    "iperf3": (
+        "iperf3 -s -B {server} -p {port} --pidfile {dir}/pid",
+        'ready = { path = "{dir}/pid" }',
+        "iperf3 -c {server} -p {port} -n 1M",
+        "([0-9.]+) .bits/sec +receiver",
+    ),
+    "sockperf": (
+        "sockperf server -i {server} -p {port} --tcp",
+        "",
+        "sockperf ping-pong -i {server} -p {port} -t 1 --tcp",
+        "Latency is ([0-9.]+)",
+    ),
+}
+"""Program → how it is started, how it is seen that it serves, its client, what that prints."""
 IPERF3 = """\
 question = "q"
 [factors]
@@ -93,6 +139,36 @@ def test_a_server_is_at_the_far_end_where_there_is_one(
     assert [trial.reason for trial in record.trials] == [None, None]
     found = [one.value for trial in record.trials for one in trial.samples if one.metric == "ends"]
     assert found == [ends, ends]
+
+
+@pytest.mark.parametrize(
+    ("name", "factor"),
+    [
+        *((name, "mtu = [1500, 9000]") for name in SERVICES),
+        ("redis", 'family = ["ipv4", "ipv6"]\n[systems]\nkind = "loopback"'),
+    ],
+)
+def test_a_service_of_two_ends_is_at_the_far_one(
+    open_folder: StudyFolder, monkeypatch: pytest.MonkeyPatch, name: str, factor: str
+) -> None:
+    """Ready by a command, by its port as the client reaches it, by a file; as nobody."""
+    monkeypatch.setattr(settle, "_LIMIT_S", 0.1)
+    start, ready, client, regex = SERVICES[name]
+    text = SERVICE.replace("READY", ready).replace("REGEX", regex).replace("FACTOR", factor)
+    words = {"START": json.dumps(start.split()), "CLIENT": json.dumps(client.split())}
+    for word, value in words.items():
+        text = text.replace(word, value)
+    plan = short(open_folder, text)
+    run_study(open_folder, plan, Engine.find(), go_on, Watcher())
+    record = read_run(open_folder, plan)
+    assert [trial.reason for trial in record.trials] == [None, None]
+    found = [one.value for trial in record.trials for one in trial.samples if one.metric == "found"]
+    assert len(found) == 2
+    assert min(found) > 0
+    for turn in record.prepared:
+        assert turn.facts["service runs as"] == "nobody"
+        (argv,) = (one.argv for one in turn.commands if start.split()[0] in one.argv)
+        assert argv[1].endswith("-far") is ("mtu" in factor)
 
 
 def test_no_server_is_started_on_another_host(open_folder: StudyFolder) -> None:

@@ -35,9 +35,9 @@ question = "What do huge pages change?"
 tuning = { never = "./never.toml", always = "./always.toml" }
 """
 NETWORK: Final = """\
-question = "What do jumbo frames change?"
+question = "What does a faster path with jumbo frames change?"
 [factors]
-mtu = [1500, 9000]
+path = { "1500" = { mtu = 1500, rate = "50mbit" }, "9000" = { mtu = 9000, rate = "400mbit" } }
 """
 COMPUTING: Final = ("openssl", "stress-ng", "sysbench-cpu", "sysbench-memory")
 """Profiles that need no file system."""
@@ -143,7 +143,10 @@ def test_profiles_of_computing_with_two_settings(folder: StudyFolder) -> None:
 
 
 def test_profiles_of_two_ends_over_two_paths(folder: StudyFolder) -> None:
-    """The server has an address that only the far namespace has; a segment fits the path."""
+    """The server has an address that only the far namespace has; segments and rates fit the path.
+
+    A rate counts Ethernet headers, and a bucket that is full at first is 256 KiB.
+    """
     record, findings = compared(folder, NETWORK, ENDS)
     assert_compared(findings, ENDS)
     for trial in record.trials:
@@ -152,3 +155,6 @@ def test_profiles_of_two_ends_over_two_paths(folder: StudyFolder) -> None:
         if trial.key.workload == "iperf3":
             segment = int(text.partition('tcp_mss_default\\":\\t')[2].partition(",")[0])
             assert int(trial.key.system) - 60 <= segment < int(trial.key.system)
+            bytes_s = {"1500": 50e6 / 8, "9000": 400e6 / 8}[trial.key.system]
+            (got,) = (one.value for one in trial.samples if one.metric == "throughput")
+            assert bytes_s / 3 < got <= bytes_s + 2**18

@@ -69,6 +69,9 @@ def test_a_queueing_discipline_is_text_or_each_ends_own() -> None:
         ({"qdisc": {"middle": "pfifo"}}, '"middle" is not an end. One of: near, far.'),
         ({"rate": "500 Mbit/s"}, 'Write it like "500mbit"'),
         ({"rate": "1gbit", "qdisc": "pfifo"}, "set one of them, rate or qdisc"),
+        ({"delay": "1ms", "qdisc": "pfifo"}, "set one of them, delay or qdisc"),
+        ({"delay": "20"}, 'Write it like "20ms"'),
+        ({"loss": "0.1"}, 'Write it like "0.1%"'),
         (
             {"busy_poll": 1, "sysctl": {"net.core.busy_read": 2}},
             "net.core.busy_read is set twice: in sysctl, and by busy_poll",
@@ -90,6 +93,21 @@ def test_the_same_for_loopback() -> None:
         LoopbackSettings.model_validate({"congestion_control": "reno", "sysctl": {key: "cubic"}})
     with pytest.raises(ValidationError, match="4 is not a table"):
         LoopbackSettings.model_validate({"sysctl": 4})
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"delay": "20ms", "rate": "1gbit"}, "limit 2500 delay 10000us rate 1000000000bit"),
+        ({"delay": "500us"}, "limit 16875 delay 250us"),
+        ({"loss": "0.1%", "rate": "10mbit"}, "limit 1000 loss 0.1% rate 10000000bit"),
+    ],
+)
+def test_a_path_with_delay_or_loss_holds_what_is_under_way(
+    settings: dict[str, str], words: str
+) -> None:
+    found = PairSettings.model_validate(settings)
+    assert " ".join(found.qdisc_of("near")) == " ".join(found.qdisc_of("far")) == f"netem {words}"
 
 
 @pytest.mark.parametrize(

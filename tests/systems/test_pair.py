@@ -12,7 +12,7 @@ from support.hosts import needs_root
 from support.networks import Make, left_behind, parameters, systems_of
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import FarEnd
-from tiltyard.host import sysctls
+from tiltyard.host import commands, sysctls
 from tiltyard.systems.kind import Up
 
 pytestmark = needs_root
@@ -141,6 +141,21 @@ def test_the_ends_are_put_on_cpus(make: Make) -> None:
     up = make(near_cpus=[cpu], far_cpus=[cpu]).bring_up()
     assert up.cpus == (cpu,)
     assert up.facts["CPUs of the server"] == str(cpu)
+
+
+def test_a_delay_is_what_a_round_trip_takes_longer(make: Make) -> None:
+    """Or this kernel has no netem: then that is all that is wrong, and tc took each word of it."""
+    system = make(delay="20ms", loss="0.001%", rate="100mbit")
+    if problems := system.problems():
+        (problem,) = problems
+        assert "Specified qdisc kind is unknown" in problem.text
+        assert "sch_netem" in str(problem.remedy)
+        return
+    up = system.bring_up()
+    ping = (*up.prefix, "ping", "-c", "3", "-i", "0.2", "198.18.0.2")
+    text = commands.run(ping).stdout
+    best_ms = float(text.rpartition("= ")[2].partition("/")[0])
+    assert 20 <= best_ms < 40
 
 
 @pytest.mark.parametrize(

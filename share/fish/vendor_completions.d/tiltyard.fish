@@ -5,7 +5,7 @@
 function __fish_tiltyard_using_command
     set -l cmd (commandline -opc)
     set -l subcommands
-    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --runs --scale --seal --seed --setup --shell --spoiled --ssh-options --style --systems --template --to --vary --wait --warmup --weight --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -w'
+    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --spoiled --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
     set -l all_commands 'audit calibrate check clean combine compare completion demo devices doctor explain export gallery gate import new plan recommend record report restore run schema status tuning workloads'
     set -l skip_next 0
     # Extract command words (only real subcommand names) from command line
@@ -45,7 +45,7 @@ end
 function __fish_tiltyard_positional_index
     set -l cmd (commandline -opc)
     set -l path_len $argv[1]
-    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --runs --scale --seal --seed --setup --shell --spoiled --ssh-options --style --systems --template --to --vary --wait --warmup --weight --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -w'
+    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --spoiled --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
     set -l skip_next 0
     set -l consumed_path 0
     set -l count 0
@@ -193,6 +193,8 @@ complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l export-markdo
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l export-csv -r -F -d 'The same as CSV.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l export-asciidoc -r -F -d 'The table for AsciiDoc.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l export-orgmode -r -F -d 'The table for Org mode.'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l time-unit -x -a 'microsecond millisecond second' -d 'Unit of the times in exported tables; by default one that suits them.'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -s u -x -a 'microsecond millisecond second' -d 'Unit of the times in exported tables; by default one that suits them.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l command -r -d 'A command to compare, NAME=COMMAND or COMMAND; given again for each. Its words …'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -s c -r -d 'A command to compare, NAME=COMMAND or COMMAND; given again for each. Its words …'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l shell -d 'Commands are lines for sh, whose start is measured and subtracted.'
@@ -221,6 +223,11 @@ complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l same-output -
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l compare-output -r -d 'A command that compares what is printed with what was printed first, where it d…'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l ignore-failure -d 'Any exit code is right. By default another one than 0 is a failed trial.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -s i -d 'Any exit code is right. By default another one than 0 is a failed trial.'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l exit-codes -r -d 'Exit codes that are right beside 0: 1,2; or -i=1,2, as hyperfine has it.'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l server -r -d 'A server, started before the first execution of each trial and ended after the …'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l ready -r -d 'How it is seen that the server is ready: a port that takes connections, stdout=…'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l reference -r -d 'A command that the others are compared with, as if it were the first.'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l reference-name -r -d 'What it is called.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l input -r -d 'File that standard input is read from; null, the default: it is empty.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l output -r -d 'Where standard output goes: pipe, the default, or null, or a file, which is emp…'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l show-output -d 'Print what commands print on standard error, once for each trial that has ended.'
@@ -334,6 +341,11 @@ complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l same-output -d '
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l compare-output -r -d 'A command that compares what is printed with what was printed first, where it d…'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l ignore-failure -d 'Any exit code is right. By default another one than 0 is a failed trial.'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -s i -d 'Any exit code is right. By default another one than 0 is a failed trial.'
+complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l exit-codes -r -d 'Exit codes that are right beside 0: 1,2; or -i=1,2, as hyperfine has it.'
+complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l server -r -d 'A server, started before the first execution of each trial and ended after the …'
+complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l ready -r -d 'How it is seen that the server is ready: a port that takes connections, stdout=…'
+complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l reference -r -d 'A command that the others are compared with, as if it were the first.'
+complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l reference-name -r -d 'What it is called.'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l input -r -d 'File that standard input is read from; null, the default: it is empty.'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l output -r -d 'Where standard output goes: pipe, the default, or null, or a file, which is emp…'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l show-output -d 'Print what commands print on standard error, once for each trial that has ended.'

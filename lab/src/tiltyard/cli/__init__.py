@@ -18,6 +18,7 @@ from tiltyard.cli.calibrate import calibrate
 from tiltyard.cli.check import check
 from tiltyard.cli.clean import clean
 from tiltyard.cli.combine import combine
+from tiltyard.cli.commands import instead_of, translated
 from tiltyard.cli.compare import compare
 from tiltyard.cli.completion import completion
 from tiltyard.cli.console import out, remark
@@ -28,7 +29,6 @@ from tiltyard.cli.explain import explain
 from tiltyard.cli.export import export
 from tiltyard.cli.gallery import gallery
 from tiltyard.cli.gate import gate
-from tiltyard.cli.habits import instead_of
 from tiltyard.cli.import_ import import_
 from tiltyard.cli.new import new
 from tiltyard.cli.phase_line import PhaseLine
@@ -106,7 +106,7 @@ def main() -> None:
     try:
         with listening(PhaseLine()):
             code = app(
-                sys.argv[1:],
+                [*translated(sys.argv[1:])],
                 console=out(),
                 exit_on_error=False,
                 print_error=False,

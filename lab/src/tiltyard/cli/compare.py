@@ -39,6 +39,10 @@ def compare(
     export_csv: Path | None = None,
     export_asciidoc: Path | None = None,
     export_orgmode: Path | None = None,
+    time_unit: Annotated[
+        Literal["microsecond", "millisecond", "second"] | None,
+        Parameter(name=["--time-unit", "-u"]),
+    ] = None,
     commands: Commands = NONE,
     printing: Printing = WORDS,
 ) -> int:
@@ -93,10 +97,11 @@ def compare(
         export_csv: The same as CSV.
         export_asciidoc: The table for AsciiDoc.
         export_orgmode: The table for Org mode.
+        time_unit: Unit of the times in exported tables; by default one that suits them.
         commands: Options of commands.
         printing: Options of what is printed; the JSON document is that of the findings.
     """
-    from tiltyard.cli.commands import understood
+    from tiltyard.cli.contestants import understood
     from tiltyard.cli.run import shown
 
     printing.begin()
@@ -109,7 +114,7 @@ def compare(
     target, findings = _compared(
         systems, workload, folder, vary, typed, asked, show_output=commands.show_output
     )
-    _export(target, findings, files)
+    _export(target, findings, files, time_unit)
     return shown(target, findings, printing, require_decision=require_decision, again=_again)
 
 
@@ -188,7 +193,12 @@ def _again(blocks: int) -> str:
     return shlex.join((*kept, "--blocks", str(blocks)))
 
 
-def _export(folder: "StudyFolder", findings: "Findings", files: Mapping[str, Path]) -> None:
+def _export(
+    folder: "StudyFolder",
+    findings: "Findings",
+    files: Mapping[str, Path],
+    unit: str | None,
+) -> None:
     """Write the executions as hyperfine does; format → file."""
     from tiltyard.app.executions import contestants
     from tiltyard.exporters.hyperfine import FILES
@@ -196,4 +206,4 @@ def _export(folder: "StudyFolder", findings: "Findings", files: Mapping[str, Pat
 
     found = contestants(folder) if files else []
     for form, path in files.items():
-        write_whole(path, FILES[form](found, findings))
+        write_whole(path, FILES[form](found, findings, unit))

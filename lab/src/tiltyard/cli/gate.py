@@ -111,7 +111,7 @@ def _target(
     """The folder of the study, or of the study that commands make."""
     from tiltyard.app.compare import typed_study
     from tiltyard.app.freeze import open_study
-    from tiltyard.cli.commands import understood
+    from tiltyard.cli.contestants import understood
     from tiltyard.errors import UsageError
     from tiltyard.study.compare import Asked
 

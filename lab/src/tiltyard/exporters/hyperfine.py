@@ -19,8 +19,9 @@ from tiltyard.wire import Execution
 
 TIME: Final = "time"
 """Name of the metric that hyperfine has."""
-_MS: Final = 1e3
-_HEADS: Final = ("Command", "Mean [ms]", "Min [ms]", "Max [ms]", "Relative")
+_UNITS: Final[dict[str, tuple[str, float]]] = {
+    "microsecond": ("µs", 1e6), "millisecond": ("ms", 1e3), "second": ("s", 1)
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Contestant:
         }
 
 
-def to_json(contestants: Sequence[Contestant], _: Findings) -> bytes:
+def to_json(contestants: Sequence[Contestant], _: Findings, __: str | None) -> bytes:
     """``results``, one for each command."""
     results = [
         {
@@ -66,7 +67,7 @@ def to_json(contestants: Sequence[Contestant], _: Findings) -> bytes:
     return f"{json.dumps({'results': results}, ensure_ascii=False, indent=2)}\n".encode()
 
 
-def to_csv(contestants: Sequence[Contestant], _: Findings) -> bytes:
+def to_csv(contestants: Sequence[Contestant], _: Findings, __: str | None) -> bytes:
     """A line for each command."""
     parameters = list(dict.fromkeys(name for own in contestants for name in own.parameters))
     heads = ["command", *(contestants[0].summary() if contestants else ())]
@@ -77,46 +78,55 @@ def to_csv(contestants: Sequence[Contestant], _: Findings) -> bytes:
     return delimited([*heads, *(f"parameter_{name}" for name in parameters)], rows)
 
 
-def to_markdown(contestants: Sequence[Contestant], findings: Findings) -> bytes:
-    """A table for people, in ms."""
-    lines = [f"| {' | '.join(_HEADS)} |", "|:---|---:|---:|---:|---:|"]
-    for name, *cells in _rows(contestants, findings):
+def to_markdown(contestants: Sequence[Contestant], findings: Findings, unit: str | None) -> bytes:
+    """A table for people."""
+    heads, *rows = _table(contestants, findings, unit)
+    lines = [f"| {' | '.join(heads)} |", "|:---|---:|---:|---:|---:|"]
+    for name, *cells in rows:
         lines.append(f"| {' | '.join((markdown(name), *cells))} |")
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def to_asciidoc(contestants: Sequence[Contestant], findings: Findings) -> bytes:
+def to_asciidoc(contestants: Sequence[Contestant], findings: Findings, unit: str | None) -> bytes:
     """The same for AsciiDoc."""
-    rows = (
-        [f"`+{name}+`".replace("|", "\\|"), *cells] for name, *cells in _rows(contestants, findings)
-    )
-    lines = ['[cols="<,>,>,>,>"]', "|===", *(f"| {head}" for head in _HEADS)]
-    for row in rows:
-        lines += ["", *(f"| {cell}" for cell in row)]
+    heads, *rows = _table(contestants, findings, unit)
+    lines = ['[cols="<,>,>,>,>"]', "|===", *(f"| {head}" for head in heads)]
+    for name, *cells in rows:
+        word = f"`+{name}+`".replace("|", "\\|")
+        lines += ["", *(f"| {cell}" for cell in (word, *cells))]
     return "".join(f"{line}\n" for line in (*lines, "|===")).encode()
 
 
-def to_orgmode(contestants: Sequence[Contestant], findings: Findings) -> bytes:
+def to_orgmode(contestants: Sequence[Contestant], findings: Findings, unit: str | None) -> bytes:
     """The same for Org mode."""
-    rows = (
-        [f"={name}=".replace("|", "\\vert{}"), *cells]
-        for name, *cells in _rows(contestants, findings)
-    )
-    lines = [f"| {' | '.join(_HEADS)} |", "|--+--+--+--+--|"]
-    lines += (f"| {' | '.join(row)} |" for row in rows)
+    heads, *rows = _table(contestants, findings, unit)
+    lines = [f"| {' | '.join(heads)} |", "|--+--+--+--+--|"]
+    for name, *cells in rows:
+        word = f"={name}=".replace("|", "\\vert{}")
+        lines.append(f"| {' | '.join((word, *cells))} |")
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _rows(contestants: Sequence[Contestant], findings: Findings) -> Iterator[list[str]]:
-    """Cells of a table for people: the command, then times in ms."""
+def _table(
+    contestants: Sequence[Contestant], findings: Findings, unit: str | None
+) -> Iterator[list[str]]:
+    """Heads and cells of a table for people: commands, and times in one unit for all.
+
+    Without a unit it is that of the first command's mean.
+    """
+    first = fmean(contestants[0].times) if contestants else 0.0
+    usual = "second" if first >= 1 else "millisecond" if first >= 1e-3 else "microsecond"
+    symbol, factor = _UNITS[unit or usual]
+    digits = 3 if factor == 1 else 1
+    yield ["Command", *(f"{head} [{symbol}]" for head in ("Mean", "Min", "Max")), "Relative"]
     against = {pair.system: pair for pair in _comparisons(findings)}
     for own in contestants:
-        times = [_MS * time for time in own.times]
-        spread = f" ± {stdev(times):.1f}" if len(times) > 1 else ""
+        times = [factor * time for time in own.times]
+        spread = f" ± {stdev(times):.{digits}f}" if len(times) > 1 else ""
         pair = against.get(own.name)
         relative = f"{ratio_text(pair)} ({interval_text(pair)})" if pair else "1.00"
-        mean = f"{fmean(times):.1f}{spread}"
-        yield [own.name, mean, f"{min(times):.1f}", f"{max(times):.1f}", relative]
+        mean = f"{fmean(times):.{digits}f}{spread}"
+        yield [own.name, mean, *(f"{end(times):.{digits}f}" for end in (min, max)), relative]
 
 
 def _comparisons(findings: Findings) -> Iterator[Comparison]:
@@ -127,7 +137,7 @@ def _comparisons(findings: Findings) -> Iterator[Comparison]:
                 yield from (one for one in cell.comparisons if one.against == findings.baseline)
 
 
-FILES: Final[dict[str, Callable[[Sequence[Contestant], Findings], bytes]]] = {
+FILES: Final[dict[str, Callable[[Sequence[Contestant], Findings, str | None], bytes]]] = {
     "json": to_json,
     "csv": to_csv,
     "markdown": to_markdown,

@@ -6,11 +6,19 @@ such an expression.
 
 import re
 import time
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, Final, Literal
 
-from jsonpath import JSONPathEnvironment, JSONPathError
+from jsonpath import JSONPathEnvironment, JSONPathError, JSONPathMatch
 from jsonpath.function_extensions import Match, Search
+from jsonpath.parse import Parser
+from jsonpath.segments import (
+    JSONPathChildSegment,
+    JSONPathRecursiveDescentSegment,
+    JSONPathSegment,
+)
+from jsonpath.stream import TokenStream
 
 from tiltyard.importers.patterns import LIMIT_S, matches, require_time, too_slow
 
@@ -26,29 +34,67 @@ def require_path(expression: str) -> None:
     _compiled(expression)
 
 
-def selected(expression: str, document: Any) -> list[Any]:
+def selected(expression: str, documents: Iterable[Any]) -> list[Any]:
     """The values that a JSONPath selects.
 
     Args:
         expression: a JSONPath.
-        document: parsed JSON.
+        documents: parsed JSON, of one output.
 
     Raises:
         TooSlowError: if that takes longer than :data:`~tiltyard.importers.patterns.LIMIT_S`.
+        ValueError: if a document is nested too deeply.
     """
     environment, path = _compiled(expression)
     require_time(expression)
     environment.until_s = time.process_time() + LIMIT_S
-    values = []
-    for match in path.finditer(document):
-        environment.look()
-        values.append(match.obj)
-    return values
+    try:
+        return [match.obj for document in documents for match in path.finditer(document)]
+    except JSONPathError as error:
+        raise ValueError(f"{expression!r}: {str(error).partition(chr(10))[0]}") from error
+
+
+class _LimitedChild(JSONPathChildSegment):
+    """Looks at the clock for each node that it selects."""
+
+    __slots__ = ()
+
+    def resolve(self, nodes: Iterable[JSONPathMatch]) -> Iterator[JSONPathMatch]:
+        return _watched(self.env, super().resolve(nodes))
+
+
+class _LimitedDescent(JSONPathRecursiveDescentSegment):
+    """Looks at the clock for each node that it visits, also where it selects nothing."""
+
+    __slots__ = ()
+
+    def _visit(self, node: JSONPathMatch, depth: int = 1) -> Iterator[JSONPathMatch]:
+        # Each level of a document passes all nodes below it on: one look at each is enough.
+        visited = super()._visit(node, depth)
+        return _watched(self.env, visited) if depth == 1 else iter(visited)
+
+
+def _watched(env: JSONPathEnvironment, nodes: Iterable[JSONPathMatch]) -> Iterator[JSONPathMatch]:
+    assert isinstance(env, _Limited)
+    for node in nodes:
+        env.look()
+        yield node
+
+
+class _LimitedParser(Parser):
+    """Queries of all levels, those in filters too, are of limited segments."""
+
+    def parse_query(self, stream: TokenStream) -> Iterator[JSONPathSegment]:
+        for one in super().parse_query(stream):
+            descends = isinstance(one, JSONPathRecursiveDescentSegment)
+            limited = _LimitedDescent if descends else _LimitedChild
+            yield limited(env=one.env, token=one.token, selectors=one.selectors)
 
 
 class _Limited(JSONPathEnvironment):
-    """Looks at the clock whenever a filter has compared something."""
+    """Looks at the clock at each step through a document, and at each comparison of a filter."""
 
+    parser_class = _LimitedParser
     until_s = 0.0
 
     def __init__(self, expression: str) -> None:

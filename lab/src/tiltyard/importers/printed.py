@@ -197,14 +197,17 @@ def _of_json(name: str, expression: str, printed: Printed) -> Iterator[str]:
     """Every number that a JSONPath selects, in all JSON texts of the output."""
     from tiltyard.importers.json_path import selected
 
-    for document in _documents(printed):
-        for node in selected(expression, document):
-            if isinstance(node, bool) or not isinstance(node, (int, float, str)):
-                raise printed.refused(
-                    f"metrics.{name}: JSONPath {expression!r} selects {type(node).__name__}, "
-                    "no number"
-                )
-            yield node if isinstance(node, str) else repr(node)
+    documents = list(_documents(printed))  # their reading is no time of the expression
+    try:
+        nodes = selected(expression, documents)
+    except ValueError as error:
+        raise printed.refused(f"metrics.{name}: JSONPath {error}") from error
+    for node in nodes:
+        if isinstance(node, bool) or not isinstance(node, (int, float, str)):
+            raise printed.refused(
+                f"metrics.{name}: JSONPath {expression!r} selects {type(node).__name__}, no number"
+            )
+        yield node if isinstance(node, str) else repr(node)
 
 
 def _documents(printed: Printed) -> Iterator[Any]:

@@ -201,6 +201,18 @@ class Site:
 
 
 @dataclass(frozen=True)
+class ServerEnd:
+    """Where a service of a system runs."""
+
+    address: str = "127.0.0.1"
+    """As its clients reach it."""
+    inside: tuple[str, ...] = ()
+    """Command that starts another one there; empty: this host as it is."""
+    client: tuple[str, ...] = ()
+    """Command that starts another one at the end of its clients."""
+
+
+@dataclass(frozen=True)
 class Problem:
     """Something that would go wrong, seen before anything runs."""
 
@@ -265,6 +277,7 @@ class System(ABC):
     """The host whose settings a tuning profile changes."""
     steps: Steps
     """What was executed for the turn."""
+    server_end: ServerEnd = ServerEnd()
 
     @abstractmethod
     def problems(self) -> list[Problem]:

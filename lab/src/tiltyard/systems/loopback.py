@@ -14,7 +14,7 @@ from tiltyard.executors.engine import FarPlace
 from tiltyard.host import sysctls
 from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.ends import HostSysctls
-from tiltyard.systems.kind import Kind, Problem, Site, System, Up
+from tiltyard.systems.kind import Kind, Problem, ServerEnd, Site, System, Up
 from tiltyard.systems.parameters import (
     CONGESTION_CONTROL,
     TELLING,
@@ -22,13 +22,14 @@ from tiltyard.systems.parameters import (
     set_on_host,
 )
 from tiltyard.systems.placement import PlacedSettings, cpu_problems, on_cpus, placement_facts
+from tiltyard.systems.service.settings import ServedSettings
 from tiltyard.systems.serving import end_of, serve, served
 
 _ADDRESSES = {"ipv4": "127.0.0.1", "ipv6": "::1"}
 _MTU = Path("/sys/class/net/lo/mtu")
 
 
-class LoopbackSettings(PlacedSettings):
+class LoopbackSettings(PlacedSettings, ServedSettings):
     """What can be set of a host's loopback."""
 
     family: Literal["ipv4", "ipv6"] = Field(
@@ -69,6 +70,7 @@ class Loopback(System):
         self.steps = Steps(site.ledger, site.check)
         self._site = site
         self._address = _ADDRESSES[settings.family]
+        self.server_end = ServerEnd(self._address, inside=on_cpus(settings.far_cpus))
 
     def problems(self) -> list[Problem]:
         """Parameters that the kernel would not take, CPUs that are not there."""
@@ -81,7 +83,7 @@ class Loopback(System):
     def steps_up(self) -> Iterator[Step]:
         """Set the parameters, start the server."""
         yield from set_on_host(self._settings.sysctls)
-        yield serve(self._site, self._address, prefix=on_cpus(self._settings.far_cpus))
+        yield serve(self._site, self._address, prefix=self.server_end.inside)
 
     def look(self) -> Up:
         """The server, and what the kernel says."""

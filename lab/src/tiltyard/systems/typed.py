@@ -177,6 +177,8 @@ def _based(word: str, base: str, place: Place) -> TypedSystem:
         return TypedSystem(word, remote.KIND, there)
     if name in pair.KIND.Settings.model_fields and not colon:
         raise _wrong(word, name, f"is a setting. Fix: give its value: {name}=VALUE")
+    if " " in word:
+        raise _wrong(word, word, f"is a command, not a system. Fix: -c {shlex.quote(word)}")
     raise _wrong(
         word, name, "is neither a file system nor a directory that exists, nor a kernel or a host. "
         f"File systems: {one_of(name, (*_FILESYSTEMS, *_BARE)).removeprefix('One of: ')}",

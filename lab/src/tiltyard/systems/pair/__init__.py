@@ -19,7 +19,7 @@ from tiltyard.host.steps import Run, Step, Steps
 from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.ends import ENDS, End, both
-from tiltyard.systems.kind import Kind, Problem, Site, System, Up
+from tiltyard.systems.kind import Kind, Problem, ServerEnd, Site, System, Up
 from tiltyard.systems.pair.checks import check_pair
 from tiltyard.systems.pair.settings import PairSettings
 from tiltyard.systems.parameters import (
@@ -97,6 +97,11 @@ class Pair(System):
         self._links: dict[End, Link] = {end: Link(site.ledger.name(end), end) for end in ENDS}
         self.steps = Steps(site.ledger, site.check)
         self._site = site
+        self.server_end = ServerEnd(
+            _ADDRESSES[settings.family]["far"],
+            inside=(*inside(self._links["far"].namespace), *on_cpus(settings.far_cpus)),
+            client=inside(self._links["near"].namespace),
+        )
 
     def problems(self) -> list[Problem]:
         """Root, tools, and whatever the kernel would not take."""
@@ -104,14 +109,12 @@ class Pair(System):
 
     def steps_up(self) -> Iterator[Step]:
         """Make both ends, set the path and the parameters, start the server."""
-        settings, far = self._settings, self._links["far"]
         yield from self._join()
         for end, link in self._links.items():
             yield from self._set_path(end, link)
             yield self._check(end, link)
         yield from self._set_parameters()
-        prefix = (*inside(far.namespace), *on_cpus(settings.far_cpus))
-        yield serve(self._site, _ADDRESSES[settings.family]["far"], prefix=prefix)
+        yield serve(self._site, self.server_end.address, prefix=self.server_end.inside)
 
     def look(self) -> Up:
         """The server, and what the kernel says of both ends."""

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Set
+from math import ceil
 from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -12,6 +13,7 @@ from tiltyard.study.problems import shown
 from tiltyard.systems.ends import ENDS, End, Ends, Offloads, Qdiscs, Sysctls
 from tiltyard.systems.parameters import CONGESTION_CONTROL
 from tiltyard.systems.placement import PlacedSettings
+from tiltyard.systems.service.settings import ServedSettings
 from tiltyard.tuning.knobs.network import NetworkTable
 from tiltyard.tuning.knobs.sysctl import SysctlTable, settings
 from tiltyard.tuning.profile import Profile
@@ -59,9 +61,16 @@ _LEAST_BURST_BYTES = 2**18
 """Four of the largest packets that segmentation offload makes."""
 _BURST_S = 0.001
 _LATENCY = "20ms"
+_QUEUE_S = 0.02
+_DELAY = re.compile(r"([0-9]+(?:\.[0-9]+)?)(us|ms|s)")
+_TO_US = {"us": 1, "ms": 10**3, "s": 10**6}
+_LOSS = re.compile(r"([0-9]{1,2}(?:\.[0-9]+)?)%")
+_PACKET_BYTES = 1500
+_FASTEST_BITS_S = 10**10
+"""Of a path without a rate: so many packets may be under way."""
 
 
-class PairSettings(PlacedSettings):
+class PairSettings(PlacedSettings, ServedSettings):
     """How the two ends and the path between them are set; what is left out is the kernel's."""
 
     family: Literal["ipv4", "ipv6"] = Field(
@@ -87,6 +96,16 @@ class PairSettings(PlacedSettings):
         default=None,
         description='Limit of either direction, counted with Ethernet headers: "500mbit". '
         "Short for a token bucket (tbf) with a burst of 1 ms or 256 KiB and a queue of 20 ms.",
+    )
+    delay: str | None = Field(
+        default=None,
+        description='What the path adds to a round trip, half of it at each end: "20ms". Short for '
+        "netem, which the kernel must have, with room for the packets that are under way.",
+    )
+    loss: str | None = Field(
+        default=None,
+        description='Packets that are lost in either direction, at random: "0.1%". What a device '
+        "sends as one packet is lost as one: turn the offloads tso and gso off.",
     )
     qdisc: Qdiscs | None = Field(
         default=None,
@@ -117,11 +136,29 @@ class PairSettings(PlacedSettings):
             raise ValueError(f'{shown(rate)} is not a rate. Write it like "500mbit" or "2.5gbit"')
         return rate
 
+    @field_validator("delay")
+    @classmethod
+    def _is_a_delay(cls, delay: str | None) -> str | None:
+        if delay is not None and not _DELAY.fullmatch(delay):
+            raise ValueError(f'{shown(delay)} is not a delay. Write it like "20ms" or "500us"')
+        return delay
+
+    @field_validator("loss")
+    @classmethod
+    def _is_a_share(cls, loss: str | None) -> str | None:
+        if loss is not None and not _LOSS.fullmatch(loss):
+            raise ValueError(f'{shown(loss)} is not a share of packets. Write it like "0.1%"')
+        return loss
+
     @model_validator(mode="after")
     def _says_each_thing_once(self) -> Self:
         """What is set twice would not be seen in a report."""
-        if self.rate is not None and self.qdisc is not None:
-            raise ValueError("rate is short for a qdisc (tbf); set one of them, rate or qdisc")
+        for name in ("rate", "delay", "loss"):
+            if getattr(self, name) is not None and self.qdisc is not None:
+                stands = "tbf" if name == "rate" else "netem"
+                raise ValueError(
+                    f"{name} is short for a qdisc ({stands}); set one of them, {name} or qdisc"
+                )
         short = self._shorthands()
         for end in (self.sysctl.near, self.sysctl.far) if self.sysctl else ():
             if twice := short.keys() & end.keys():
@@ -165,11 +202,29 @@ class PairSettings(PlacedSettings):
 
     def qdisc_of(self, end: End) -> tuple[str, ...]:
         """The words of the queueing discipline of an end; empty for the kernel's own."""
+        if self.delay or self.loss:
+            return self._netem()
         if bits := self.rate_bits:
             burst_bytes = max(_LEAST_BURST_BYTES, round(bits / 8 * _BURST_S))
             return ("tbf", "rate", f"{bits}bit", "burst", f"{burst_bytes}b", "latency", _LATENCY)
         text = self.qdisc.of(end) if self.qdisc else None
         return tuple(text.split()) if text else ()
+
+    def _netem(self) -> tuple[str, ...]:
+        """Delay, loss and rate in one discipline, whose queue is that of the path and 20 ms more.
+
+        By default netem holds 1000 packets, and drops what a long path has under way.
+        """
+        match, bits = _DELAY.fullmatch(self.delay or "0ms"), self.rate_bits
+        assert match
+        way_us = float(match[1]) * _TO_US[match[2]] / 2
+        held_bits = (bits or _FASTEST_BITS_S) * (way_us / 1e6 + _QUEUE_S)
+        return (
+            *("netem", "limit", str(max(1000, ceil(held_bits / 8 / _PACKET_BYTES)))),
+            *(("delay", f"{way_us:g}us") if way_us else ()),
+            *(("loss", self.loss) if self.loss else ()),
+            *(("rate", f"{bits}bit") if bits else ()),
+        )
 
     def sysctls_of(self, end: End) -> dict[str, str]:
         """Every kernel parameter that is set for an end."""

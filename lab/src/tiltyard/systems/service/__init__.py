@@ -1,7 +1,8 @@
-"""A system with a server: the setting ``service`` of kinds whose systems are a directory.
+"""A system with a server: the setting ``service`` of kinds on this host.
 
 The system comes up first, whatever it is; then the service, in a directory on it. So one server
-with two configurations is compared like the same configuration on two file systems. The directory
+with two configurations is compared like the same configuration on two file systems. On a system
+of two ends it runs at the far one, and its directory is in the study's scratch folder. It
 is seen at a short path: sockets lie in it, and a user who is not root comes to it, however deep
 the system lies.
 """
@@ -38,7 +39,7 @@ from tiltyard.systems.service.steps import (
 )
 
 _SYSTEM: Final = "{system}"
-"""Output: the directory of the system below."""
+"""Output: the directory of the system below, or the scratch folder."""
 _NOBODY: Final = "nobody"
 
 
@@ -65,7 +66,7 @@ class Serviced(System):
         """Nothing is touched yet."""
         self._system = system
         self._settings = settings
-        self._root = site.root
+        self._site = site
         self._is_root = os.geteuid() == 0
         self._user = (settings.user or _NOBODY) if self._is_root else ""
         name = site.ledger.name("service")
@@ -74,6 +75,7 @@ class Serviced(System):
         self._own = Steps(site.ledger, site.check, site.note)
         self.steps = system.steps
         self.place = system.place
+        self.server_end = system.server_end
         self.rest = system.rest
 
     def problems(self) -> list[Problem]:
@@ -103,7 +105,7 @@ class Serviced(System):
         """A command whose program, if that is a relative path, begins at the study file."""
         program = argv[0]
         if "/" in program and not program.startswith(("/", "{")):
-            program = str((self._root / program).resolve())
+            program = str((self._site.root / program).resolve())
         return (program, *argv[1:])
 
     def steps_up(self) -> Iterator[Step]:
@@ -131,13 +133,14 @@ class Serviced(System):
         """Bring the system up, then its service."""
         up = self._system.bring_up()
         try:
-            if up.prefix:
+            is_directory = isinstance(up.target, Path)
+            if up.prefix and is_directory:
                 raise HostLacksError(
                     "service: what a user mounts nobody else sees, and no server comes to it. "
                     "Fix: sudo, or a directory that is there"
                 )
             self._own.begin()
-            self._own.outputs[_SYSTEM] = str(up.target)
+            self._own.outputs[_SYSTEM] = str(up.target if is_directory else self._site.work)
             self._own.take(self._prepare())
         except BaseException:
             self.take_down()
@@ -237,7 +240,12 @@ class Serviced(System):
 
     @property
     def _common(self) -> dict[str, Any]:
-        return {"home": self._home, "user": self._user, "env": self._settings.env}
+        return {
+            "home": self._home,
+            "user": self._user,
+            "env": self._settings.env,
+            "end": self._system.server_end,
+        }
 
 
 def _exists(user: str) -> bool:

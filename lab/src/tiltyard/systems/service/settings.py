@@ -10,9 +10,9 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, mo
 
 from tiltyard.study.placeholders import names_in
 from tiltyard.study.problems import shown
-from tiltyard.study.program import OF_SERVICE
+from tiltyard.study.program import OF_SERVICE, SERVER
 from tiltyard.systems.brought import Brought
-from tiltyard.systems.kind import KindSettings, OneHostSettings
+from tiltyard.systems.kind import KindSettings, OneHostSettings, SystemSettings
 
 _DIR: Final = "dir"
 """In its own texts its directory is called so as well."""
@@ -50,7 +50,7 @@ class Ready(KindSettings):
 
     command: Words | None = Field(None, description="A command that ends with status 0.")
     port: int | str | None = Field(
-        None, description='A port of loopback that takes connections: "{port}".'
+        None, description='A port of {server} that takes connections: "{port}".'
     )
     path: str | None = Field(None, description='A file that is there: "{socket}".', min_length=1)
 
@@ -74,8 +74,8 @@ class Ready(KindSettings):
 class ServiceSettings(KindSettings):
     """A server that is started for the turn of its system, stopped and wiped.
 
-    Commands are lists of words, no shell lines. ``{dir}``, ``{port}``, ``{socket}``, ``{secret}``
-    and variables of the system stand in all texts.
+    Commands are lists of words, no shell lines. ``{dir}``, ``{server}``, ``{port}``, ``{socket}``,
+    ``{secret}`` and variables of the system stand in all texts.
     """
 
     start: Words = Field(
@@ -137,7 +137,7 @@ class ServiceSettings(KindSettings):
     @classmethod
     def _known_names(cls, value: Any) -> Any:
         """What a text names is there."""
-        known = (_DIR, *OF_SERVICE)
+        known = (_DIR, SERVER, *OF_SERVICE)
         for name in names_in(value.model_dump() if isinstance(value, Ready) else value):
             if name not in known:
                 names = ", ".join(f"{{{one}}}" for one in known)
@@ -179,8 +179,8 @@ class ServiceSettings(KindSettings):
             yield Brought("service", f"command {shlex.join(words)}")
 
 
-class ServiceableSettings(OneHostSettings):
-    """Base of the settings of kinds whose systems are a directory of this host."""
+class ServedSettings(SystemSettings):
+    """Base of the settings of kinds whose systems may have a server."""
 
     service: ServiceSettings | None = Field(
         None,
@@ -188,3 +188,7 @@ class ServiceableSettings(OneHostSettings):
         description="A server that belongs to the system: started in a directory on it for each "
         "turn, probed until it is ready, stopped and wiped after.",
     )
+
+
+class ServiceableSettings(ServedSettings, OneHostSettings):
+    """Base of the settings of kinds whose systems are a directory of this host."""

@@ -7,9 +7,11 @@ import pwd
 import secrets
 import shlex
 import socket
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
@@ -21,7 +23,8 @@ from tiltyard.host.commands import Command
 from tiltyard.host.steps import Step, Steps, resolved
 from tiltyard.host.supervised import State, Supervised
 from tiltyard.study.placeholders import filled
-from tiltyard.study.program import SECRET
+from tiltyard.study.program import SECRET, SERVER
+from tiltyard.systems.kind import ServerEnd
 from tiltyard.systems.service.settings import Ready
 
 SETPRIV: Final = "setpriv"
@@ -32,7 +35,7 @@ _PORTS: Final = range(20_000, 32_000)
 _TRIES: Final = 200
 _STEP_S: Final = 0.02
 _PROBE_S: Final = 10.0
-_LOOPBACK: Final = "127.0.0.1"
+_CONNECT: Final = "import socket, sys; socket.create_connection(sys.argv[1:], 1)"
 _SUN_PATH_BYTES: Final = 107
 _SOCKET_BYTES: Final = 30
 """Room for the name of a socket."""
@@ -64,6 +67,8 @@ class Inside(Step):
     user: str
     """Who executes it; empty: we."""
     env: dict[str, str]
+    end: ServerEnd
+    """Where it runs."""
 
     def with_outputs(self, outputs: dict[str, str]) -> Self:  # noqa: ARG002
         """Its texts are a person's: they are filled by :meth:`fill`."""
@@ -71,11 +76,17 @@ class Inside(Step):
 
     def fill(self, host: Steps, text: str) -> str:
         """A text as it is used in this turn."""
-        return filled(text, {"dir": str(self.home), **values(self.home, host)})
+        return filled(
+            text, {"dir": str(self.home), SERVER: self.end.address, **values(self.home, host)}
+        )
 
     def words(self, host: Steps, argv: Sequence[str]) -> tuple[str, ...]:
         """A command as it is executed: as its user, and ended with its supervisor."""
-        return (*as_user(self.user), *(self.fill(host, word) for word in argv))
+        return self.shown(self.fill(host, word) for word in argv)
+
+    def shown(self, argv: Iterable[str]) -> tuple[str, ...]:
+        """The same with its placeholders."""
+        return (*self.end.inside, *as_user(self.user), *argv)
 
     def environment(self, host: Steps) -> dict[str, str]:
         """All of it."""
@@ -144,7 +155,7 @@ class RunInside(Inside):
     @property
     def line(self) -> str:
         """The command, with its placeholders."""
-        return shlex.join((*as_user(self.user), *self.argv))
+        return shlex.join(self.shown(self.argv))
 
     def execute(self, host: Steps) -> str:
         """Run it.
@@ -184,11 +195,7 @@ class StartService(Inside):
     @property
     def line(self) -> str:
         """In words."""
-        return f"# start, and wait until it is ready: {shlex.join(self._as_typed)}"
-
-    @property
-    def _as_typed(self) -> tuple[str, ...]:
-        return (*as_user(self.user), *self.argv)
+        return f"# start, and wait until it is ready: {shlex.join(self.shown(self.argv))}"
 
     @property
     def change(self) -> SupervisedProcess:
@@ -228,7 +235,7 @@ class StartService(Inside):
                 said = without_secret(state.last_lines, host) or "it said nothing"
                 raise TiltyardError(f"{what}: not ready after {self.timeout_s:g} s: {said}")
             time.sleep(_STEP_S)
-        host.keep(Command(argv=self._as_typed, elapsed_s=time.monotonic() - began))
+        host.keep(Command(argv=self.shown(self.argv), elapsed_s=time.monotonic() - began))
         return ""
 
     def _is_ready(self, host: Steps) -> bool:
@@ -236,7 +243,7 @@ class StartService(Inside):
         if self.ready.path is not None:
             return Path(self.fill(host, self.ready.path)).exists()
         if self.ready.port is not None:
-            return _listens(int(self.fill(host, str(self.ready.port))))
+            return _listens(self.end, self.fill(host, str(self.ready.port)))
         assert self.ready.command is not None
         state = self.end_of(host, self.ready.command, min(_PROBE_S, self.timeout_s))
         return state is not None and state.status == 0
@@ -286,10 +293,14 @@ def free_port() -> int:
     raise HostLacksError(f"no port between {_PORTS[0]} and {_PORTS[-1]} is free")
 
 
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.settimeout(1)
-        return probe.connect_ex((_LOOPBACK, port)) == 0
+def _listens(end: ServerEnd, port: str) -> bool:
+    """Whether its clients can connect."""
+    if end.client:
+        ask = (*end.client, sys.executable, "-ISc", _CONNECT, end.address, port)
+        return subprocess.run(ask, capture_output=True, check=False).returncode == 0
+    with contextlib.suppress(OSError), socket.create_connection((end.address, int(port)), 1):
+        return True
+    return False
 
 
 def _group(user: str) -> str:
