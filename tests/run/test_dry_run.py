@@ -243,3 +243,11 @@ assert not done, done
     environment = {**os.environ, "PYTHONPATH": f"{home}:{home / 'tests'}"}
     subprocess.run([sys.executable, "-c", program], check=True, env=environment)
     assert not list(tmp_path.iterdir())
+
+
+def test_the_removal_of_a_directory_is_told_once(tmp_path: Path) -> None:
+    """The last turn has removed it: nothing is left for the end of the run."""
+    parts = dry_run(StudyFolder(tmp_path), [directory_system(n, tmp_path / n) for n in "ab"])
+    assert [part.part for part in parts] == ["bring up", "take down"] * 2
+    removals = [line for part in parts for line in part.lines if line.startswith("# remove ")]
+    assert len(removals) == len(set(removals)) == 2
