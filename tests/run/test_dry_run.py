@@ -123,10 +123,9 @@ def test_what_is_mounted_is_told_as_it_is_done(
 
 def test_nothing_is_touched(tmp_path: Path, state: Path) -> None:
     system = directory_system("a", tmp_path / "a")
-    (told, taken_down, at_end) = dry_run(StudyFolder(tmp_path / "study"), [system])
+    (told, taken_down) = dry_run(StudyFolder(tmp_path / "study"), [system])
     assert told.lines == (f"# make directory {tmp_path}/a/tiltyard-TOKEN-trials",)
     assert taken_down.lines == (f"# remove {tmp_path}/a/tiltyard-TOKEN-trials and what is in it",)
-    assert at_end.lines == taken_down.lines, "the ledger has it once for the whole run"
     assert list(tmp_path.rglob("*")) == [tmp_path / "a"]
     assert not list(state.iterdir())
 
@@ -243,11 +242,3 @@ assert not done, done
     environment = {**os.environ, "PYTHONPATH": f"{home}:{home / 'tests'}"}
     subprocess.run([sys.executable, "-c", program], check=True, env=environment)
     assert not list(tmp_path.iterdir())
-
-
-def test_the_removal_of_a_directory_is_told_once(tmp_path: Path) -> None:
-    """The last turn has removed it: nothing is left for the end of the run."""
-    parts = dry_run(StudyFolder(tmp_path), [directory_system(n, tmp_path / n) for n in "ab"])
-    assert [part.part for part in parts] == ["bring up", "take down"] * 2
-    removals = [line for part in parts for line in part.lines if line.startswith("# remove ")]
-    assert len(removals) == len(set(removals)) == 2
