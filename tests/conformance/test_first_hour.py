@@ -21,6 +21,7 @@ from release.base import base
 from release.python import build_wheel, download_wheels
 from release.version import ROOT
 from support.hosts import needs_root
+from support.sshd import sshd
 from tiltyard.executors.engine import Engine
 
 pytestmark = [pytest.mark.conformance, needs_root]
@@ -53,8 +54,22 @@ chmod +x rg-13 rg-14 base head
 printf '[mail]\\nrw=randwrite\\nsize=16m\\nbs=4k\\nfsync=8\\nnumber_ios=400\\n' >mail.fio
 seq 300000 | sort -R --random-source=/dev/zero >big
 mkdir -p /mnt/old /mnt/new
+for file in ext4-1 ext4-2 ext4-3 xfs-1 xfs-2 xfs-3; do
+    fio --name=mail --directory=/tmp --rw=randwrite --size=4m --bs=4k \\
+        --output-format=json --output=$file.json
+done
+useradd --create-home anna
+mkdir /home/anna/a /home/anna/b
+chown anna /home/anna/a /home/anna/b
 """
-"""What the README's lines take for given."""
+"""What the lines of README and guide take for given."""
+GUIDE: Final = (ROOT / "docs/guides/first-hour.md").read_text()
+TASKS: Final = {
+    int(number): block
+    for number, block in re.findall(r"(?ms)^## (\d+)\..*?```console\n(.*?)```", GUIDE)
+}
+"""Number of a task → its commands, each with lines that it must print; "…" is anything."""
+CODE: Final = re.compile(r"# exit code (\d+)$")
 
 
 class Debian:
@@ -88,7 +103,7 @@ class Debian:
 def debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Debian]:
     """A clean Debian with the wheel, the wheels that it needs, and what the README names."""
     root = tmp_path_factory.mktemp("debian")
-    archive = base(CACHE, ["fio"])
+    archive = base(CACHE, ["fio", "openssh-client"])
     subprocess.run(("tar", "-xf", archive, "-C", root, "--exclude=./dev/*"), check=True)
     machine = os.uname().machine
     download_wheels(machine, CACHE / f"wheels-{machine}")
@@ -152,3 +167,89 @@ def test_the_readme_does_what_it_shows(
     assert done.returncode in ((0, 6) if verb == "gate" else (0,)), done.stdout + done.stderr
     for form in FORMS[verb]:
         assert re.search(form, done.stdout, re.M), f"{form}:\n{done.stdout}{done.stderr}"
+
+
+def on_a_blank_disk(debian: Debian, block: str, place: Path) -> float:
+    image = place / "spare"
+    with image.open("wb") as file:
+        file.truncate(1 << 30)
+    attach = ("losetup", "--find", "--show", image)
+    loop = subprocess.run(attach, check=True, capture_output=True, text=True).stdout.strip()
+    try:
+        return carried_out(debian, block.replace("/dev/sdb", loop))
+    finally:
+        subprocess.run(("losetup", "--detach", loop), check=True)
+
+
+def with_a_second_host(debian: Debian, block: str, place: Path) -> float:
+    """This host once more, outside of the clean Debian."""
+    with sshd(place) as server:
+        known = server.home.parent
+        ssh = debian.root / "root/.ssh"
+        ssh.mkdir(mode=0o700)
+        shutil.copy(known / "key", ssh)
+        (ssh / "known_hosts").write_text((known / "known_hosts").read_text())
+        (ssh / "config").write_text(
+            f"Host srv1\nHostName 127.0.0.1\nPort {server.port}\nIdentityFile ~/.ssh/key\n"
+        )
+        return carried_out(debian, block)
+
+
+def beside_two_that_are_busy(debian: Debian, block: str, place: Path) -> float:
+    busy = [subprocess.Popen(("sh", "-c", "while :; do :; done")) for _ in range(2)]
+    try:
+        return carried_out(debian, block)
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+def as_a_user(debian: Debian, block: str, place: Path) -> float:
+    return carried_out(debian, block, before="cd /home/anna && exec runuser -u anna -- ")
+
+
+CIRCUMSTANCES: Final = {
+    4: on_a_blank_disk,
+    5: with_a_second_host,
+    6: beside_two_that_are_busy,
+    7: as_a_user,
+}
+"""Of tasks that need more than the clean Debian."""
+
+
+def carried_out(debian: Debian, block: str, before: str = "") -> float:
+    """Execute the commands of a task, each after some words; the time of all in seconds."""
+    began = time.monotonic()
+    for part in re.split(r"(?m)^\$ ", block)[1:]:
+        line, *shown = part.splitlines()
+        code = CODE.search(line)
+        command = line.partition("  #")[0].strip()
+        done = debian.run(before + command, path="/venv/bin:")
+        printed = f"{done.stdout}\n{done.stderr}"
+        assert done.returncode == (int(code[1]) if code else 0), f"{command}\n{printed}"
+        for words in shown:
+            form = ".*".join(map(re.escape, words.split("…")))
+            assert re.search(f"(?m)^ *{form}$", printed), f"{words}:\n{printed}"
+    return time.monotonic() - began
+
+
+def test_the_guide_has_ten_tasks() -> None:
+    assert list(TASKS) == list(range(1, 11))
+    rows = re.findall(r"(?m)^\| \[.*\]\(#(\d+)-.*\) \| (\d+) \|", GUIDE)
+    assert [(int(number), int(count)) for number, count in rows] == [
+        (number, len(re.findall(r"(?m)^\$ ", block))) for number, block in TASKS.items()
+    ]
+
+
+@pytest.mark.usefixtures("first_verdict")
+@pytest.mark.parametrize("number", TASKS)
+def test_the_tasks_of_the_first_hour(
+    debian: Debian, number: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if number in CIRCUMSTANCES:
+        took_s = CIRCUMSTANCES[number](debian, TASKS[number], tmp_path)
+    else:
+        took_s = carried_out(debian, TASKS[number])
+    with capsys.disabled():
+        sys.stdout.write(f"\ntask {number}: {took_s:.1f} s")
