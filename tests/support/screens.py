@@ -91,15 +91,62 @@ def doctor() -> Iterator[RenderableType]:
     )
 
 
-SCREENS: dict[str, Callable[[], Iterator[RenderableType]]] = {
+def gate() -> Iterator[RenderableType]:
+    from tiltyard.analysis.gate import gate as judged
+    from tiltyard.cli.gate import table
+
+    found = specimen(systems=("base", "head"), workloads=("tcp_rr", "postmark"), blocks=20)
+    yield table(judged(found, 0.1))
+
+
+def plan() -> Iterator[RenderableType | str]:
+    from support.synthetic import synthetic_study
+    from support.turns import in_turns, workload_of
+    from tiltyard.analysis.forecast import Asked, basis_of, forecast
+    from tiltyard.analysis.replication import components_of, values_of_trials
+    from tiltyard.cli.forecast_table import sentences, table
+
+    known, run = in_turns(trials=3, blocks=5, shared=0.1, between=0.02, within=0.01)
+    values = values_of_trials(known, run, workload_of(known))
+    basis = basis_of(values, ("ext4", "xfs"), components_of(values), turn_s=9.0, trial_s=1.0)
+    planned, _ = synthetic_study(("ext4", "xfs"), ("postmark",), 0)
+    asked = Asked(within=0.02, power=0.9, budget_s=2700)
+    found = forecast(planned, {"postmark": basis}, "a pilot of 5 blocks, 3 trials a turn", asked)
+    yield table(found)
+    yield from sentences(found)
+
+
+def status() -> Iterator[str]:
+    from tiltyard.app.status import DisturbedBlock, FailedTrial, SessionStatus, Status, TimeLeft
+    from tiltyard.cli.status import lines
+
+    disturbed = DisturbedBlock(
+        block=4, replaced=True, reason="other processes used 12 % of CPU 1 (limit 3 %)"
+    )
+    failed = FailedTrial(
+        block=2, system="xfs", workload="postmark", reason="no space left on device"
+    )
+    session = SessionStatus(
+        session=1, state="interrupted", ended="", pid=None, blocks=7, blocks_max=20, trials=27,
+        disturbed=(disturbed,), failed=(failed,), pairs=4, open_pairs=2,
+        left=TimeLeft(look=10, to_look_s=185, last=20, to_last_s=801),
+    )  # fmt: skip
+    question = "Which file system for the mail spool, and does noatime matter?"
+    yield from lines(Status(study="spool", question=question, sessions=(session,)))
+
+
+SCREENS: dict[str, Callable[[], Iterator[RenderableType | str]]] = {
     "verdict": verdict,
     "commands": commands,
     "doctor": doctor,
+    "gate": gate,
+    "plan": plan,
+    "status": status,
 }
 
 
 if __name__ == "__main__":
-    from tiltyard.cli.console import show
+    from tiltyard.cli.console import show, tell
 
     for part in SCREENS[sys.argv[1]]():
-        show(part)
+        tell(part) if isinstance(part, str) else show(part)

@@ -3,6 +3,8 @@
 import sys
 from collections.abc import Iterator
 from functools import cache
+from string import ascii_letters
+from textwrap import wrap
 from typing import NoReturn
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -53,6 +55,19 @@ def emit_json(text: str) -> None:
 def say(text: str) -> None:
     """Plain text to stdout, never wrapped, markup not interpreted."""
     out().print(visible(text), markup=False, soft_wrap=True)
+
+
+def tell(text: str) -> None:
+    """A head and its text to stdout; a terminal that is too narrow breaks it between words.
+
+    A line with a command to copy is left in one piece, and so is every line through a pipe.
+    """
+    if not out().is_terminal or ": tiltyard " in text:
+        say(text)
+        return
+    beneath = " " * (len(text) - len(text.lstrip(ascii_letters).lstrip()))
+    for line in wrap(text, out().width, subsequent_indent=beneath, break_on_hyphens=False):
+        say(line)
 
 
 def show(renderable: RenderableType) -> None:

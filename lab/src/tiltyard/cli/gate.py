@@ -88,7 +88,7 @@ def gate(
         findings = carried_out(target, trust=trust, within=margin, show_output=commands.show_output)
     found = judged(findings, margin)
     if not printing.emit(found):
-        show(_table(found))
+        show(table(found))
         remark(f"Report   {target.report / 'index.html'}")
     if junit is not None:
         write_whole(junit, as_junit(found))
@@ -132,7 +132,7 @@ def _target(
     return open_study(study, folder)
 
 
-def _table(gate: "Gate") -> "RenderableType":
+def table(gate: "Gate") -> "RenderableType":
     """Each headline a row; the answer last."""
     from rich.console import Group
     from rich.text import Text
@@ -142,19 +142,19 @@ def _table(gate: "Gate") -> "RenderableType":
     from tiltyard.report.stacking import StackingTable
 
     several = len({line.system for line in gate.headlines}) > 1
-    table = StackingTable(padding=(0, 3, 0, 0), header_style="dim")
-    table.add_column("metric", overflow="fold")
-    table.add_column("ratio", justify="right", no_wrap=True)
-    table.add_column(interval_head([gate.level]), justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
+    rows = StackingTable(padding=(0, 3, 0, 0), header_style="dim")
+    rows.add_column("metric", overflow="fold")
+    rows.add_column("ratio", justify="right", no_wrap=True)
+    rows.add_column(interval_head([gate.level]), justify="right", no_wrap=True)
+    rows.add_column("verdict", no_wrap=True)
     for line in gate.headlines:
         name = f"{line.name}, {line.system}" if several else line.name
-        table.add_row(Text(name), ratio_text(line), interval_text(line), line.outcome)
+        rows.add_row(Text(name), ratio_text(line), interval_text(line), line.outcome)
     reasons = [Text(line.why) for line in gate.having("invalid")[:3]]
     together = [Text("simultaneous 95 % confidence intervals", style="dim")]
     answer = f"{gate.sentence} ({gate.blocks} blocks)"
     return Group(
-        table,
+        rows,
         *(together if len(gate.headlines) > 1 else ()),
         Text(),
         *reasons,

@@ -44,7 +44,7 @@ def plan(
     from tiltyard.analysis.forecast import Asked, forecast
     from tiltyard.app.freeze import open_study
     from tiltyard.app.pilot import known_of, plan_to_forecast, run_pilot
-    from tiltyard.cli.console import remark, say, show
+    from tiltyard.cli.console import remark, show, tell
     from tiltyard.cli.display import LiveDisplay
     from tiltyard.cli.forecast_table import sentences, table
     from tiltyard.errors import UsageError
@@ -85,9 +85,9 @@ def plan(
     show(table(found))
     scale_line = (f"Scale     {planned.scaled.sentence}",) if planned.scaled else ()
     for line in (*scale_line, *sentences(found)):
-        say(line)
+        tell(line)
     if (sessions := planned.design.sessions) > 1:
-        say(f"Sessions  all of this is of one session by itself; {sessions} are planned")
+        tell(f"Sessions  all of this is of one session by itself; {sessions} are planned")
 
 
 def _fraction(text: str | None) -> float | None:

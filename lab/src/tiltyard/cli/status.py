@@ -8,7 +8,7 @@ from tiltyard.cli.completers import Study
 from tiltyard.cli.printing import WORDS, Printing
 
 if TYPE_CHECKING:
-    from tiltyard.app.status import SessionStatus
+    from tiltyard.app.status import SessionStatus, Status
 
 
 def status(study: Study = Path(), /, *, printing: Printing = WORDS) -> None:
@@ -24,19 +24,24 @@ def status(study: Study = Path(), /, *, printing: Printing = WORDS) -> None:
         printing: Options of what is printed.
     """
     from tiltyard.app.status import status_of
-    from tiltyard.cli.console import say
+    from tiltyard.cli.console import tell
 
     printing.begin()
     found = status_of(study)
     if printing.emit(found):
         return
-    say(f"Question {found.question}")
+    for line in lines(found):
+        tell(line)
+
+
+def lines(found: "Status") -> Iterator[str]:
+    """What is said of a study."""
+    yield f"Question {found.question}"
     for session in found.sessions:
         if len(found.sessions) > 1:
             where = f", on {session.node}" if session.node else ""
-            say(f"Session  {session.session} of {len(found.sessions)}{where}")
-        for line in _lines(session, found.study):
-            say(line)
+            yield f"Session  {session.session} of {len(found.sessions)}{where}"
+        yield from _lines(session, found.study)
 
 
 def _lines(session: "SessionStatus", study: str) -> Iterator[str]:

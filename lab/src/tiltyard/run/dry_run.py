@@ -9,7 +9,7 @@ from tiltyard.folder import StudyFolder
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.ledger import state_directory
-from tiltyard.host.steps import Step, TakeBack
+from tiltyard.host.steps import Step, TakeBack, UndoTemporarily
 from tiltyard.run.nodes import foreseen
 from tiltyard.run.scratch_dir import open_systems
 from tiltyard.study.model import Placement, SystemSpec
@@ -80,6 +80,13 @@ class Preview:
                     self._disk_bytes += step.disk_bytes
             self._changes[step.lasts] += step.changes()
 
+    def tell_down(self, steps: Iterable[Step]) -> None:
+        """Print the last steps of a turn: what they undo is not there at the end of the run."""
+        for step in steps:
+            self.tell((step,))
+            if isinstance(step, UndoTemporarily):
+                self._changes["run"].remove(step.change)
+
     def tell_way_back(self, lasts: Literal["turn", "run"], *, everything: bool = True) -> None:
         """Print how changes would be taken back, last one first."""
         changes = self._changes[lasts]
@@ -120,7 +127,7 @@ def _turn(preview: Preview, name: str, system: System) -> Iterator[PlannedPart]:
     parts: tuple[tuple[str, Callable[[], object]], ...] = (
         ("bring up", lambda: _tell_up(preview, system)),
         ("refresh", lambda: preview.tell(system.steps_refresh())),
-        ("take down", lambda: preview.tell(system.steps_down())),
+        ("take down", lambda: preview.tell_down(system.steps_down())),
     )
     for part, tell in parts:
         refused = ""
