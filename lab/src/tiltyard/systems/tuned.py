@@ -116,7 +116,8 @@ class Tuned(System):
             raise
         executed = (*self._around.executed, *up.commands, *self._inside.executed)
         facts = {**up.facts, **_facts_again(up), **told(self._names, outcomes)}
-        return replace(up, commands=executed, facts=facts)
+        recipe = self._around.recipe + up.recipe + self._inside.recipe
+        return replace(up, commands=executed, facts=facts, recipe=recipe)
 
     def refresh(self) -> None:
         """The system's own; what was set stays."""

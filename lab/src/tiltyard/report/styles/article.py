@@ -29,6 +29,7 @@ from tiltyard.report.sections.summary import (
     tests_table,
 )
 from tiltyard.report.sections.systems import (
+    as_script,
     byline,
     colophon,
     differences,
@@ -66,6 +67,7 @@ def _sections(findings: Findings) -> Iterator[Section]:
     yield Section("conclusion", "Conclusion", _conclusion(findings))
     yield Section("limits", "Limitations", box(findings))
     yield Section("source", "Source", origin(findings))
+    yield as_script(findings)
 
 
 def _purpose(findings: Findings) -> tuple[Block, ...]:

@@ -134,6 +134,7 @@ def _evidence(findings: Findings) -> Iterator[Section]:
         appendix=True,
     )
     yield _method(findings)
+    yield systems.as_script(findings)
     yield Section("deviations", "Deviations from the plan", deviations(findings))
     yield Section("limits", "Limitations", limits(findings))
     yield Section("rules", "The rules of reporting", twelve_rules(findings), appendix=True)
