@@ -123,6 +123,8 @@ def runbook(findings: Findings) -> tuple[str, ...]:
     A system of another host or in a virtual machine, and steps that no command does, stand in it
     as comments.
     """
+    if findings.origin and findings.origin.runbook:
+        return findings.origin.runbook
     recipes = [(system, system.recipe) for system in findings.systems if system.recipe]
     if not recipes:
         return ()
