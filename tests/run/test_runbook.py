@@ -9,12 +9,13 @@ import pytest
 
 from support.hosts import host_state, needs_root
 from support.runs import one_block
+from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.runbook import script
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.recipe import Recipe
+from tiltyard.recipe import ENGINE, Recipe
 from tiltyard.report.redaction import redacted
 from tiltyard.report.styles import STYLES
 from tiltyard.run import settle
@@ -106,18 +107,17 @@ def test_it_does_the_block_again_and_takes_all_of_it_back(
 
 
 def assert_told(findings: Findings) -> None:
-    """The reports that someone repeats a study by have it as an appendix."""
+    """Every style has it as an appendix."""
     for style in STYLES:
         sections = {one.id: one for one in style.compose(findings).sections}
-        assert ("runbook" in sections) == (style.name in ("study", "article"))
-        assert style.name not in ("study", "article") or sections["runbook"].appendix
+        assert sections["runbook"].appendix, style.name
 
 
 def assert_redacted(findings: Findings, tmp_path: Path) -> None:
     """What was taken out is asked for, not guessed; all else is as it was."""
     systems = tuple(
         one.model_copy(
-            update={"recipe": (one.recipe or Recipe()) + Recipe(up=("ls /srv/secrets",))}
+            update={"recipe": Recipe(up=("ls /srv/secrets",)) + (one.recipe or Recipe())}
         )
         for one in findings.systems
     )
@@ -128,6 +128,27 @@ def assert_redacted(findings: Findings, tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "of the report was taken out" in done.stderr
     assert script(redacted(findings).findings).count(":?") == 0
+
+
+def test_what_no_script_can_do_is_only_told(tmp_path: Path) -> None:
+    findings = analyse(*synthetic_study(("ext4", "aged"), blocks=2))
+    jobs = {"postmark": json.dumps({"target": {"directory": "$work/dir"}})}
+    up, down = ("mkdir $work/mnt", "# make sure that it is"), ("rm -r $work/mnt",)
+    whole = Recipe(up=up, down=down, engine=ENGINE, jobs=jobs)
+    aged = Recipe(up=("mkdir $work/old", "# put back what was kept"), jobs=jobs)
+    assert (whole.words, aged.words) == ((), ("# put back what was kept",))
+    recipes = {"ext4": whole, "aged": aged}
+    systems = tuple(
+        one.model_copy(update={"recipe": recipes[one.name]}) for one in findings.systems
+    )
+    text = script(findings.model_copy(update={"systems": systems}))
+    lines = [line.strip() for line in text.splitlines()]
+    assert {"mkdir $work/mnt", "# mkdir $work/old", "turn 1 1", "# turn 2 1"} <= set(lines)
+    assert any(line.endswith("which no script stands in for: aged") for line in lines)
+    done = execute(text, tmp_path, ENGINE="/bin/echo", BLOCKS="2")
+    assert done.returncode == 0, done.stderr
+    made = sorted(path.name for path in (tmp_path / "results").iterdir())
+    assert made == ["b1-ext4-postmark.jsonl", "b2-ext4-postmark.jsonl"]
 
 
 def test_two_ends_come_up_and_go(study: StudyFolder, tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+CHECK = "# make sure"
+"""How steps are told that only look."""
 ENGINE = "$engine"
 """The engine's binary, wherever it is."""
 _NAMED = re.compile(r"[A-Za-z]+[0-9]+")
@@ -34,11 +36,17 @@ class Recipe(BaseModel):
     needs: dict[str, str] = {}
     """Program → the package that holds it."""
     engine: str = ""
-    """What starts the engine at its end of the system; empty where no line of a script does."""
+    """What starts the engine at its end of the system; empty where a script cannot do the turn."""
     jobs: dict[str, str] = {}
     """Workload → the engine's job, as JSON; in the order of the turn."""
     outputs: dict[str, str] = Field({}, exclude=True)
     """What steps have yielded, by name, as long as the lines have the values in them."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What no command does of it; a check that is left out changes nothing."""
+        lines = (*self.once, *self.up)
+        return tuple(one for one in lines if one.startswith("#") and not one.startswith(CHECK))
 
     def __add__(self, inner: "Recipe") -> "Recipe":
         """What is around a system, and the system: it is taken down first."""

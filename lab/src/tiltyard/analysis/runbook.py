@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from tiltyard.analysis.model import Findings, SystemFindings
-from tiltyard.recipe import Recipe
+from tiltyard.recipe import ENGINE, Recipe
 
 _SIGN: Final = re.compile(r"\[(host|address|serial|user|path|environment|secret) (\d+)\]")
 """What :mod:`tiltyard.report.redaction` puts in the place of what others must not read."""
@@ -120,8 +120,8 @@ begin
 def runbook(findings: Findings) -> tuple[str, ...]:
     """The lines of the script; none where the record has nothing to execute.
 
-    A system of another host or in a virtual machine, and steps that no command does, stand in it
-    as comments.
+    The turns of a system stand in it as comments where no script can do them: on another host, in
+    a virtual machine, with a service or a state that Tiltyard itself brings up.
     """
     if findings.origin and findings.origin.runbook:
         return findings.origin.runbook
@@ -129,7 +129,7 @@ def runbook(findings: Findings) -> tuple[str, ...]:
     if not recipes:
         return ()
     body = "\n".join(_systems(findings, recipes))
-    order = "\n".join(_order(findings, [system.name for system, _ in recipes]))
+    order = "\n".join(_order(findings, recipes))
     needs = dict(need for _, recipe in recipes for need in recipe.needs.items())
     text = "\n".join((*_about(findings, recipes), *_prelude(body, needs), body, _RUN + order))
     return tuple(_SIGN.sub(_unknown, text).splitlines())
@@ -154,9 +154,10 @@ def _about(findings: Findings, recipes: _Recipes) -> Iterator[str]:
     yield "#"
     yield "# Lines behind # are what no command does. It judges nothing, waits for no quiet host"
     yield "# and repeats no disturbed block: tiltyard run does."
-    absent = [system.name for system in findings.systems if system.recipe is None]
+    whole = [system.name for system, recipe in recipes if recipe.engine]
+    absent = [system.name for system in findings.systems if system.name not in whole]
     if absent:
-        yield f"# Not in it, as their turns were not kept: {_plain(', '.join(absent))}"
+        yield f"# Left to tiltyard run, which no script stands in for: {_plain(', '.join(absent))}"
     for system, _ in recipes:
         for name, fact in system.facts.items():
             if name.startswith(_TOLD):
@@ -173,24 +174,28 @@ def _prelude(body: str, needs: Mapping[str, str]) -> Iterator[str]:
 
 
 def _systems(findings: Findings, recipes: _Recipes) -> Iterator[str]:
-    yield from _function("begin", "as long as all systems", _first_of(recipes, "once"))
+    yield from _function("begin", "as long as all systems", _shared(recipes, "once"))
     numbers = {workload.name: number for number, workload in enumerate(findings.workloads, 1)}
     for number, (system, recipe) in enumerate(recipes, 1):
-        yield from _function(f"up_{number}", system.name, recipe.up)
+        told = not recipe.engine
+        yield from _function(f"up_{number}", system.name, recipe.up, told=told)
         for workload, job in recipe.jobs.items():
             lines = _work(system.name, workload, recipe, job)
             title = f"{system.name}: {workload}"
-            yield from _function(f"work_{number}_{numbers[workload]}", title, lines)
-        yield from _function(f"down_{number}", system.name, recipe.down)
-    yield from _function("end", "what begin has made", _first_of(recipes, "end"))
+            yield from _function(f"work_{number}_{numbers[workload]}", title, lines, told=told)
+        yield from _function(f"down_{number}", system.name, recipe.down, told=told)
+    yield from _function("end", "what begin has made", _shared(recipes, "end"))
 
 
-def _first_of(recipes: _Recipes, part: str) -> list[str]:
-    """Of what systems share, the first one's; each line once."""
+def _shared(recipes: _Recipes, part: str) -> list[str]:
+    """What systems share, each line once."""
     return list(dict.fromkeys(line for _, recipe in recipes for line in getattr(recipe, part)))
 
 
-def _function(name: str, title: str, lines: Sequence[str]) -> Iterator[str]:
+def _function(name: str, title: str, lines: Sequence[str], *, told: bool = False) -> Iterator[str]:
+    """A function of the script; ``told``: its lines are only shown."""
+    if told:
+        lines = [line if line.startswith("#") else f"# {line}" for line in lines]
     yield f"{name}() {{  # {_plain(title)}"
     is_document = False
     for line in lines:
@@ -204,20 +209,20 @@ def _function(name: str, title: str, lines: Sequence[str]) -> Iterator[str]:
 
 def _work(system: str, workload: str, recipe: Recipe, job: str) -> list[str]:
     """One trial: a directory for it, and the engine's job on its standard input."""
-    if not recipe.engine:
-        return ["# the engine executes this there:", *(f"# {line}" for line in job.splitlines())]
     directory = _DIRECTORY.search(job)
     slug = re.sub(r"[^\w.-]+", "_", f"{system}-{workload}")
     return [
         *([f"mkdir -p {directory[1]}"] if directory else []),
-        f'{recipe.engine} run > "$results/b$block-{slug}.jsonl" << {_END}',
+        f'{recipe.engine or ENGINE} run > "$results/b$block-{slug}.jsonl" << {_END}',
         *job.splitlines(),
         _END,
     ]
 
 
-def _order(findings: Findings, systems: list[str]) -> Iterator[str]:
+def _order(findings: Findings, recipes: _Recipes) -> Iterator[str]:
     """Each block of the record in its order, as far as the reader wants them."""
+    systems = [system.name for system, _ in recipes]
+    whole = [system.name for system, recipe in recipes if recipe.engine]
     numbers = {workload.name: number for number, workload in enumerate(findings.workloads, 1)}
     blocks: dict[int, dict[str, list[int]]] = {}
     for trial in findings.trials:
@@ -229,7 +234,7 @@ def _order(findings: Findings, systems: list[str]) -> Iterator[str]:
         yield f"  block={block}"
         for system, workloads in turns.items():
             words = " ".join(map(str, (systems.index(system) + 1, *workloads)))
-            yield f"  turn {words}"
+            yield f"  turn {words}" if system in whole else f"  # turn {words}"
         yield "fi"
 
 

@@ -27,7 +27,8 @@ def recipe_of(context: Context, keys: Iterable[TrialKey], up: Up) -> Recipe:
         keys: the trials of the turn; of several of a workload the first is kept.
         up: the system.
     """
-    engine = "" if up.engine else " ".join(filter(None, (shlex.join(up.prefix), ENGINE)))
+    whole = not (up.engine or up.recipe.words)
+    engine = " ".join(filter(None, (shlex.join(up.prefix), ENGINE))) if whole else ""
     jobs = {key.workload: _job(context, key, up) for key in keys if key.repeat == 1}
     words = set(re.findall(r"[\w.-]+", "\n".join((*up.recipe.once, *up.recipe.up, engine))))
     needs = {tool.command: tool.package for tool in TOOLS if tool.command in words}
