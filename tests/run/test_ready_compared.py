@@ -7,18 +7,14 @@ import pytest
 from rich.console import Console
 
 from support.hosts import needs_root
-from support.runs import Watcher, go_on
+from support.runs import one_block
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings, WorkloadFindings
-from tiltyard.app.freeze import planned
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.plan.store import write_plan
 from tiltyard.report.terminal import verdicts
 from tiltyard.run import settle
-from tiltyard.run.read import read_run
 from tiltyard.run.record import RunRecord
-from tiltyard.run.runner import run_study
 from tiltyard.study.toml import toml_key, toml_value
 from tiltyard.workloads.catalogue import ProfileCard, catalogue_of
 
@@ -75,15 +71,7 @@ def compared(folder: StudyFolder, head: str, names: tuple[str, ...]) -> tuple[Ru
         lines = (f"{toml_key(key)} = {toml_value(value)}" for key, value in keys.items())
         tables.append("\n".join(("[[workload]]", *lines)))
     folder.study.write_text("\n\n".join((head, *tables)))
-    engine = Engine.find()
-    plan = planned(folder, engine, trust=True)
-    plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
-    folder.plan.unlink()
-    write_plan(folder, plan)
-    run_study(folder, plan, engine, go_on, Watcher())
-    record = read_run(folder, plan)
-    failed = {(one.key.workload, one.key.system): one.reason for one in record.trials if one.reason}
-    assert not failed
+    plan, record = one_block(folder)
     assert len(record.trials) == 2 * len(names)
     return record, analyse(plan, record)
 

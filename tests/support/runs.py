@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from support.patience import wait_until
+from tiltyard.app.freeze import planned
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, write_whole
 from tiltyard.plan.model import Block, Design, Look, Plan, PlannedWorkload, TrialKey, Turn
+from tiltyard.plan.store import write_plan
 from tiltyard.run import settle
 from tiltyard.run.journal import TrialFinished, TrialStarted, read_journal
 from tiltyard.run.observer import Decision, Outlook
+from tiltyard.run.read import read_run
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import ConditionsSpec, GatesSpec, SystemSpec, WorkloadSpec
@@ -170,6 +173,20 @@ def place(root: Path, plan: Plan) -> StudyFolder:
     folder = StudyFolder(root)
     write_whole(folder.plan, plan.model_dump_json().encode())
     return folder
+
+
+def one_block(folder: StudyFolder) -> tuple[Plan, RunRecord]:
+    """Carry out the first block of the study that is in a folder; all of its trials are done."""
+    engine = Engine.find()
+    plan = planned(folder, engine, trust=True)
+    plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+    folder.plan.unlink()
+    write_plan(folder, plan)
+    run_study(folder, plan, engine, go_on, Watcher())
+    record = read_run(folder, plan)
+    failed = {(one.key.workload, one.key.system): one.reason for one in record.trials if one.reason}
+    assert not failed
+    return plan, record
 
 
 @dataclass(frozen=True)

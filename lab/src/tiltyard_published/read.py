@@ -20,6 +20,7 @@ from tiltyard_published.readings import Shelves
 from tiltyard_published.tables import read_table
 
 NAME: Final = "published.toml"
+RUNBOOK: Final = "runbook.sh"
 
 
 class Publication(Frozen):
@@ -54,11 +55,18 @@ def read_publication(folder: Path) -> Publication:
     known = file.model_dump(exclude={"style", "origin", "system", "workload", "table"})
     collection = Collection(
         **known,
-        origin=file.origin.model_copy(update={"files": tuple(map(_source, sources))}),
+        origin=file.origin.model_copy(
+            update={"files": tuple(map(_source, sources)), "runbook": _runbook(folder / RUNBOOK)}
+        ),
         systems=file.system,
         workloads=shelves.workloads(),
     )
     return Publication(collection=collection, style=file.style, derived=tuple(shelves.derived))
+
+
+def _runbook(path: Path) -> tuple[str, ...]:
+    """The lines of the script beside a printed study, if there is one."""
+    return tuple(read_text(path).splitlines()) if path.is_file() else ()
 
 
 def _file(path: Path) -> PublishedFile:

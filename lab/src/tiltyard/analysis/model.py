@@ -9,6 +9,7 @@ from tiltyard.analysis.verdict import Beside, Verdict
 from tiltyard.collected.audited import Audited
 from tiltyard.collected.model import Kept, Origin, PrintedAs
 from tiltyard.plan.model import Design
+from tiltyard.recipe import Recipe
 from tiltyard.run.differences import Difference
 from tiltyard.run.record import CalibrationNote
 from tiltyard.study.model import Clock, Frozen
@@ -31,8 +32,7 @@ class Summary(Frozen):
     cv: float | None
     """sd / mean."""
     percentiles: dict[str, float]
-    """Of single operations, by name (``p50`` … ``p999``): median over blocks, in s. Empty where
-    operations were not timed one by one."""
+    """Of operations (``p50`` … ``p999``), median over blocks, in s; empty: not timed singly."""
     se: float | None = Field(None, exclude_if=lambda se: se is None)
     """Standard error of the mean, where the values come from elsewhere."""
     n: int | None = Field(None, exclude_if=lambda n: n is None)
@@ -52,9 +52,8 @@ class Comparison(Frozen):
     """Repeated confidence interval of the ratio, holding over all looks (D4)."""
     high: float | None
     level: float = 0.95
-    """Coverage of the interval by itself, over all looks: 0.95 for one comparison alone. More for
-    differences that were picked among many (at most 5 % of those intervals are then expected to
-    miss, FCR), and 1 − 0.05/m for the m indices of workloads, which so hold together with 95 %."""
+    """Of the interval by itself, over all looks: 0.95 for one alone; more for differences picked
+    among many (FCR), and 1 − 0.05/m for the m indices of workloads (together 95 %)."""
     p: float | None
     """Sequential p-value."""
     p_adjusted: float | None
@@ -178,8 +177,7 @@ class Effect(Frozen):
     """What was measured."""
     blocks: int
     ratio: float | None
-    """Main effect: level / over, averaged over the others. Simple effect: the same at
-    ``by_level``. Interaction: ratio of the simple effects at ``by_level`` and at ``by_over``."""
+    """level / over, over all others; simple: at ``by_level``; interaction: ratio of two simple."""
     low: float | None
     high: float | None
     level_of_interval: float = 0.95
@@ -351,6 +349,8 @@ class SystemFindings(Frozen):
     facts: dict[str, str]
     commands: tuple[str, ...]
     """The commands of its first turn, ready to paste."""
+    recipe: Recipe | None = Field(None, exclude_if=lambda recipe: recipe is None)
+    """How its turn is done again by a script; ``None`` where that was not kept."""
 
 
 class Pair(Frozen):

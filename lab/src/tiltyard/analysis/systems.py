@@ -21,6 +21,7 @@ def system_findings(plan: Plan, run: RunRecord) -> tuple[SystemFindings, ...]:
                 shlex.join(command.argv)
                 for command in (first[system.name].commands if system.name in first else ())
             ),
+            recipe=first[system.name].recipe if system.name in first else None,
         )
         for system in plan.systems
     )

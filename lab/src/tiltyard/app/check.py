@@ -1,7 +1,7 @@
 """What a study would do and what would go wrong, before anything runs."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from tiltyard.errors import UsageError
@@ -18,6 +18,7 @@ from tiltyard.run.read import read_run
 from tiltyard.run.rehearsal import rehearse
 from tiltyard.run.trust import Bringing
 from tiltyard.study.model import Frozen, SystemSpec
+from tiltyard.systems.kind import Problem
 
 
 class BroughtItem(Frozen):
@@ -148,7 +149,7 @@ def rehearsed(
     problems = tuple(
         SystemProblem(system=system, severity=one.severity, text=one.text, fix=one.remedy or "")
         for system, problems in found.problems.items()
-        for one in problems
+        for one in (*problems, *_skipped(found.facts.get(system, {}), problems))
     )
     return Checked(
         **dict(begun),
@@ -156,6 +157,15 @@ def rehearsed(
         differences=tuple(told(differences(found.facts, plan.systems, here))),
         problems=problems,
     )
+
+
+def _skipped(facts: Mapping[str, str], problems: Sequence[Problem]) -> Iterator[Problem]:
+    """What was skipped of a profile's settings of devices, which are there when a system is up."""
+    known = {problem.text for problem in problems}
+    for name, value in facts.items():
+        text = f"{name}: {value}"
+        if name.startswith("tuning ") and "skipped: " in value and text not in known:
+            yield Problem("warning", text)
 
 
 def _written_bytes(plan: Plan, folder: StudyFolder) -> int | None:

@@ -25,7 +25,8 @@ def export(
 
     The study may have been run here, imported (`tiltyard import`), or printed (a folder of
     `published/`). Formats: `csv` and `parquet` (every value), `phoronix` (composite.xml),
-    `bencher` (medians with intervals), `openmetrics` (the same and ratios).
+    `bencher` (medians with intervals), `openmetrics` (the same and ratios), `runbook` (a shell
+    script that does what was done).
 
     ```
     tiltyard export spool --to parquet

@@ -117,6 +117,8 @@ class Origin(Frozen):
     delta_decimals: Annotated[int, Field(ge=0, le=4)] = 1
     """Decimals of percentages between systems that have no interval to round them by."""
     files: tuple[SourceFile, ...] = ()
+    runbook: tuple[str, ...] = Field((), exclude_if=lambda lines: not lines)
+    """How it was done, as lines of a shell script, as far as the source tells it."""
 
 
 class Kept(Frozen):

@@ -40,6 +40,11 @@ class ServedMount(HostChange):
         """It is unmounted; its server ends by that."""
         return f"umount {self.target}"
 
+    @property
+    def script(self) -> str:
+        """It writes what it keeps before it ends."""
+        return f"umount {self.target}; ended {self.mark}"
+
     def undo(self) -> str | None:
         """Unmount first, for a server writes then what it keeps; then see to its end.
 

@@ -41,7 +41,12 @@ def start(place: Place, name: str) -> None:
     Raises:
         TiltyardError: if that fails.
     """
-    place.run(_command("start", name))
+    place.run(start_command(name))
+
+
+def start_command(name: str) -> tuple[str, ...]:
+    """The command that starts a service."""
+    return _command("start", name)
 
 
 def _init(name: str) -> str:

@@ -20,15 +20,16 @@ from typing import Annotated, Any, Literal, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, SerializeAsAny
 
-from tiltyard.errors import BusyError
 from tiltyard.host import commands
 from tiltyard.host.changes import Change, MadeDirectory
 from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.mounts import mounts_at
 from tiltyard.host.namespaces import holder_of, namespace_command
+from tiltyard.host.recorder import Recorder, require_alone
 from tiltyard.host.servers import ServedMount, Server
 from tiltyard.phases import phase
+from tiltyard.recipe import Recipe, output, resolved
 
 C = TypeVar("C", bound=Change)
 M = TypeVar("M")
@@ -49,6 +50,11 @@ class Step(BaseModel):
     @abstractmethod
     def line(self) -> str:
         """What a dry run prints: a command, or words behind a ``#``."""
+
+    @property
+    def script(self) -> str:
+        """The same for a runbook (:mod:`tiltyard.recipe`)."""
+        return output(self.output, self.line) if self.output else self.line
 
     def changes(self) -> Sequence[Change]:
         """What it changes, with what is needed to take that back; only looks."""
@@ -98,26 +104,6 @@ AnyStep = Annotated[SerializeAsAny[Step], BeforeValidator(_of_its_kind)]
 """A step of any kind, as JSON has it."""
 
 
-def resolved(value: Any, outputs: dict[str, str]) -> Any:
-    """A field's value with outputs in the place of their names, however deep they are."""
-    if isinstance(value, str):
-        for name, text in outputs.items():
-            value = value.replace(name, text)
-        return value
-    if isinstance(value, Path):
-        return Path(resolved(str(value), outputs))
-    if isinstance(value, tuple):
-        return tuple(resolved(each, outputs) for each in value)
-    if isinstance(value, dict):
-        return {key: resolved(each, outputs) for key, each in value.items()}
-    if isinstance(value, BaseModel):
-        fields = {
-            name: resolved(getattr(value, name), outputs) for name in type(value).model_fields
-        }
-        return value.model_copy(update=fields)
-    return value
-
-
 class Run(Step):
     """A command that ends; it yields what it prints."""
 
@@ -153,6 +139,11 @@ class MakeDirectory(Step):
         """In words."""
         return f"# make directory {self.path}"
 
+    @property
+    def script(self) -> str:
+        """The command for it."""
+        return shlex.join(("mkdir", str(self.path)))
+
     def changes(self) -> Sequence[Change]:
         """It goes with all that is in it."""
         return () if self.inside else (MadeDirectory(path=self.path),)
@@ -175,6 +166,11 @@ class Start(Step):
     def line(self) -> str:
         """In words."""
         return f"# start, and wait until it serves: {shlex.join(self.argv)}"
+
+    @property
+    def script(self) -> str:
+        """It is started, and given a moment."""
+        return f"start {self.mark} {shlex.join(self.argv)}; sleep 0.5"
 
     def changes(self) -> Sequence[Change]:
         """Its end."""
@@ -202,6 +198,14 @@ class StartMount(Start):
     target: Path
     namespace: str = ""
     """Process in whose table of mounts it is seen; empty: in ours."""
+
+    @property
+    def script(self) -> str:
+        """It is started, and waited for."""
+        if self.namespace:
+            return self.line
+        begin = f"start {self.mark} {shlex.join(self.argv)}"
+        return f"{begin}; mounted {shlex.quote(str(self.target))}"
 
     def changes(self) -> Sequence[Change]:
         """In a namespace of ours the mount goes with that."""
@@ -241,6 +245,11 @@ class UndoTemporarily(Step):
         """The way back."""
         return self.change.way_back
 
+    @property
+    def script(self) -> str:
+        """The way back."""
+        return self.change.script
+
     def execute(self, host: "Steps") -> str:  # noqa: ARG002  the change knows how
         """Take it back."""
         self.change.undo()
@@ -265,29 +274,6 @@ class TakeBack(Step):
         else:
             host.undo_last()
         return ""
-
-
-class Recorder(Protocol):
-    """What a plan of steps may ask of a ledger: names, and what is changed already."""
-
-    path: Path
-
-    def name(self, use: str) -> str:
-        """A file name that nobody else has."""
-        ...
-
-    def holds(self, change: Change) -> bool:
-        """Whether a change is recorded and not taken back."""
-        ...
-
-    @property
-    def outstanding(self) -> tuple[Change, ...]:
-        """Changes that are recorded and not taken back, in order."""
-        ...
-
-    def changes_of_other_processes(self) -> Iterator[tuple[int, Change]]:
-        """Changes of others that are not taken back, each with the number of its process."""
-        ...
 
 
 class _Stops(Protocol):
@@ -317,6 +303,8 @@ class Steps:
         """What steps have yielded, by name."""
         self._changes: list[Change] = []
         self._executed: list[commands.Command] = []
+        self._script: list[str] = []
+        self._once: list[tuple[str, Sequence[Change]]] = []
         self._servers: list[Server] = []
         self._running: list[_Stops] = []
 
@@ -338,6 +326,20 @@ class Steps:
     def begin(self) -> None:
         """A turn begins."""
         self._executed.clear()
+        self._script.clear()
+        self._once.clear()
+
+    @property
+    def recipe(self) -> Recipe:
+        """What was executed since :meth:`begin`, and its ways back, as lines of a script."""
+        lasting = [change.script for _, changes in self._once for change in changes]
+        return Recipe(
+            once=tuple(line for line, _ in self._once),
+            up=tuple(self._script),
+            down=tuple(change.script for change in reversed(self._changes)),
+            end=tuple(reversed(lasting)),
+            outputs=dict(self.outputs),
+        )
 
     def take(self, steps: Iterable[Step]) -> None:
         """Execute steps in order; one that is made when it is its turn may look at what is then."""
@@ -353,6 +355,10 @@ class Steps:
                 text = step.execute(self)
             if step.output:
                 self.outputs[step.output] = text
+            if step.lasts == "run":
+                self._once.append((planned.script, step.changes()))
+            elif planned.script:
+                self._script.append(planned.script)
 
     def _record(self, step: Step) -> None:
         for change in step.changes():
@@ -420,7 +426,7 @@ class Steps:
     def undo_last(self) -> None:
         """Take back the last change alone."""
         self.ledger.undo(self._changes[-1])
-        self._changes.pop()
+        self._script.append(self._changes.pop().script)
         self._servers = [server for server in self._servers if not server.ended()]
 
     def undo(self) -> None:
@@ -431,17 +437,3 @@ class Steps:
             with phase(self._changes[-1].way_back.removeprefix("# ")):
                 self.undo_last()
         self.outputs.clear()
-
-
-def require_alone(ledger: Recorder, same: Callable[[Change], bool], what: str) -> None:
-    """Make sure that no other run has changed the same thing, where something else locks it.
-
-    Raises:
-        BusyError: if one has.
-    """
-    for pid, change in ledger.changes_of_other_processes():
-        if same(change):
-            raise BusyError(
-                f"{what} is taken by another run (process {pid}); wait for its end. "
-                "If it was killed: tiltyard restore"
-            )

@@ -23,4 +23,9 @@ def choose(place: Place, profile: str) -> None:
     Raises:
         TiltyardError: if there is none of that name.
     """
-    place.run(("tuned-adm", "profile", profile) if profile else ("tuned-adm", "off"))
+    place.run(command(profile))
+
+
+def command(profile: str) -> tuple[str, ...]:
+    """The command that makes a profile the active one; with an empty name none."""
+    return ("tuned-adm", "profile", profile) if profile else ("tuned-adm", "off")

@@ -201,7 +201,7 @@ class _Taken:
 
     def _text(self, text: str, *, command: bool = False) -> str:
         for pattern in _SECRETS:
-            text = pattern.sub(lambda m: m[1] + self._sign("secret", m["it"]), text)
+            text = pattern.sub(self._secret, text)
         if command:
             text = _SET.sub(self._set, text)
         text = _USER_AT.sub(self._user_at, text)
@@ -216,6 +216,12 @@ class _Taken:
                 whole = rf"(?<![\w\[]){re.escape(name)}(?![\w\]])"
                 text = re.sub(whole, lambda m: self._sign(self.names[m[0]], m[0]), text)
         return text
+
+    def _secret(self, found: re.Match[str]) -> str:
+        """Not the name of a variable, which holds one elsewhere."""
+        if found["it"].lstrip("'\"").startswith("$"):
+            return found[0]
+        return found[1] + self._sign("secret", found["it"])
 
     def _set(self, found: re.Match[str]) -> str:
         """``NAME=value`` before a program, or as an argument of env."""

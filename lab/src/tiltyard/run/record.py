@@ -9,6 +9,7 @@ from pydantic import Field
 from tiltyard.host.commands import Command
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import TrialKey
+from tiltyard.recipe import Recipe
 from tiltyard.run.samples import Samples
 from tiltyard.study.model import Covariate, Frozen
 from tiltyard.wire import Connection, End, Hello, Interval, WarningNote
@@ -27,6 +28,8 @@ class Prepared(Frozen):
     """Names as a reader knows them: ``mount options``, ``block size``, ``device`` …"""
     failed_boots: tuple[str, ...] = Field((), exclude_if=lambda failed: not failed)
     """Why each boot failed that was made again before this one, a sentence each."""
+    recipe: Recipe | None = Field(None, exclude_if=lambda recipe: recipe is None)
+    """Of the first turn of a system: how it is done again; ``None`` in older journals."""
 
 
 class TrialRecord(Frozen):

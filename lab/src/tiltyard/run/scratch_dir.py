@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder
 from tiltyard.host.place import HERE, Place
-from tiltyard.host.steps import Recorder
+from tiltyard.host.recorder import Recorder
 from tiltyard.plan.model import Plan
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems import kind

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from tiltyard.executors.agent import Trial
-from tiltyard.executors.engine import ConditionsWanted, Job
+from tiltyard.executors.engine import Job
 from tiltyard.folder import (
     create_file,
     named_in_errors,
@@ -141,13 +141,7 @@ def fail_trial(context: Context, key: TrialKey, reason: str) -> None:
 def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bool) -> _Ended:
     """Run the engine to its end; its output is in ``partial``."""
     workload = context.plan.workload(key.workload)
-    conditions = context.conditions
-    if up.cpus:
-        conditions = conditions.model_copy(update={"cpus": up.cpus, "unpinned": False})
-    system = context.plan.system(key.system)
-    if inject := kind(system.kind).inject(system.settings):
-        conditions = conditions.model_copy(update={"inject": inject})
-    job = _job(context, key, up, conditions)
+    job = job_of(context, key, up)
     limit_s, why = _limit_s(context.history, context.plan, key.workload)
     with create_file(partial) as keep, _watching(context, up, brief=not sync) as watching:
         began = time.monotonic()
@@ -176,8 +170,14 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bo
     return _Ended(outcome, reason, elapsed_s, telemetry, stream, sha256(said))
 
 
-def _job(context: Context, key: TrialKey, up: Up, conditions: ConditionsWanted) -> Job:
+def job_of(context: Context, key: TrialKey, up: Up) -> Job:
     """What the engine is asked for: a workload of its own, or to execute a program."""
+    conditions = context.conditions
+    if up.cpus:
+        conditions = conditions.model_copy(update={"cpus": up.cpus, "unpinned": False})
+    system = context.plan.system(key.system)
+    if inject := kind(system.kind).inject(system.settings):
+        conditions = conditions.model_copy(update={"inject": inject})
     workload = context.plan.workload(key.workload)
     parameters = workload.parameters(key.repeat)
     if workload.program is None:

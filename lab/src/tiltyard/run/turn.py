@@ -21,6 +21,7 @@ from tiltyard.run.context import Context
 from tiltyard.run.journal import OtherHost, SystemPrepared
 from tiltyard.run.patience import patiently
 from tiltyard.run.record import DISK_UNDER_TEST, Prepared
+from tiltyard.run.runbook import recipe_of
 from tiltyard.run.stages import Place, around, directory_of
 from tiltyard.run.trial import fail_trial, run_trial
 from tiltyard.systems.kind import System, Up
@@ -124,6 +125,7 @@ def _begin(
         commands=(*up.commands, *commands),
         facts={**facts_of(up), **boot, **_caches(context, name), **programs},
         failed_boots=up.failed_boots,
+        recipe=None if _was_up(context, name) else recipe_of(context, keys, up),
     )
     waits = not up.commands and all(context.is_brief(workload) for workload in _workloads(keys))
     context.journal.append(SystemPrepared(prepared=prepared), waits=waits)
@@ -133,6 +135,11 @@ def _begin(
 def _workloads(keys: list[TrialKey]) -> list[str]:
     """Each once, in order."""
     return list(dict.fromkeys(key.workload for key in keys))
+
+
+def _was_up(context: Context, name: str) -> bool:
+    """Whether a system has had a turn."""
+    return any(prepared.system == name for prepared in context.history.prepared)
 
 
 def _came_up(context: Context, block: int) -> bool:

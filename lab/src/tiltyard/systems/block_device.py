@@ -26,7 +26,8 @@ from tiltyard.host.devices.block_devices import number_under
 from tiltyard.host.devices.contents import forget_cache, signatures
 from tiltyard.host.devices.facts import device_facts
 from tiltyard.host.devices.safety import Held, Wanted, hold, refusal, require_blank, require_unused
-from tiltyard.host.steps import Step, Steps, require_alone
+from tiltyard.host.recorder import require_alone
+from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, Size
 from tiltyard.systems.state.keeper import Keeper
 from tiltyard.systems.volume import (
@@ -269,6 +270,12 @@ class Format(Step):
     def line(self) -> str:
         """The command."""
         return shlex.join(self.argv)
+
+    @property
+    def script(self) -> str:
+        """A runbook asks before it writes to a device that is not its own."""
+        made = self.line.replace(shlex.quote(UUID), '"$(uuidgen)"')
+        return f"may_erase {shlex.quote(self.device)}; {made}"
 
     def changes(self) -> Sequence[Change]:
         """It is made blank again."""

@@ -1,6 +1,7 @@
 """The image file of a study: where it lies, made at the first turn, mended at the later ones."""
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, Literal
@@ -176,6 +177,11 @@ class MendImage(Step):
         """In words."""
         return f"# write zeros where {self.path} has got holes"
 
+    @property
+    def script(self) -> str:
+        """Zeros everywhere."""
+        return f"zeros {shlex.quote(str(self.path))}"
+
     def execute(self, host: Steps) -> str:
         """Write them."""
         restore_layout(self.path, host.check)
@@ -194,6 +200,12 @@ class LayOutImage(Step):
     def line(self) -> str:
         """In words."""
         return f"# write {format_size(self.size_bytes)} of zeros to {self.path}"
+
+    @property
+    def script(self) -> str:
+        """Blocks of its own, then zeros in all of them."""
+        path = shlex.quote(str(self.path))
+        return f"fallocate --length {self.size_bytes} {path}; zeros {path}"
 
     @property
     def disk_bytes(self) -> int:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Generic, Literal, Self, TypeVar
 
@@ -19,7 +19,9 @@ from pydantic.json_schema import JsonSchemaValue
 from tiltyard.executors.engine import FarPlace, Inject, Target
 from tiltyard.host.commands import Command
 from tiltyard.host.place import HERE, Place
-from tiltyard.host.steps import Recorder, Step, Steps, TakeBack
+from tiltyard.host.recorder import Recorder
+from tiltyard.host.steps import Step, Steps, TakeBack
+from tiltyard.recipe import Recipe
 from tiltyard.study.model import Clock
 from tiltyard.study.problems import not_a, shown
 from tiltyard.systems.brought import Brought
@@ -261,6 +263,8 @@ class Up:
     """The host of its server."""
     far_place: FarPlace | None = None
     """Where servers of programs are started that are to run at its far end."""
+    recipe: Recipe = field(default_factory=Recipe)
+    """What was executed and how it is taken back, for a runbook."""
 
 
 def lost_with(servers: Callable[[], tuple[int, ...]]) -> Callable[[], str]:
@@ -318,7 +322,7 @@ class System(ABC):
         self.steps.begin()
         try:
             self.steps.take(self.steps_up())
-            return self.look()
+            return replace(self.look(), recipe=self.steps.recipe)
         except BaseException:
             self.steps.undo()
             raise

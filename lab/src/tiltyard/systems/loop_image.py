@@ -19,6 +19,7 @@ from tiltyard.folder import sha256
 from tiltyard.host.changes import AttachedLoop, Change, Mounted, SetLimit
 from tiltyard.host.devices import loops, throttles
 from tiltyard.host.steps import Step, Steps
+from tiltyard.recipe import output
 from tiltyard.systems.image_file import ImageBacking, ImageFile
 from tiltyard.systems.kind import Kind, Problem, Site, Size
 from tiltyard.systems.state.keeper import Keeper
@@ -131,6 +132,11 @@ class AttachLoop(Step):
     def line(self) -> str:
         """The command."""
         return shlex.join(self._argv)
+
+    @property
+    def script(self) -> str:
+        """Its name alone is kept."""
+        return output(self.output, f'basename "$({self.line})"')
 
     @property
     def _argv(self) -> tuple[str, ...]:

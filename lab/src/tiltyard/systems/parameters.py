@@ -67,6 +67,11 @@ class SetKernelParameter(Step):
     def _argv(self) -> tuple[str, ...]:
         return ("sysctl", "-q", "-w", f"{self.key}={self.value}")
 
+    @property
+    def script(self) -> str:
+        """It is kept and set."""
+        return f"keep {sysctls.path_of(self.key)} {shlex.quote(self.value)}"
+
     def changes(self) -> Sequence[Change]:
         """The old value, unless it is the same."""
         before = sysctls.read(self.key)

@@ -45,6 +45,16 @@ class Serve(Step):
         """In words."""
         return f"# start, and wait until it listens: {shlex.join((*self.ssh, *self.argv))}"
 
+    @property
+    def script(self) -> str:
+        """At a port that is chosen by hand; on another host only Tiltyard starts it."""
+        if self.ssh:
+            return self.line
+        words = " ".join(map(shlex.quote, self.argv)).replace(" --until-eof", "")
+        words = words.replace(" --port 0 ", ' --port "$port" ')
+        file = shlex.quote(str(self.secret_file))
+        return f"new_secret {file}; start server {words}; sleep 0.5"
+
     def changes(self) -> Sequence[Change]:
         """On another host both go with the directory of the engine."""
         if self.ssh:

@@ -137,7 +137,10 @@ class Tuned(System):
             raise
         executed = (*self._around.executed, *up.commands, *self._inside.executed)
         facts = {**up.facts, **_facts_again(up), **told(self._names, [*outcomes, *launched])}
-        return replace(up, commands=executed, facts=facts, prefix=(*command, *up.prefix))
+        recipe = self._around.recipe + up.recipe + self._inside.recipe
+        return replace(
+            up, commands=executed, facts=facts, recipe=recipe, prefix=(*command, *up.prefix)
+        )
 
     def refresh(self) -> None:
         """The system's own; what was set stays, and servers that were started again are pinned."""

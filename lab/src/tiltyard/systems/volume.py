@@ -329,6 +329,11 @@ class SetQueue(Step):
         return f"# set {self.name} of {self.device} to {self.value}"
 
     @property
+    def script(self) -> str:
+        """It is kept and set."""
+        return f"keep {self._setting} {self.value}"
+
+    @property
     def _setting(self) -> Path:
         return loops.queue_setting(self.device, self.name)
 

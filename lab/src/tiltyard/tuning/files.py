@@ -1,5 +1,6 @@
 """Settings that are files of the kernel, below ``/proc/sys``, ``/proc/irq`` or ``/sys``."""
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -31,6 +32,14 @@ class WriteSetting(Step):
     def line(self) -> str:
         """In words."""
         return f"# set {self.name} to {self.value} until the turn ends; it is {self.before}"
+
+    @property
+    def script(self) -> str:
+        """It is kept and set; on another host only Tiltyard does it."""
+        if self.change.ssh:
+            return self.line
+        kept = "" if self.change.path == self.path else f"keep {self.change.path}; "
+        return f"{kept}keep {self.path} {shlex.quote(self.value)}"
 
     def changes(self) -> Sequence[Change]:
         """The value that is put back."""

@@ -7,6 +7,7 @@ what is there and still ours, says what it did, and returns ``None`` if nothing 
 
 import contextlib
 import os
+import shlex
 import shutil
 import time
 from collections.abc import Callable
@@ -54,6 +55,11 @@ class MadeFile(HostChange):
         """It is removed."""
         return f"# remove {self.path}"
 
+    @property
+    def script(self) -> str:
+        """The command for it."""
+        return shlex.join(("rm", "-f", str(self.path)))
+
     def undo(self) -> str | None:
         """Remove it."""
         _require_prefix(self.path)
@@ -73,6 +79,11 @@ class MadeDirectory(HostChange):
     def way_back(self) -> str:
         """It is removed with what is in it."""
         return f"# remove {self.path} and what is in it"
+
+    @property
+    def script(self) -> str:
+        """The command for it; never through a mount that was left."""
+        return shlex.join(("rm", "-r", "-f", "--one-file-system", str(self.path)))
 
     def undo(self) -> str | None:
         """Remove it with all that is in it, unless something is mounted there."""
@@ -150,6 +161,11 @@ class SetQueue(HostChange):
     def way_back(self) -> str:
         """The old value is written."""
         return f"# set {self.name} of {self.device} to {self.before} again"
+
+    @property
+    def script(self) -> str:
+        """What it was there."""
+        return f"back {loops.queue_setting(self.device, self.name)}"
 
     def undo(self) -> str | None:
         """Put the old value back while the device is still ours."""

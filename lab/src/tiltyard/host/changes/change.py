@@ -24,6 +24,11 @@ class HostChange(BaseModel):
         return f"# take back: {self.model_dump_json()}"
 
     @property
+    def script(self) -> str:
+        """The same for a runbook (:mod:`tiltyard.recipe`)."""
+        return self.way_back
+
+    @property
     def ends_with_boot(self) -> bool:
         """Whether a boot of this host undoes it; what is there afterwards is then not ours."""
         return self.lives_in_kernel

@@ -1,6 +1,7 @@
 """A block device that was blank and carries a file system of ours, and the way back."""
 
 import os
+import shlex
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -39,6 +40,11 @@ class FormattedDevice(HostChange):
     def way_back(self) -> str:
         """What is looked at becomes what it was."""
         return f"# write zeros wherever {self.given} is looked at before it counts as blank"
+
+    @property
+    def script(self) -> str:
+        """What marks it is removed."""
+        return f"wipefs --all {shlex.quote(str(self.given))}"
 
     def undo(self) -> str | None:
         """Make it blank again, if what is there is what we made.

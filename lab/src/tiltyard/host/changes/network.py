@@ -32,6 +32,11 @@ class MadeNamespace(HostChange):
 
     lives_in_kernel: ClassVar = True
 
+    @property
+    def script(self) -> str:
+        """The command for it."""
+        return f"ip netns del {self.name}"
+
     def undo(self) -> str | None:
         """End the processes in it and remove it."""
         if not self.name.startswith(PREFIX) or "/" in self.name:
@@ -62,6 +67,11 @@ class SetSysctl(HostChange):
 
     lives_in_kernel: ClassVar = True
 
+    @property
+    def script(self) -> str:
+        """What it was there."""
+        return f"back {sysctls.path_of(self.key)}"
+
     def undo(self) -> str | None:
         """Put the old value back, unless somebody has set yet another one since."""
         now = sysctls.read(self.key)
@@ -82,6 +92,11 @@ class StartedServer(HostChange):
     secret_file: Path
 
     lives_in_kernel: ClassVar = True
+
+    @property
+    def script(self) -> str:
+        """By the name that the script gave it."""
+        return "stop server"
 
     def undo(self) -> str | None:
         """End it, if it has not ended by itself."""

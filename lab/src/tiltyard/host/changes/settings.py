@@ -45,6 +45,11 @@ class SetFile(HostChange):
         """The old value is written."""
         return f"# set {self.path} to {self.before} again"
 
+    @property
+    def script(self) -> str:
+        """What it was there; on another host only Tiltyard does it."""
+        return self.way_back if self.ssh else f"back {self.path}"
+
     def undo(self) -> str | None:
         """Put the old value back, unless somebody has set yet another one since."""
         place = Place(self.ssh)
@@ -82,6 +87,11 @@ class StartedProcess(HostChange):
     def way_back(self) -> str:
         """It is asked to end, then killed."""
         return f"# end the processes that carry {MARK}={self.mark}"
+
+    @property
+    def script(self) -> str:
+        """By the number that the script knows."""
+        return f"stop {self.mark}"
 
     def undo(self) -> str | None:
         """End it, if it has not ended by itself."""

@@ -4,6 +4,7 @@ The rules are those of :mod:`tiltyard.host.changes`: an ``undo`` acts only on wh
 still ours, says what it did, and returns ``None`` if nothing was left to do.
 """
 
+import shlex
 from typing import Literal
 
 from pydantic import Field
@@ -22,6 +23,11 @@ class StoppedService(HostChange):
     kind: Literal["service"] = "service"
     name: str = Field(pattern=_WORD)
     ssh: tuple[str, ...] = ()
+
+    @property
+    def script(self) -> str:
+        """It is started again."""
+        return shlex.join(Place(self.ssh).argv(services.start_command(self.name)))
 
     def undo(self) -> str | None:
         """Start it again, unless somebody has."""
@@ -44,6 +50,12 @@ class SetInterface(HostChange):
     before: str = Field(pattern=_WORD)
     value: str
     ssh: tuple[str, ...] = ()
+
+    @property
+    def script(self) -> str:
+        """The command for what it was in the run."""
+        words = ethtool.command(self.interface, self.group, self.key, self.before)
+        return shlex.join(Place(self.ssh).argv(words))
 
     @property
     def ends_with_boot(self) -> bool:
@@ -74,6 +86,11 @@ class SetTunedProfile(HostChange):
     """Empty: none was active."""
     value: str
     ssh: tuple[str, ...] = ()
+
+    @property
+    def script(self) -> str:
+        """The one that was active in the run."""
+        return shlex.join(Place(self.ssh).argv(tuned.command(self.before)))
 
     def undo(self) -> str | None:
         """Put the old one back, unless somebody has chosen yet another one since."""

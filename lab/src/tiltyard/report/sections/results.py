@@ -6,6 +6,7 @@ from typing import Final
 
 from tiltyard.analysis.axes import Axis, label_of, spoken_axes
 from tiltyard.analysis.model import Cell, Findings, Summary, SystemFindings, WorkloadFindings
+from tiltyard.analysis.run_times import run_times
 from tiltyard.analysis.statements.claims import Place, places
 from tiltyard.analysis.statements.deltas import crossing, delta, tests, unprinted_decimals
 from tiltyard.analysis.verdict import Verdict
@@ -43,6 +44,19 @@ def replicate_tables(
     if len({cell.metric for cell in workload.cells}) > 1:
         return tuple(_by_point(findings, workload, mounts or {}))
     return (_by_level(findings, workload, mounts or {}),) if workload.cells else ()
+
+
+def run_time_table(findings: Findings) -> Table | None:
+    """How long each workload took; ``None`` of results from elsewhere, which print their own."""
+    cells = run_times(findings)
+    if not cells:
+        return None
+    units = {cell.metric: printing(cell, (s.mean for s in cell.summaries), 4) for cell in cells}
+    table = _point_table(findings, cells, units, {}, "Run times", "run-times")
+    caption = (
+        f"{table.caption} Wall time of the trials in a block, files laid out and removed in it"
+    )
+    return replace(table, caption=f"{caption}; not compared.")
 
 
 def mounts_of(findings: Findings) -> dict[str, str]:

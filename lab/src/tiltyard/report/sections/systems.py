@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tiltyard.analysis.model import Findings, SystemFindings
+from tiltyard.analysis.runbook import runbook
 from tiltyard.report.document import (
     Block,
     Column,
@@ -192,6 +193,16 @@ def origin(findings: Findings) -> tuple[Block, ...]:
             Fold(f"Files that the values were read from ({len(found.files)})", (_files(findings),))
         )
     return tuple(blocks)
+
+
+def as_script(findings: Findings) -> Section:
+    """The whole study as a shell script, folded; empty where its record has no steps."""
+    lines = runbook(findings)
+    blocks = (
+        Paragraph("To copy and execute; also by tiltyard export --to runbook."),
+        Fold(f"The script ({len(lines)} lines)", (Commands(lines),)),
+    )
+    return Section("runbook", "Runbook", blocks if lines else (), appendix=True)
 
 
 def byline(findings: Findings) -> str:

@@ -16,7 +16,12 @@ from tiltyard.report.sections.claim_blocks import (
 )
 from tiltyard.report.sections.entries import place
 from tiltyard.report.sections.method import adjusted
-from tiltyard.report.sections.results import mounts_of, overall_table, replicate_tables
+from tiltyard.report.sections.results import (
+    mounts_of,
+    overall_table,
+    replicate_tables,
+    run_time_table,
+)
 from tiltyard.report.sections.summary import (
     firsts_table,
     spread_table,
@@ -24,6 +29,7 @@ from tiltyard.report.sections.summary import (
     tests_table,
 )
 from tiltyard.report.sections.systems import (
+    as_script,
     byline,
     colophon,
     differences,
@@ -53,7 +59,7 @@ def _sections(findings: Findings) -> Iterator[Section]:
     yield Section("purpose", "Purpose", _purpose(findings))
     yield Section("test-system", "Test system", _system(findings))
     yield Section("commands", "Command lines and parameters", _commands(findings))
-    yield Section("results", "Results", (), _results(findings))
+    yield Section("results", "Results", known(run_time_table(findings)), _results(findings))
     yield Section("repeats", "Repeatability", _repeats(findings))
     yield Section("observations", "Observations", _observations(findings))
     yield Section("sessions", "Sessions", sessions(findings))
@@ -61,6 +67,7 @@ def _sections(findings: Findings) -> Iterator[Section]:
     yield Section("conclusion", "Conclusion", _conclusion(findings))
     yield Section("limits", "Limitations", box(findings))
     yield Section("source", "Source", origin(findings))
+    yield as_script(findings)
 
 
 def _purpose(findings: Findings) -> tuple[Block, ...]:

@@ -18,7 +18,7 @@ from tiltyard.report.sections.results import (
     test_tables,
 )
 from tiltyard.report.sections.summary import tests_table
-from tiltyard.report.sections.systems import byline, colophon, differences, facts, origin
+from tiltyard.report.sections.systems import as_script, byline, colophon, differences, facts, origin
 from tiltyard.report.sections.trials import sessions
 from tiltyard.report.sections.verdict import box, headline
 from tiltyard.report.styles.style import Style, known, with_content
@@ -60,6 +60,7 @@ def _sections(findings: Findings) -> Iterator[Section]:
     yield Section(
         "limits", "Limitations", (*box(findings), Paragraph(findings.design_sentence, "quiet"))
     )
+    yield as_script(findings)
 
 
 def _counts(findings: Findings) -> Facts:

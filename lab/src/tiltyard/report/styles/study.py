@@ -18,10 +18,11 @@ from tiltyard.report.sections.cells import (
 )
 from tiltyard.report.sections.claim_blocks import audit, effects, observations, overview
 from tiltyard.report.sections.method import adjusted, deviations, order
+from tiltyard.report.sections.results import run_time_table
 from tiltyard.report.sections.systems import byline, colophon, origin, sources
 from tiltyard.report.sections.trials import sessions, spoiled, trials
 from tiltyard.report.sections.verdict import limits, losses, twelve_rules
-from tiltyard.report.styles.style import Style
+from tiltyard.report.styles.style import Style, known
 
 
 def workload_section(findings: Findings, workload: WorkloadFindings, id: str) -> Section:
@@ -133,10 +134,12 @@ def _evidence(findings: Findings) -> Iterator[Section]:
         appendix=True,
     )
     yield _method(findings)
+    yield systems.as_script(findings)
     yield Section("deviations", "Deviations from the plan", deviations(findings))
     yield Section("limits", "Limitations", limits(findings))
     yield Section("rules", "The rules of reporting", twelve_rules(findings), appendix=True)
-    yield Section("trials", "All trials", trials(findings), appendix=True)
+    times = known(run_time_table(findings))
+    yield Section("trials", "All trials", (*times, *trials(findings)), appendix=True)
     yield _record(findings)
 
 

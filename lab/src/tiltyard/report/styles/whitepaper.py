@@ -26,6 +26,7 @@ from tiltyard.report.sections.summary import (
     tests_table,
 )
 from tiltyard.report.sections.systems import (
+    as_script,
     byline,
     colophon,
     differences,
@@ -81,6 +82,7 @@ def _appendices(findings: Findings) -> Iterator[Section]:
     yield _method(findings)
     yield Section("charts", "Charts", (), _charts(findings), appendix=True)
     yield Section("tables", "Tables", (), _tables(findings), appendix=True)
+    yield as_script(findings)
 
 
 def _key(findings: Findings) -> tuple[Block, ...]:

@@ -169,6 +169,7 @@ class Serviced(System):
         return replace(
             up,
             commands=(*up.commands, *self._own.executed),
+            recipe=up.recipe + self._own.recipe,
             servers=lambda: (*inner(), *self._server.pids()),
             lost=lambda: up.lost() or self._lost(),
             variables=values(self._home, self._own),

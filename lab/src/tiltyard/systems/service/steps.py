@@ -20,8 +20,9 @@ from tiltyard.host.changes import Change
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.changes.settings import SupervisedProcess
 from tiltyard.host.commands import Command
-from tiltyard.host.steps import Step, Steps, resolved
+from tiltyard.host.steps import Step, Steps
 from tiltyard.host.supervised import State, Supervised
+from tiltyard.recipe import resolved
 from tiltyard.study.placeholders import filled
 from tiltyard.study.program import SECRET, SERVER
 from tiltyard.systems.kind import ServerEnd

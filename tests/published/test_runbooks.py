@@ -1,0 +1,112 @@
+"""Runbooks of printed studies: they give the tools the very words of the print."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tiltyard.analysis.collected import analyse_collection
+from tiltyard.analysis.runbook import script
+from tiltyard.collected.model import Collection
+from tiltyard_published.read import read_publication
+
+PUBLISHED = Path(__file__).resolve().parents[2] / "published"
+FOLDERS = sorted(path.parent for path in PUBLISHED.glob("*/published.toml"))
+STAND_IN = '#!/bin/sh\necho "$(basename "$0") $*" >> "$CALLS"\ncat >> "$CALLS"\n'
+"""In the place of a tool: it writes down how it was called and what it read."""
+
+
+class Host:
+    """A directory with stand-ins for tools, and what they were told."""
+
+    def __init__(self, at: Path, *tools: str) -> None:
+        self.at, self.calls = at, at / "calls"
+        for name in tools:
+            path = at / name
+            path.write_text(STAND_IN)
+            path.chmod(0o755)
+
+    def run(self, study: str, *steps: str, **environment: str) -> list[str]:
+        """Lines of the calls."""
+        known = {**os.environ, "CALLS": str(self.calls), **environment}
+        known["PATH"] = f"{self.at}:{known['PATH']}"
+        argv = ("bash", str(PUBLISHED / study / "runbook.sh"), *steps)
+        done = subprocess.run(
+            argv, cwd=self.at, env=known, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return self.calls.read_text().splitlines()
+
+
+def collection(study: str) -> Collection:
+    return read_publication(PUBLISHED / study).collection
+
+
+def printed(study: str, beginning: str) -> Iterator[str]:
+    """Command lines that begin so, each once, without redirections."""
+    lines = [line for one in collection(study).workloads for line in one.commands]
+    for line in dict.fromkeys(lines):
+        if beginning in line:
+            yield line[line.index(beginning) :].partition(" > ")[0].removeprefix("./")
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_it_is_a_script_that_does_nothing_by_itself(folder: Path, tmp_path: Path) -> None:
+    path = folder / "runbook.sh"
+    assert subprocess.run(("bash", "-n", str(path)), check=False).returncode == 0
+    done = subprocess.run(
+        ("bash", str(path)), cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert done.stdout or done.stderr
+    assert not list(tmp_path.iterdir())
+    findings = analyse_collection(read_publication(folder).collection)
+    assert script(findings) == path.read_text()
+
+
+def test_the_magazine_runs_its_four_lines_as_often_as_it_says(tmp_path: Path) -> None:
+    calls = Host(tmp_path, "iozone").run("iozone-magazine", RUNS="2")
+    wanted = list(printed("iozone-magazine", "./iozone"))
+    assert len(wanted) == 4
+    assert calls == [
+        line.replace("-Rb ", f"-Rb run-{run}/") for run in (1, 2) for line in wanted
+    ]  # fmt: skip
+
+
+def test_the_file_system_paper_runs_its_three_scripts(tmp_path: Path) -> None:
+    steps = ("inc", "a", "dio", "a", "otc", "a")
+    calls = Host(tmp_path, "iozone").run(
+        "iozone-rhel6", *steps, TEST=str(tmp_path / "test"), DROP_CACHES="/dev/null"
+    )
+    said = [line.replace(str(tmp_path), "").replace("/a/", "/$1/") for line in calls]
+    (beyond,) = printed("iozone-rhel6", "./iozone -s 32g")
+    cached, direct = printed("iozone-rhel6", "./iozone -n 1024")
+    assert said == [cached, direct, *(beyond.replace("$r", r) for r in ("64k", "1024k"))]
+
+
+@pytest.mark.parametrize(("step", "workloads"), [("rr", "_rr"), ("stream", "_stream")])
+def test_the_network_paper_measures_all_of_its_sizes(
+    step: str, workloads: str, tmp_path: Path
+) -> None:
+    host = Host(tmp_path, "tuna", "numactl")
+    calls = host.run("netperf-rhel6", step, ADDRESS="192.0.2.1", QUIET="0")
+    said = [line.split() for line in calls if line.startswith("numactl ")]
+    found = [(one[one.index("-t") + 1], int(one[-1])) for one in said]
+    own = [one for one in collection("netperf-rhel6").workloads if one.name.endswith(workloads)]
+    assert len(own) == 2
+    wanted = {
+        (workload.use.removeprefix("netperf "), reading.at["message"])
+        for workload in own
+        for reading in workload.readings
+    }
+    assert sorted(found) == sorted(wanted, key=lambda pair: (pair[0], int(pair[1])))
+    assert {one[one.index("-l", 3) + 1] for one in said} == {own[0].parameters["seconds"]}
+
+
+def test_postmark_is_told_its_eight_commands(tmp_path: Path) -> None:
+    calls = Host(tmp_path, "postmark").run("postmark-systems", DIRECTORY=str(tmp_path))
+    (workload,) = collection("postmark-systems").workloads
+    assert calls == ["postmark ", *workload.commands, "quit"]
