@@ -5,7 +5,7 @@
 function __fish_tiltyard_using_command
     set -l cmd (commandline -opc)
     set -l subcommands
-    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --runs --scale --seal --seed --setup --shell --spoiled --ssh-options --style --systems --template --to --vary --wait --warmup --weight --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -w'
+    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --runs --scale --seal --seed --setup --shell --spoiled --ssh-options --style --systems --template --to --vary --wait --warmup --weight --with --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -w'
     set -l all_commands 'audit calibrate check clean combine compare completion demo devices doctor explain export gallery gate import new plan recommend record report restore run schema status tuning workloads'
     set -l skip_next 0
     # Extract command words (only real subcommand names) from command line
@@ -45,7 +45,7 @@ end
 function __fish_tiltyard_positional_index
     set -l cmd (commandline -opc)
     set -l path_len $argv[1]
-    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --runs --scale --seal --seed --setup --shell --spoiled --ssh-options --style --systems --template --to --vary --wait --warmup --weight --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -w'
+    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --runs --scale --seal --seed --setup --shell --spoiled --ssh-options --style --systems --template --to --vary --wait --warmup --weight --with --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -w'
     set -l skip_next 0
     set -l consumed_path 0
     set -l count 0
@@ -406,6 +406,8 @@ complete -c tiltyard -n '__fish_tiltyard_using_command report' -l figures -r -d 
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -l output -r -F -d 'Folder for the report and its findings, so that nothing is written to the study…'
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -l seal -r -d 'The seal that a run or a report of this study has printed: refuse to report if …'
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -l redact -d 'For others: without host names, addresses, serial numbers, users, paths, enviro…'
+complete -c tiltyard -n '__fish_tiltyard_using_command report' -l with -r -F -d 'A file with the keys of report.toml: title, authors, own text, notes, choice of…'
+complete -c tiltyard -n '__fish_tiltyard_using_command report' -l strict -d 'Such warnings are errors, and nothing is written.'
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -l json -d 'Print one JSON document in place of words; its schema is in schema/.'
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -l quiet -d 'Print neither progress nor remarks; results, warnings and errors are printed.'
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -s q -d 'Print neither progress nor remarks; results, warnings and errors are printed.'
