@@ -193,6 +193,7 @@ def _planned(
         metrics = path_length_cards(metrics, hello.effective, twice=twice is not None)
     return PlannedWorkload(
         spec=spec,
+        title=card.title if spec.name == spec.use else "",
         about=card.about,
         lineage=card.lineage,
         timing=card.timing,
@@ -239,6 +240,7 @@ def _planned_program(
         raise written.refused(place, key, str(error)) from error
     return PlannedWorkload(
         spec=spec,
+        title=card.title if spec.name == spec.use else "",
         about=card.about,
         lineage=card.lineage,
         timing=card.timing,

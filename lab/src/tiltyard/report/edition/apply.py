@@ -210,11 +210,13 @@ class _Editor:
 
     def _annotate(self, path: KeyPath, note: Note) -> None:
         kind, name = note.about
+        shown = name
         if kind == "workload":
             known = tuple(one.name for one in self.findings.workloads)
             self.edition.require_names((*path, "workload"), known, "workload of this study")
             workload = next(one for one in self.findings.workloads if one.name == name)
-            found = _found(_all(self.document.sections), workload.name)
+            shown = workload.display
+            found = _found(_all(self.document.sections), shown)
         else:
             metrics = {cell.metric: cell.label for one in self.findings.workloads
                        for cell in (*one.cells, *one.details)}  # fmt: skip
@@ -224,7 +226,7 @@ class _Editor:
             self.edition.require_names((*path, kind), known, f"{kind} of this study")
             found = None
         words = markdown.words(self._blocks((*path, "text"), note.text, "note"))
-        text = f"Note on {name}: {words}"
+        text = f"Note on {shown}: {words}"
         if kind == "workload" and found is not None:
             block = (Paragraph(text, "note"),)
             self._set_sections(_within(self.document.sections, found, block, True))

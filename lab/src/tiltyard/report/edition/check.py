@@ -156,7 +156,7 @@ class Checker:
             found |= {system.name, *system.levels.values()}
         for workload in self.findings.workloads:
             cells = (*workload.cells, *(workload.latencies.cells if workload.latencies else ()))
-            found |= {workload.name, workload.use}
+            found |= {workload.name, workload.use, workload.display}
             found |= {label for cell in cells for label in (cell.label, cell.at_label)}
         digits = re.compile(r"\d")
         named = (name for name in found if digits.search(name) and not name.isdigit())
@@ -231,7 +231,8 @@ def _around(text: str, at: int) -> str:
 
 
 def _names(sentence: str, workload: WorkloadFindings) -> bool:
-    return any(_word(name).search(sentence) for name in (workload.name, workload.index.label))
+    names = (workload.name, workload.display, workload.index.label)
+    return any(_word(name).search(sentence) for name in names)
 
 
 def _word(name: str) -> re.Pattern[str]:

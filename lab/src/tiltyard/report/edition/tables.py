@@ -48,7 +48,9 @@ def added(findings: Findings, edition: Edition) -> Iterator[Section]:
 
 
 def _means(findings: Findings, weights: Mapping[str, float]) -> Table:
-    counted = ", ".join(f"{one.name} {weights.get(one.name, 1.0):g}" for one in findings.workloads)
+    counted = ", ".join(
+        f"{one.display} {weights.get(one.name, 1.0):g}" for one in findings.workloads
+    )
     return Table(
         id="weighted-mean",
         title=f"Weighted geometric mean over workloads, relative to {findings.baseline}",
