@@ -8,10 +8,10 @@ import inspect
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args, get_origin
 
 import audit_reference
 import importers_reference
@@ -31,6 +31,7 @@ from tiltyard.cli.completion import script
 from tiltyard.errors import ExitCode
 from tiltyard.executors.engine import Engine
 from tiltyard.exporters import EXPORTERS
+from tiltyard.report.edition.file import EditionFile
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.styles import STYLES
 from tiltyard.study.schema import study_schema
@@ -129,6 +130,31 @@ def glossary() -> str:
         says = f"[{one.word}](../{one.see})" if one.see else one.word
         text += f"| {says}{also} | {one.says} |\n"
     return text
+
+
+def report_file() -> str:
+    """The keys of report.toml, table by table."""
+    text = f"{MADE}# report.toml\n\nBeside a study, or named by `tiltyard report --with FILE`; "
+    text += "every key may be missing.\n[A guide](../guides/own-name.md) has an example.\n\n"
+    tables = {name: model for name, model in _tables_of(EditionFile) if model}
+    top = {name: field for name, field in EditionFile.model_fields.items() if name not in tables}
+    text += _head("key", "meaning")
+    text += "".join(f"| `{name}` | {field.description} |\n" for name, field in top.items())
+    for name, model in tables.items():
+        field = EditionFile.model_fields[name]
+        head = f"[[{name}]]" if get_origin(field.annotation) is tuple else f"[{name}]"
+        text += f"\n## `{head}`\n\n{field.description}\n\n" + _head("key", "meaning")
+        for key, own in model.model_fields.items():
+            text += f"| `{key}` | {own.description} |\n"
+    return text
+
+
+def _tables_of(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel] | None]]:
+    """Each key with the model of its table, if it is one or a list of them."""
+    for name, field in model.model_fields.items():
+        kinds = (field.annotation, *get_args(field.annotation))
+        own = (one for one in kinds if isinstance(one, type) and issubclass(one, BaseModel))
+        yield name, next(own, None)
 
 
 def systems() -> str:
@@ -253,6 +279,8 @@ def documents() -> dict[Path, Callable[[], str]]:
             for one in of_verbs.DOCUMENTS
         },
         ROOT / "schema/workload.schema.json": lambda: as_json(ProfileFile.model_json_schema()),
+        ROOT / "schema/report.schema.json": lambda: as_json(EditionFile.model_json_schema()),
+        ROOT / "docs/reference/report-file.md": report_file,
         ROOT / "docs/reference/exit-codes.md": exit_codes,
         ROOT / "docs/reference/command-line.md": command_line,
         ROOT / "docs/reference/glossary.md": glossary,

@@ -12,8 +12,9 @@ from support.runs import GATES
 from support.synthetic import synthetic_study
 from tiltyard.analysis.decision import all_comparisons, decision
 from tiltyard.analysis.disturbed import too_many_disturbed
+from tiltyard.analysis.disturbed_model import Spoiled
 from tiltyard.analysis.findings import analyse
-from tiltyard.analysis.model import Findings, Spoiled
+from tiltyard.analysis.model import Findings
 from tiltyard.plan.model import Plan
 from tiltyard.report import terminal
 from tiltyard.run.course import course_of

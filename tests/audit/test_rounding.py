@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from audit.conftest import hold
 from support.collections import collection, metric
 from tiltyard.collected.model import Collection, PrintedAs, Reading
+from tiltyard.collected.stated import Stated
 from tiltyard_published.audit.kinds.mean import Mean
-from tiltyard_published.audit.span import Stated
 
 PLAIN = PrintedAs(unit="KB/s", factor=1.0, decimals=1)
 STEADY = settings(deadline=None, derandomize=True)

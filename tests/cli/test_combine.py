@@ -11,7 +11,8 @@ import pytest
 import tiltyard
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
-from tiltyard.app.combine import Gain, combine, together
+from tiltyard.analysis.weighted import Gain, together
+from tiltyard.app.combine import combine
 from tiltyard.cli.commands import Commands
 from tiltyard.cli.compare import compare
 from tiltyard.errors import UsageError

@@ -7,6 +7,7 @@ what was printed of it.
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +29,8 @@ from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings
 from tiltyard.charts.figures import interval_text
 from tiltyard.report.document import Document, Entry, Figure, Fold, Paragraph, Sentences
+from tiltyard.report.edition.apply import edited
+from tiltyard.report.edition.file import Edition
 from tiltyard.report.styles import STYLES
 from tiltyard.report.styles.style import Style
 
@@ -253,6 +256,26 @@ def test_pictures_draw_the_intervals_that_verdicts_rest_on() -> None:
             own and abs(own - low) < TOLERANCE and abs(other - high) < TOLERANCE
             for own, other in known
         ), (low, high)
+
+
+@pytest.mark.parametrize("style", STYLES, ids=[style.name for style in STYLES])
+def test_an_editors_wrong_number_and_direction_are_found(style: Style, tmp_path: Path) -> None:
+    """In every style; the colophon says so in every format that has text."""
+    findings, document = ours(), plain(composed(style, "ours"))
+    workload = findings.workloads[0]
+    pair = next(own for own in workload.index.comparisons if own.verdict in OPPOSITE)
+    right = f"In {workload.name} {pair.system} is {pair.verdict} than {pair.against}."
+    wrong = right.replace(pair.verdict, OPPOSITE[pair.verdict])
+    path = tmp_path / "report.toml"
+    for text, found in ((right, 0), (f"{wrong} It has 83,114,207.", 2)):
+        path.write_text(f'[[text]]\nafter = "front"\ntext = "{text}"\n')
+        made = edited(document, findings, Edition.read(path), lambda: [document])
+        assert len(made.remarks) == found, made.remarks
+    assert [one.line for one in made.remarks] == [3, 3]
+    for format in ("html", "markdown", "xlsx", "json"):
+        told = text_in(format, made.document, findings)
+        assert "83,114,207 stands in no table" in told, format
+        assert "is not what the verdict says" in told, format
 
 
 def test_the_reader_knows_intervals_of_both_sorts() -> None:

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
+from tiltyard.analysis.disturbed_model import SensitivityLine, Spoiled
 from tiltyard.analysis.model import (
     Effect,
     Findings,
     Index,
     Observation,
     Replication,
-    SensitivityLine,
-    Spoiled,
     Standing,
     Steadiness,
     WorkloadFindings,

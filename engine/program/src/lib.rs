@@ -42,6 +42,7 @@ pub const NAME: &str = "program";
 pub fn card() -> Card {
     Card {
         name: NAME.to_owned(),
+        title: String::new(),
         target: TargetKind::Directory,
         about: "any program: your own command, timed with all that it starts".to_owned(),
         lineage: LINEAGE.to_owned(),

@@ -24,6 +24,9 @@ pub struct BackendCard {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Card {
     pub name: String,
+    /// As people read it: `TCP throughput`; empty where the name is that already.
+    #[serde(default)]
+    pub title: String,
     /// What it works on.
     pub target: TargetKind,
     /// One line.

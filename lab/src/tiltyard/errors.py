@@ -40,6 +40,10 @@ class HiddenProfileWarning(WrittenWarning):
     """Several workload profiles have one name; the nearest counts."""
 
 
+class EditorsTextWarning(WrittenWarning):
+    """A text of ``report.toml`` says what the report does not bear out."""
+
+
 class TiltyardError(Exception):
     """An error that a person can act on; printed as one line, without a traceback."""
 

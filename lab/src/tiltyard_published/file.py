@@ -30,6 +30,8 @@ class PrintedWorkload(Frozen):
     """A workload without its readings: those stand in the tables."""
 
     name: Text
+    title: str = ""
+    """As people read it; by default the name."""
     use: Text
     about: str = ""
     lineage: str = ""

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from tiltyard.analysis.contrast import Contrast, Judged, Withheld
-from tiltyard.analysis.model import SensitivityLine, Spoiled
+from tiltyard.analysis.disturbed_model import SensitivityLine, Spoiled
 from tiltyard.analysis.statements.numbers import compatible
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import MAX_SPOILED_SHARE

@@ -122,7 +122,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         workloads=workloads,
         overall=() if withheld else overall(plan, quantities, HEADLINE_LEVEL, to_come),
         trials=lines,
-        drifts=tuple(drifts(lines)),
+        drifts=tuple(drifts(lines, {w.spec.name: w.display for w in plan.workloads})),
         notices=tuple(notices(Evidence(plan, run, judged, workloads, withheld))),
         under_load=under_load(run) if plan.clock == "time" else "",
         spoiled=disturbed_blocks(everything, course, lambda record: _headlines(plan, record)),

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from tiltyard.analysis.disturbed_model import Spoiled
 from tiltyard.analysis.session_model import Sessions
 from tiltyard.analysis.verdict import Beside, Verdict
 from tiltyard.collected.audited import Audited
@@ -231,35 +232,12 @@ class Replication(Frozen):
     sentence: str
 
 
-class SensitivityLine(Frozen):
-    """A headline comparison with the disturbed blocks put back."""
-
-    label: str
-    without: str
-    with_spoiled: str
-    changed: bool
-    """Whether the verdict would be another one."""
-
-
-class Spoiled(Frozen):
-    """Blocks that gates have spoiled."""
-
-    blocks: tuple[int, ...]
-    share: float
-    """Of all blocks that were run."""
-    reasons: dict[int, tuple[str, ...]]
-    by_system: dict[str, int]
-    """How many of them a trial of that system spoiled."""
-    related_p: float | None
-    """Fisher's exact test of spoiling against system; ``None`` where nothing can be told."""
-    sensitivity: tuple[SensitivityLine, ...]
-    sentence: str
-
-
 class WorkloadFindings(Frozen):
     """All that is stated about one workload."""
 
     name: str
+    title: str = Field("", exclude_if=lambda title: not title)
+    """As people read it; empty: by its name."""
     use: str
     about: str
     lineage: str
@@ -293,6 +271,11 @@ class WorkloadFindings(Frozen):
     """Over the cells, where they come from elsewhere."""
     commands: tuple[str, ...] = Field((), exclude_if=lambda commands: not commands)
     """Command lines, where the values come from elsewhere and it is told."""
+
+    @property
+    def display(self) -> str:
+        """What people read: the title, else the name."""
+        return self.title or self.name
 
     @property
     def compared(self) -> tuple[Cell | Index, ...]:

@@ -195,7 +195,7 @@ def _lost(measured: Measured, ends: Sequence[Seen]) -> Iterator[Notice]:
         )
     yield Notice(
         severity="warning",
-        text=f"{measured.workload.spec.name} lost data: {', '.join(told)}. The throughput that is "
+        text=f"{measured.workload.display} lost data: {', '.join(told)}. The throughput that is "
         f"judged is what was received.{full}",
         advice="Nothing tells a sender of datagrams to slow down: pace it, or give the receiver a "
         "larger buffer, to see what the path carries without loss.",
@@ -230,7 +230,7 @@ def _not_granted(measured: Measured, ends: Sequence[Seen]) -> Iterator[Notice]:
         if isinstance(wanted, int) and capped:
             yield Notice(
                 severity="warning",
-                text=f"{measured.workload.spec.name} asked for a {option.replace('_', ' ')} of "
+                text=f"{measured.workload.display} asked for a {option.replace('_', ' ')} of "
                 f"{format_size(wanted)}; the kernel granted {', '.join(capped)}.",
                 advice=f"Raise {limit}, or leave the buffer to the kernel.",
             )

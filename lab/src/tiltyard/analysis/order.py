@@ -1,7 +1,7 @@
 """The trials in the order in which they ran: how typical each was, and whether anything drifted."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -90,8 +90,13 @@ def steal_share(trial: TrialRecord) -> float | None:
     return trial.steal_s / trial.watched_s
 
 
-def drifts(lines: Sequence[TrialLine]) -> Iterator[Drift]:
-    """For each workload with enough blocks: did its values move with the place in the order?"""
+def drifts(lines: Sequence[TrialLine], display: Mapping[str, str]) -> Iterator[Drift]:
+    """For each workload with enough blocks: did its values move with the place in the order?
+
+    Args:
+        lines: every trial.
+        display: workload → as people read it.
+    """
     for workload in dict.fromkeys(line.workload for line in lines):
         own = [line for line in lines if line.workload == workload]
         turns = [line for line in own if line.repeat == 1]
@@ -111,7 +116,9 @@ def drifts(lines: Sequence[TrialLine]) -> Iterator[Drift]:
             spearman=found.spearman,
             p=found.p,
             change_percent=change,
-            sentence=_drift_sentence(workload, found.p, change, sum(map(len, blocks.values()))),
+            sentence=_drift_sentence(
+                display[workload], found.p, change, sum(map(len, blocks.values()))
+            ),
         )
 
 

@@ -17,7 +17,7 @@ EXACT: Final = 0.01
 def path_length_notices(measured: Sequence[Measured]) -> Iterator[Notice]:
     """How well the counts of each workload repeat, then how far any claim on them reaches."""
     for own in measured:
-        name, spread = own.workload.spec.name, _largest_spread(own)
+        name, spread = own.workload.display, _largest_spread(own)
         if spread is not None:
             yield _repeats(name, spread)
         yield _amounts(name, twice=own.workload.doubled is not None)

@@ -237,8 +237,7 @@ def _cells_of(
     sessions: IntArray | None,
 ) -> Iterator[GridCell]:
     """One metric at every point, with the words for it; arrays of shape (points, …)."""
-    name, label = workload.spec.name, metric.label
-    named = label if label.startswith(f"{name} ") else f"{name} {label}"
+    named = _named(workload, metric.label)
     axes = spoken_axes(dict(at) for at in points)
     # A rate or time of zero has no logarithm: it counts as a trial without that value, and so does
     # an infinite one.
@@ -258,6 +257,16 @@ def _cells_of(
                 topic, metric.unit, metric.direction, 1, log_values[row], attempted, named, sessions
             ),
         )
+
+
+def _named(workload: PlannedWorkload, label: str) -> str:
+    """A metric with its workload, no word twice: ``TCP throughput received``, ``random reads``."""
+    display, first = workload.display, label.partition(" ")[0]
+    if label.startswith(f"{workload.spec.name} "):
+        return label
+    if display.endswith(f" {first}"):
+        return display + label.removeprefix(first)
+    return f"{display} {label}"
 
 
 def over(cells: Sequence[GridCell]) -> str:

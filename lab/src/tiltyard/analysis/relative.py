@@ -70,4 +70,4 @@ def first_without(tests: Sequence[RelativeTest]) -> Counter[str]:
 def _tests(findings: Findings) -> Iterator[tuple[str, Index]]:
     for workload in findings.workloads:
         for index in workload.by_metric or (workload.index,):
-            yield workload.name, index
+            yield workload.display, index

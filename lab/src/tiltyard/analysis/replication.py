@@ -81,8 +81,8 @@ def replication(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Replic
         cv_blocks=cv_blocks,
         cv_trials=cv_trials,
         sentence=(
-            f"{name}: deviation between turns{each} {100 * cv_blocks:.2g} %, between trials of "
-            f"one turn {100 * cv_trials:.2g} %: {_advice(cv_blocks, cv_trials, trials)}."
+            f"{workload.display}: deviation between turns{each} {100 * cv_blocks:.2g} %, between "
+            f"trials of one turn {100 * cv_trials:.2g} %: {_advice(cv_blocks, cv_trials, trials)}."
         ),
     )
 

@@ -31,7 +31,7 @@ def steadiness(measured: Measured) -> Steadiness | None:
     series = all_series_of(measured.trials, workload)
     if not series:
         return _untold(
-            name,
+            workload,
             "a trial yields several values, or work that its time slices do not show: no warm-up "
             "was removed, and whether it was steady cannot be told",
         )
@@ -41,7 +41,7 @@ def steadiness(measured: Measured) -> Steadiness | None:
     ]  # fmt: skip
     if not long:
         return _untold(
-            name,
+            workload,
             f"{_removed(workload)}, and trials are too short to tell whether they were steady "
             f"({LEAST_S:g} s in {LEAST_SLICES} time slices would do)",
         )
@@ -53,11 +53,14 @@ def steadiness(measured: Measured) -> Steadiness | None:
         )
     else:
         said = f"steady in {len(long) - flagged} of {len(long)} trials; {_removed(workload)}"
-    return Steadiness(workload=name, trials=len(long), flagged=flagged, sentence=f"{name}: {said}.")
+    return Steadiness(
+        workload=name, trials=len(long), flagged=flagged, sentence=f"{workload.display}: {said}."
+    )
 
 
-def _untold(name: str, why: str) -> Steadiness:
-    return Steadiness(workload=name, trials=0, flagged=0, sentence=f"{name}: {why}.")
+def _untold(workload: PlannedWorkload, why: str) -> Steadiness:
+    text = f"{workload.display}: {why}."
+    return Steadiness(workload=workload.spec.name, trials=0, flagged=0, sentence=text)
 
 
 def _removed(workload: PlannedWorkload) -> str:

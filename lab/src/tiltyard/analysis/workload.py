@@ -85,7 +85,7 @@ def quantities_of(measured: Measured) -> Quantities | None:
     """What to compare of one workload; ``None`` while no trial of it is done."""
     if not measured.cells:
         return None
-    name = measured.workload.spec.name
+    name = measured.workload.display
     groups = cells_by_metric(measured)
     metrics = [mean_quantity(name, cells) for cells in groups if len(groups) > 1 and len(cells) > 1]
     latencies = [cell.quantity for cell in measured.latencies]
@@ -103,7 +103,7 @@ def unmeasured(measured: Measured, withheld: Withheld | None) -> WorkloadFinding
     spec = measured.workload.spec
     empty = Index(
         name=spec.name,
-        label=spec.name,
+        label=measured.workload.display,
         unit="",
         shown_in="",
         direction="higher",
@@ -111,9 +111,9 @@ def unmeasured(measured: Measured, withheld: Withheld | None) -> WorkloadFinding
         standings=(),
         comparisons=(),
     )
-    answer = f"No verdict yet on {spec.name}: no trial of it is done."
+    answer = f"No verdict yet on {measured.workload.display}: no trial of it is done."
     if withheld:
-        answer = f"No verdict on {spec.name}: {withheld.reason}."
+        answer = f"No verdict on {measured.workload.display}: {withheld.reason}."
     return _findings(measured, answer, empty)
 
 
@@ -172,6 +172,7 @@ def _findings(
     tally: dict[Verdict, int] = {verdict: counts[verdict] for verdict in get_args(Verdict)}
     return WorkloadFindings(
         name=workload.spec.name,
+        title=workload.title,
         use=workload.spec.use,
         about=workload.about,
         lineage=workload.lineage,

@@ -8,14 +8,12 @@ confidence: no further assumption is made, and none about how studies depend on 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import comb, exp, log
+from math import comb
 from pathlib import Path
-from typing import Literal
 
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.analysis.sessions import analyse_sessions
-from tiltyard.analysis.verdict import Verdict
-from tiltyard.charts.figures import against
+from tiltyard.analysis.weighted import Gain, gain_of, together
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder
 from tiltyard.phases import phase
@@ -36,16 +34,6 @@ class Purpose(Frozen):
     weight: float
     """Share of it in the mean; all together are 1."""
     blocks: int
-
-
-class Gain(Frozen):
-    """How much better a system is than the baseline: above 1 is better, whatever is measured."""
-
-    ratio: float | None
-    """``None``, as are its bounds: there are too few blocks for an interval."""
-    low: float | None
-    high: float | None
-    verdict: Verdict
 
 
 class CombinedSystem(Frozen):
@@ -81,15 +69,7 @@ class _Part:
 
     def gain(self, system: str, baseline: str) -> Gain:
         """Of a system over the baseline."""
-        pairs = against(self.workload.index.comparisons, baseline)
-        pair = next((pair for pair in pairs if pair.system == system), None)
-        if pair is None or pair.ratio is None or pair.low is None or pair.high is None:
-            verdict = pair.verdict if pair else "undecided"
-            return Gain(ratio=None, low=None, high=None, verdict=verdict)
-        ratio, low, high = pair.ratio, pair.low, pair.high
-        if self.workload.index.direction == "lower":
-            ratio, low, high = 1 / ratio, 1 / high, 1 / low
-        return Gain(ratio=ratio, low=low, high=high, verdict=pair.verdict)
+        return gain_of(self.workload.index, system, baseline)
 
 
 def combine(
@@ -193,35 +173,6 @@ def _row(
     within = min(part.findings.design.equivalent_within for part in parts)
     counted = {name: gain for name, gain in gains.items() if shares[name]}
     return CombinedSystem(system=system, purposes=gains, together=together(counted, shares, within))
-
-
-def together(gains: Mapping[str, Gain], shares: Mapping[str, float], within: float) -> Gain:
-    """The weighted geometric mean, and the verdict that follows from its bounds.
-
-    Args:
-        gains: purpose → how much better.
-        shares: purpose → its weight; those of ``gains`` sum up to 1.
-        within: differences inside it count as none, before any other verdict.
-    """
-
-    def mean(bound: Literal["ratio", "low", "high"]) -> float | None:
-        values = {name: getattr(gain, bound) for name, gain in gains.items()}
-        if None in values.values():
-            return None
-        return exp(sum(shares[name] * log(value) for name, value in values.items()))
-
-    ratio, low, high = mean("ratio"), mean("low"), mean("high")
-    verdict: Verdict = "undecided"
-    if any(gain.verdict == "invalid" for gain in gains.values()):
-        verdict = "invalid"
-    elif low is not None and high is not None:
-        if 1 / (1 + within) < low and high < 1 + within:
-            verdict = "equivalent"
-        elif low > 1:
-            verdict = "faster"
-        elif high < 1:
-            verdict = "slower"
-    return Gain(ratio=ratio, low=low, high=high, verdict=verdict)
 
 
 def _systems(findings: Findings) -> list[str]:

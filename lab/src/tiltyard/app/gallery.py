@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiltyard.app.report import concluded, free_folder, redacted_here
+from tiltyard.app.report import concluded, free_folder
 from tiltyard.folder import write_together
 from tiltyard.report.formats.html import Card, render, render_gallery
 from tiltyard.report.sections.entries import slug
@@ -34,9 +34,8 @@ def write_gallery(
     files: dict[str, bytes] = {}
     cards = []
     for study in studies:
-        found = concluded(study, style, root)
-        findings = redacted_here(found.findings).findings if redact else found.findings
-        document = found.style.compose(findings)
+        found = concluded(study, style, root, redact=redact)
+        document, findings = found.document(), found.findings
         folder = f"{slug(findings.question)[:_LONGEST].strip('-')}-{findings.plan_hash[:_DIGITS]}"
         cards.append(Card(f"{folder}/index.html", document))
         for path, data in render(document, findings).items():

@@ -3,8 +3,9 @@
 import getpass
 import re
 import socket
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
@@ -12,10 +13,13 @@ from typing import TypeVar
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.sessions import analyse_sessions
 from tiltyard.app.studies import is_study, kind_of
-from tiltyard.errors import RefusedError, UsageError
+from tiltyard.errors import EditorsTextWarning, RefusedError, UsageError
 from tiltyard.folder import StudyFolder, write_together
 from tiltyard.meant import meant
 from tiltyard.phases import phase
+from tiltyard.report.document import Document
+from tiltyard.report.edition.apply import edited
+from tiltyard.report.edition.file import NAME, Edition
 from tiltyard.report.figures import FOLDER, KINDS, figure_files
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.formats.format import Format
@@ -23,6 +27,7 @@ from tiltyard.report.redaction import Redacted, redacted
 from tiltyard.report.styles import STYLES
 from tiltyard.report.styles.style import Style
 from tiltyard.run.sessions import read_sessions
+from tiltyard.study.problems import StudyFileError
 
 _Named = TypeVar("_Named")
 
@@ -39,6 +44,33 @@ class Concluded:
     """Folder for the report: in that one, or the same."""
     taken_out: tuple[str, ...] = ()
     """What was taken out of them, a line each, for their author; see :func:`redacted_here`."""
+    edition: Edition | None = None
+    """What an editor adds to the report."""
+
+    def document(self, *, strict: bool = False) -> Document:
+        """The report before it has a form; what an editor's text says wrongly is a warning.
+
+        Args:
+            strict: it is an error.
+
+        Raises:
+            StudyFileError: if the editor's file names what there is not.
+        """
+        composed = self.style.compose(self.findings)
+        if self.edition is None:
+            return composed
+        made = edited(
+            composed,
+            self.findings,
+            self.edition,
+            lambda: (style.compose(self.findings) for style in STYLES),
+        )
+        if made.remarks and strict:
+            raise StudyFileError(self.edition.path, made.remarks)
+        for one in sorted(made.remarks):
+            text = f"{self.edition.path}:{one.line}: {one.key}: {one.text}"
+            warnings.warn(EditorsTextWarning(text), stacklevel=2)
+        return made.document
 
 
 def findings_of(study: Path) -> Findings:
@@ -65,7 +97,12 @@ def redacted_here(findings: Findings) -> Redacted:
 
 
 def concluded(
-    study: Path, style: str | None, output: Path | None, *, redact: bool = False
+    study: Path,
+    style: str | None,
+    output: Path | None,
+    *,
+    redact: bool = False,
+    edition: Path | None = None,
 ) -> Concluded:
     """Analyse a study; nothing is written.
 
@@ -75,28 +112,47 @@ def concluded(
         output: Folder for all that is made; ``None``: in the study's, of a printed study one of
             its name here.
         redact: Whether it is for others; then it goes to a folder ``redacted`` of its own.
+        edition: What an editor adds; ``None``: ``report.toml`` of the study, if it has one.
 
     Raises:
-        UsageError: if there is no such study or style, or no report can go to that folder.
+        UsageError: if there is no such study or style, or no report can go to that folder, or the
+            editor's file is none.
         RefusedError: if it would go to a study folder in which another user has a hand.
     """
     study = _folder_of(study)
     kind = kind_of(study)
-    chosen = style_of(kind.style(study) if style is None else style)
+    own = edition_of(study, edition)
+    named_there = own.file.style if own else None
+    if own and named_there:
+        own.require_names(("style",), tuple(one.name for one in STYLES), "style")
+    chosen = style_of(style or named_there or kind.style(study))
     folder = kind.folder(study) if kind.folder else None
     found = findings_of(study)
     taken_out: tuple[str, ...] = ()
     if redact:
         cleaned = redacted_here(found)
         found, taken_out = cleaned.findings, tuple(cleaned.lines)
+        signs = {original: sign for original, (_, sign) in cleaned.replaced.items()}
+        own = own and own.without(signs)
     if output is not None or folder is None:
         target = free_folder(output or Path(study.resolve().name))
-        return Concluded(found, chosen, target, target, taken_out)
+        return Concluded(found, chosen, target, target, taken_out, own)
     folder.require_own()
     if redact:
         target = folder.root / "redacted"
-        return Concluded(found, chosen, target, target, taken_out)
-    return Concluded(found, chosen, folder.root, folder.report)
+        return Concluded(found, chosen, target, target, taken_out, own)
+    return Concluded(found, chosen, folder.root, folder.report, taken_out, own)
+
+
+def edition_of(study: Path, named: Path | None = None) -> Edition | None:
+    """What an editor adds to the report of a study: a file, else that of its folder, if any.
+
+    Raises:
+        UsageError: if the file is not one of those; it names line, key and what would be right.
+    """
+    beside = study / NAME
+    path = named or (beside if beside.is_file() else None)
+    return None if path is None else Edition.read(path)
 
 
 def require_seal(study: Path, findings: Findings, seal: str) -> None:
@@ -122,7 +178,11 @@ def require_seal(study: Path, findings: Findings, seal: str) -> None:
 
 
 def write_report(
-    found: Concluded, formats: Sequence[Format] = FORMATS[:1], figures: Sequence[str] = ()
+    found: Concluded,
+    formats: Sequence[Format] = FORMATS[:1],
+    figures: Sequence[str] = (),
+    *,
+    strict: bool = False,
 ) -> list[Path]:
     """Write findings and a report in some formats; what to open.
 
@@ -130,8 +190,11 @@ def write_report(
         found: what is reported, how and where.
         formats: of the report.
         figures: in which forms each figure is a file of its own: ``svg``, ``png``.
+        strict: an editor's text that the report does not bear out is an error.
     """
-    write_findings(found.findings, found.style, formats, found.root, found.folder, figures)
+    with phase("composing the report"):
+        document = found.document(strict=strict)
+    _write(found, document, formats, figures)
     folders = [found.folder / FOLDER] if figures else []
     return [*(found.folder / form.file for form in formats), *folders]
 
@@ -140,30 +203,22 @@ def conclude(folder: StudyFolder) -> Findings:
     """Findings and report, in the first style and format, from what is in the folder."""
     with phase("analysing what was measured"):
         findings = analyse_sessions(read_sessions(folder))
-    write_findings(findings, STYLES[0], FORMATS[:1], folder.root, folder.report)
+    found = Concluded(findings, STYLES[0], folder.root, folder.report)
+    try:
+        found = replace(found, edition=edition_of(folder.root))
+        document = found.document()
+    except UsageError as error:
+        warnings.warn(EditorsTextWarning(f"{error}. The report is without it"), stacklevel=2)
+        document = replace(found, edition=None).document()
+    _write(found, document, FORMATS[:1])
     return findings
 
 
-def write_findings(
-    findings: Findings,
-    style: Style,
-    formats: Sequence[Format],
-    root: Path,
-    report: Path,
-    figures: Sequence[str] = (),
+def _write(
+    found: Concluded, document: Document, formats: Sequence[Format], figures: Sequence[str] = ()
 ) -> None:
-    """Findings and their report, all of it or nothing.
-
-    Args:
-        findings: what is reported.
-        style: how.
-        formats: in which forms.
-        root: folder for the findings themselves.
-        report: folder for the report, in that folder or the same.
-        figures: forms of figures as files of their own.
-    """
-    with phase("composing the report"):
-        document = style.compose(findings)
+    """Findings and their report, all of it or nothing."""
+    findings, root, report = found.findings, found.root, found.folder
     made: list[Mapping[str, bytes]] = []
     for form in formats:
         with phase(f"writing the report, {form.name}"):

@@ -127,7 +127,9 @@ def _tests_of(findings: Findings) -> list[Quantity]:
     """The quantities of all workloads; where there are several, with the workload's name."""
     several = len(findings.workloads) > 1
     return [
-        replace(quantity, label=f"{workload.name}: {quantity.label}" if several else quantity.label)
+        replace(
+            quantity, label=f"{workload.display}: {quantity.label}" if several else quantity.label
+        )
         for workload in findings.workloads
         for quantity in quantities_of(workload)
     ]
@@ -315,7 +317,7 @@ def _values_in_words(quantities: Iterable[Quantity]) -> str:
 def _bars_alt(findings: Findings, workload: WorkloadFindings) -> str:
     tests = ", ".join(cells[0].label for cells in by_test(workload.cells))
     systems = ", ".join(series(findings))
-    return f"{workload.name}: absolute values of {systems}, every block a point. Tests: {tests}."
+    return f"{workload.display}: absolute values of {systems}, every block a point. Tests: {tests}."
 
 
 def _draw_groups(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
@@ -373,7 +375,7 @@ GROUPS = Chart(
     draw=_draw_groups,
     finding=lambda findings, workload: _tallied(findings, quantities_of(workload)),
     alt=lambda _findings, workload: (
-        f"{workload.name}, bars from zero. {_values_in_words(quantities_of(workload))}"
+        f"{workload.display}, bars from zero. {_values_in_words(quantities_of(workload))}"
     ),
 )
 CELLS = Chart(
@@ -384,7 +386,7 @@ CELLS = Chart(
     draw=_draw_cells,
     finding=lambda findings, workload: _tallied(findings, cells_of(workload)),
     alt=lambda _findings, workload: (
-        f"{workload.name}, bars from zero. {_values_in_words(cells_of(workload))}"
+        f"{workload.display}, bars from zero. {_values_in_words(cells_of(workload))}"
     ),
 )
 SMALL_MULTIPLES = StudyChart(

@@ -54,7 +54,7 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
     )
     span = along.axis.span(along.levels) if along else ""
     value = "values of the source" if findings.origin else "medians"
-    return f"{workload.name} over {span}, {value}. {'; '.join(lines)}."
+    return f"{workload.display} over {span}, {value}. {'; '.join(lines)}."
 
 
 def _ends(panel: Panel, system: str) -> str:

@@ -58,7 +58,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
 def alt(findings: Findings, workload: WorkloadFindings) -> str:
     """The sentences on these effects."""
     sentences = " ".join(effect.sentence for effect in _rows(workload))
-    return f"{workload.name}, what each factor does relative to {findings.baseline}. {sentences}"
+    return f"{workload.display}, what each factor does relative to {findings.baseline}. {sentences}"
 
 
 def _rows(workload: WorkloadFindings) -> list[Effect]:

@@ -37,7 +37,7 @@ def alt(_findings: Findings, workload: WorkloadFindings, system: str) -> str:
     """The span of each test."""
     along = course_across(workload)
     over = along.axis.span(along.levels) if along else ""
-    return f"{workload.name}, {system}, lines over {over}. {spans(workload, system)}"
+    return f"{workload.display}, {system}, lines over {over}. {spans(workload, system)}"
 
 
 def course_across(workload: WorkloadFindings) -> Course | None:

@@ -273,7 +273,7 @@ def _values_alt(findings: Findings, workload: WorkloadFindings) -> str:
     tests = ", ".join(cells[0].label for cells in by_test(workload.cells))
     systems = ", ".join(series(findings))
     value = "value of the source" if findings.origin else "median over blocks"
-    return f"{workload.name}: {value} in every cell, for {systems}. Tests: {tests}."
+    return f"{workload.display}: {value} in every cell, for {systems}. Tests: {tests}."
 
 
 def _draw_differences(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
@@ -322,7 +322,9 @@ def _ratio_texts(comparison: Comparison) -> list[str]:
 
 def _differences_alt(findings: Findings, workload: WorkloadFindings) -> str:
     counts = ", ".join(f"{count} {verdict}" for verdict, count in workload.tally.items() if count)
-    return f"{workload.name}: ratio to {findings.baseline} in every cell. Of all pairs: {counts}."
+    return (
+        f"{workload.display}: ratio to {findings.baseline} in every cell. Of all pairs: {counts}."
+    )
 
 
 VALUES = Chart(

@@ -52,7 +52,7 @@ def alt(_findings: Findings, workload: WorkloadFindings) -> str:
         for panel in panels_of(workload)
         for cell in panel.cells
     )
-    return f"{workload.name}, means with their standard deviation. {means}"
+    return f"{workload.display}, means with their standard deviation. {means}"
 
 
 def panels_of(workload: WorkloadFindings) -> list[Panel]:

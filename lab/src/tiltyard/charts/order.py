@@ -34,7 +34,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
 def alt(findings: Findings, workload: WorkloadFindings) -> str:
     """The sentence about drift, which the picture shows."""
     drift = " ".join(drift.sentence for drift in findings.drifts if drift.workload == workload.name)
-    return f"{workload.name}: every trial in the order of the run. {drift}".rstrip()
+    return f"{workload.display}: every trial in the order of the run. {drift}".rstrip()
 
 
 def _boundaries(findings: Findings) -> Spec:

@@ -57,7 +57,7 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
         for index in workload.by_metric
         if (pairs := ratio.compared(index))
     )
-    return f"{workload.name}: every test relative to {findings.baseline}. {tests}."
+    return f"{workload.display}: every test relative to {findings.baseline}. {tests}."
 
 
 def _forest(findings: Findings, width_px: int) -> Spec | None:

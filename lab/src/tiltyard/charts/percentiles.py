@@ -40,7 +40,7 @@ def alt(_findings: Findings, workload: WorkloadFindings) -> str:
         + ", ".join(_ends(s.system, s.percentiles) for s in cell.summaries if s.percentiles)
         for cell in shown(workload)
     )
-    return f"{workload.name}, percentiles of the time of one operation. {ends}."
+    return f"{workload.display}, percentiles of the time of one operation. {ends}."
 
 
 def shown(workload: WorkloadFindings) -> list[Cell]:

@@ -68,7 +68,7 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
     places = "; ".join(
         f"{s.system}: {_text(s, findings, roomy=True)}" for s in workload.index.standings
     )
-    named = dict.fromkeys((workload.name, workload.index.label))
+    named = dict.fromkeys((workload.display, workload.index.label))
     return f"{', '.join(named)}, relative to {findings.baseline}. {places}."
 
 

@@ -121,7 +121,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
 def alt(findings: Findings, workload: WorkloadFindings) -> str:
     """The span of each system."""
     each = " ".join(f"{system}: {spans(workload, system)}" for system in series(findings))
-    return f"{workload.name}, a surface over the grid for each system. {each}"
+    return f"{workload.display}, a surface over the grid for each system. {each}"
 
 
 def _floor(cells: Sequence[Cell]) -> _Floor | None:

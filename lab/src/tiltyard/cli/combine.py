@@ -8,7 +8,7 @@ from tiltyard.cli.completers import Study
 from tiltyard.cli.printing import WORDS, Printing
 
 if TYPE_CHECKING:
-    from tiltyard.app.combine import Gain
+    from tiltyard.analysis.weighted import Gain
 
 
 def combine(

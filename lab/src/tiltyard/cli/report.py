@@ -21,6 +21,8 @@ def report(
     output: Path | None = None,
     seal: str | None = None,
     redact: bool = False,
+    with_: Path | None = None,
+    strict: bool = False,
     printing: Printing = WORDS,
 ) -> None:
     """Analyse what is there and write findings and report.
@@ -38,6 +40,7 @@ def report(
     tiltyard report spool --seal 5a1f…      # only if journal and trials are those that it names
     tiltyard report spool --figures svg,png # each figure also as files, at print size
     tiltyard report spool --redact          # for others: spool/redacted/index.html
+    tiltyard report spool --with house.toml # title, logo, own text, cost: docs/guides/own-name.md
     ```
 
     Args:
@@ -53,6 +56,11 @@ def report(
         redact: For others: without host names, addresses, serial numbers, users, paths,
             environment variables and secrets, in all formats. What was taken out is listed here;
             the report goes to the folder `redacted` of the study, or to `--output`.
+        with_: A file with the keys of `report.toml`: title, authors, own text, notes, choice of
+            sections and figures, logo, colours, weights, cost. By default that of the study's
+            folder, if it has one. Numbers and directions in own text that the report does not bear
+            out are warnings.
+        strict: Such warnings are errors, and nothing is written.
         printing: Options of what is printed; the JSON document is that of the findings.
     """
     from tiltyard.app.report import concluded, figures_of, formats_of, require_seal, write_report
@@ -61,10 +69,10 @@ def report(
 
     printing.begin()
     formats, pictures = formats_of(format), figures_of(figures)
-    found = concluded(study, style, output, redact=redact)
+    found = concluded(study, style, output, redact=redact, edition=with_)
     if seal is not None:
         require_seal(study, found.findings, seal)
-    pages = write_report(found, formats, pictures)
+    pages = write_report(found, formats, pictures, strict=strict)
     for line in found.taken_out:
         remark(line)
     if not printing.emit(found.findings):

@@ -70,6 +70,8 @@ class CollectedWorkload(Frozen):
 
     name: str
     """Unique in a collection: ``iozone in-cache``."""
+    title: str = Field("", exclude_if=lambda title: not title)
+    """As people read it; empty: by its name."""
     use: str
     """The tool or workload: ``iozone``, ``netperf TCP_STREAM``."""
     about: str = ""
@@ -83,6 +85,11 @@ class CollectedWorkload(Frozen):
     """Names of the dimensions in ``at``."""
     metrics: tuple[CollectedMetric, ...]
     readings: tuple[Reading, ...]
+
+    @property
+    def display(self) -> str:
+        """What people read: the title, else the name."""
+        return self.title or self.name
 
 
 class CollectedSystem(Frozen):

@@ -194,6 +194,7 @@ def _planned(
         metrics = path_length_cards(metrics, hello.effective, twice=twice is not None)
     return PlannedWorkload(
         spec=spec,
+        title=card.title if spec.name == spec.use else "",
         about=card.about,
         lineage=card.lineage,
         timing=card.timing,
@@ -240,6 +241,7 @@ def _planned_program(
         raise written.refused(place, key, str(error)) from error
     return PlannedWorkload(
         spec=spec,
+        title=card.title if spec.name == spec.use else "",
         about=card.about,
         lineage=card.lineage,
         timing=card.timing,

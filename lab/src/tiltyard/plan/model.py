@@ -124,10 +124,17 @@ class PlannedWorkload(Frozen):
     """Parameters for twice the work, where instructions are counted: every other trial has them.
     ``None`` where they are not, where no amount can be doubled, and in older plans."""
 
+    title: str = Field("", exclude_if=lambda title: not title)
+    """As people read it; empty: by its name, where the study gives it one, and in older plans."""
     program: dict[str, JsonValue] | None = Field(None, exclude_if=lambda table: table is None)
     """Of a program: the parameters of the engine's workload that executes it, paths as typed."""
     readings: Readings | None = Field(None, exclude_if=lambda readings: readings is None)
     """What is read of what a program prints; ``None``: nothing."""
+
+    @property
+    def display(self) -> str:
+        """What people read: the title, else the name."""
+        return self.title or self.spec.name
 
     @property
     def amounts(self) -> int:

@@ -5,6 +5,7 @@ A style (:mod:`tiltyard.report.styles`) makes a document of findings; a format
 figures, tables and sentences: there is one of each. Nothing here knows of files or of HTML.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from string import ascii_uppercase
@@ -12,6 +13,7 @@ from typing import Literal, TypeAlias
 
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.charts.chart import Spec
+from tiltyard.charts.theme import LIGHT
 
 
 @dataclass(frozen=True)
@@ -167,12 +169,52 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Logo:
+    """A picture of the house, beside the title."""
+
+    data: bytes
+    kind: str
+    """``image/png`` or ``image/svg+xml``; nothing in it runs or fetches."""
+    alt: str
+
+
+@dataclass(frozen=True)
+class Font:
+    """One file of the typeface of the text."""
+
+    data: bytes
+    kind: Literal["otf", "ttf"]
+    family: str
+    weight: int
+    """400 or 600."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a house changes of how its reports look."""
+
+    colours: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Name of a colour of the theme → colour by day and by night."""
+    logo: Logo | None = None
+    fonts: tuple[Font, ...] = ()
+
+    def painted(self, svg: str) -> str:
+        """A picture that was drawn in the colours of the theme by day, in the house's."""
+        if not self.colours:
+            return svg
+        days = {LIGHT[name]: day for name, (day, _) in self.colours.items()}
+        return re.sub("|".join(days), lambda found: days[found[0]], svg)
+
+
+@dataclass(frozen=True)
 class Document:
     """A whole report."""
 
     style: str
     title: str
     subtitle: str = ""
+    authors: tuple[str, ...] = ()
+    """Who answers for it, where somebody does."""
     byline: str = ""
     """Who made it, when, of what: one line."""
     signs: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -182,6 +224,7 @@ class Document:
     sections: tuple[Section, ...] = ()
     colophon: tuple[tuple[str, str], ...] = ()
     """Plan, seed, versions, hashes."""
+    look: Look = field(default_factory=Look)
 
     def lettered(self) -> list[tuple[str, Section]]:
         """The sections in the order of print, appendices last, those with their letters."""

@@ -14,20 +14,13 @@ _SCALE: Final = 0.6
 """Of 72 dots an inch: 800 px are 2,000 dots of 300 an inch, 169 mm, the text width of A4."""
 
 
-def _svg(figure: Figure) -> str:
-    return to_file(figure.wide, figure.alt, figure.title, figure.subtitle)
-
-
-def _png(figure: Figure) -> bytes:
-    picture: bytes = vl_convert.svg_to_png(_svg(figure), scale=_SCALE, ppi=_DPI)
+def _png(svg: str) -> bytes:
+    picture: bytes = vl_convert.svg_to_png(svg, scale=_SCALE, ppi=_DPI)
     return picture
 
 
-KINDS: Final[dict[str, Callable[[Figure], bytes]]] = {
-    "svg": lambda figure: _svg(figure).encode(),
-    "png": _png,
-}
-"""Ending → how one is drawn."""
+KINDS: Final[dict[str, Callable[[str], bytes]]] = {"svg": str.encode, "png": _png}
+"""Ending → bytes of a drawn figure."""
 
 
 def figure_files(document: Document, kinds: Iterable[str]) -> dict[str, bytes]:
@@ -37,8 +30,13 @@ def figure_files(document: Document, kinds: Iterable[str]) -> dict[str, bytes]:
         document: whose figures they are.
         kinds: of :data:`KINDS`.
     """
+
+    def drawn(figure: Figure) -> str:
+        svg = to_file(figure.wide, figure.alt, figure.title, figure.subtitle)
+        return document.look.painted(svg)
+
     return {
-        f"{FOLDER}/{figure.id}.{kind}": KINDS[kind](figure)
+        f"{FOLDER}/{figure.id}.{kind}": KINDS[kind](drawn(figure))
         for figure in document.figures()
         for kind in kinds
     }

@@ -54,7 +54,7 @@ def figures(
             otherwise = title or (
                 _named(workload, picture) if named and workload else picture.title
             )
-            topic = title or (workload.name if workload and len(findings.workloads) > 1 else "")
+            topic = title or (workload.display if workload and len(findings.workloads) > 1 else "")
             blocks += _hung(findings, picture, "-".join(filter(None, parts)), topic, otherwise)
     return tuple(blocks)
 
@@ -76,8 +76,8 @@ def answer_picture(findings: Findings) -> tuple[Block, ...]:
 
 def _named(workload: WorkloadFindings, picture: Picture) -> str:
     if picture.system:
-        return f"{workload.name}, {picture.system}"
-    return f"{workload.name}: {picture.title[:1].lower()}{picture.title[1:]}"
+        return f"{workload.display}, {picture.system}"
+    return f"{workload.display}: {picture.title[:1].lower()}{picture.title[1:]}"
 
 
 def _hung(

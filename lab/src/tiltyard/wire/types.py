@@ -334,6 +334,8 @@ class Card(Message):
     a trial takes a few seconds."""
     smoke: dict[str, Any]
     """A parameter set that runs in well under a second."""
+    title: str = ""
+    """As people read it: `TCP throughput`; empty where the name is that already."""
 
 
 class CatalogueMessage(Message):

@@ -52,6 +52,7 @@ class ProfileCard(ProgramCard):
         required = [name for name, each in properties.items() if "default" not in each]
         return cls(
             name=profile.name,
+            title=file.title or "",
             target=program.target,
             about=file.about,
             lineage=file.lineage,

@@ -115,6 +115,9 @@ class ProgramTable(Typed):
 class ProfileFile(Typed):
     """A workload that is a program: what it is, what it needs, and how it is started."""
 
+    title: Text | None = Field(
+        None, description="As people read it: `Kernel build`; by default the name of the file."
+    )
     about: Text = Field(description="What it does, in one line.")
     description: Text = Field(description="What is executed, and what is checked of it.")
     lineage: Text = Field(description="Who made the program, and which version is meant.")

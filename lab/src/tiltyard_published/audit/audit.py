@@ -10,11 +10,11 @@ from typing import Final
 from tiltyard.analysis.collected.limits import limits
 from tiltyard.collected.audited import Audited
 from tiltyard.collected.model import Collection
+from tiltyard.collected.stated import Stated
 from tiltyard.study.problems import Flaw
 from tiltyard_published.audit.kind import Held
 from tiltyard_published.audit.kinds import REGISTRY, advantage, mean, undecidable
 from tiltyard_published.audit.scene import AbsentError, Scene, UnfitError, Where
-from tiltyard_published.audit.span import Stated
 from tiltyard_published.claims import Claim
 from tiltyard_published.derived import Derived
 

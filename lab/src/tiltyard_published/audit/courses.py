@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tiltyard.collected.stated import Span
 from tiltyard_published.audit.scene import Place, Scene, UnfitError, Where, sized
-from tiltyard_published.audit.span import Span
 
 _Others: TypeAlias = tuple[tuple[str, int | str], ...]
 """A point without the dimension that is followed."""

@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 from tiltyard.collected.audited import Outcome
-from tiltyard_published.audit.span import Span, Stated
+from tiltyard.collected.stated import Span, Stated
 
 _FLOAT: Final = 1e-9
 """Relative: what calculating with floats may lose, far below any printed digit."""

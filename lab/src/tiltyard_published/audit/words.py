@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from tiltyard.collected.audited import Outcome
+from tiltyard.collected.stated import Span, Stated
 from tiltyard_published.audit.outcomes import above, within
-from tiltyard_published.audit.span import Span, Stated
 
 Word = Literal["over", "at least", "nearly", "about", "up to"]
 SHORT_OF: Final = 0.85

@@ -25,6 +25,8 @@ use crate::control::message::Transport;
 pub struct RequestResponse {
     /// As `describe` lists it.
     pub name: &'static str,
+    /// As people read it.
+    pub title: &'static str,
     /// One line.
     pub about: &'static str,
     /// Who made it first.
@@ -47,6 +49,7 @@ pub enum Connecting {
 /// Requests and responses over TCP connections that last.
 pub const TCP_RR: RequestResponse = RequestResponse {
     name: "tcp_rr",
+    title: "TCP request/response",
     about: "requests and responses over TCP",
     lineage: "netperf's TCP_RR by Rick Jones, https://github.com/HewlettPackard/netperf",
     transport: Transport::Tcp,
@@ -56,6 +59,7 @@ pub const TCP_RR: RequestResponse = RequestResponse {
 /// Requests and responses as datagrams, any of which may be lost.
 pub const UDP_RR: RequestResponse = RequestResponse {
     name: "udp_rr",
+    title: "UDP request/response",
     about: "requests and responses over UDP",
     lineage: "netperf's UDP_RR by Rick Jones, https://github.com/HewlettPackard/netperf",
     transport: Transport::Udp,
@@ -65,6 +69,7 @@ pub const UDP_RR: RequestResponse = RequestResponse {
 /// Requests and responses between two processes of one host.
 pub const UNIX_RR: RequestResponse = RequestResponse {
     name: "unix_rr",
+    title: "Unix socket request/response",
     about: "requests and responses over Unix sockets of one host",
     lineage: "netperf's STREAM_RR by Rick Jones, https://github.com/HewlettPackard/netperf",
     transport: Transport::Unix,
@@ -74,6 +79,7 @@ pub const UNIX_RR: RequestResponse = RequestResponse {
 /// A TCP connection for each transaction.
 pub const TCP_CRR: RequestResponse = RequestResponse {
     name: "tcp_crr",
+    title: "TCP connect/request/response",
     about: "a TCP connection for each request and response",
     lineage: "netperf's TCP_CRR by Rick Jones, https://github.com/HewlettPackard/netperf",
     transport: Transport::Tcp,
@@ -168,6 +174,7 @@ impl Workload for RequestResponse {
         }
         Card {
             name: self.name.to_owned(),
+            title: self.title.to_owned(),
             target: TargetKind::Far,
             about: self.about.to_owned(),
             lineage: self.lineage.to_owned(),

@@ -24,6 +24,8 @@ use crate::control::message::Transport;
 pub struct Stream {
     /// As `describe` lists it.
     pub name: &'static str,
+    /// As people read it.
+    pub title: &'static str,
     /// One line.
     pub about: &'static str,
     /// Who made it first.
@@ -58,6 +60,7 @@ impl Direction {
 /// Bytes over TCP from the near end to the far end, as fast as they go.
 pub const TCP_STREAM: Stream = Stream {
     name: "tcp_stream",
+    title: "TCP throughput",
     about: "bulk data over TCP, from here to the far end",
     lineage: "netperf's TCP_STREAM by Rick Jones, https://github.com/HewlettPackard/netperf",
     transport: Transport::Tcp,
@@ -68,6 +71,7 @@ pub const TCP_STREAM: Stream = Stream {
 /// Tcp_stream the other way round, from the far end to the near one.
 pub const TCP_MAERTS: Stream = Stream {
     name: "tcp_maerts",
+    title: "TCP reverse throughput",
     about: "bulk data over TCP, from the far end to here",
     lineage: "netperf's TCP_MAERTS by Rick Jones, https://github.com/HewlettPackard/netperf",
     transport: Transport::Tcp,
@@ -78,6 +82,7 @@ pub const TCP_MAERTS: Stream = Stream {
 /// As tcp_stream, from a file, with sendfile(2) in place of send(2).
 pub const TCP_SENDFILE: Stream = Stream {
     name: "tcp_sendfile",
+    title: "TCP sendfile throughput",
     about: "a file over TCP, from here to the far end, with sendfile",
     lineage: "netperf's TCP_SENDFILE by Rick Jones, https://github.com/HewlettPackard/netperf",
     transport: Transport::Tcp,
@@ -88,6 +93,7 @@ pub const TCP_SENDFILE: Stream = Stream {
 /// Datagrams from the near end to the far end, as fast as they go, or at a rate.
 pub const UDP_STREAM: Stream = Stream {
     name: "udp_stream",
+    title: "UDP throughput",
     about: "datagrams over UDP, from here to the far end",
     lineage: "netperf's UDP_STREAM by Rick Jones, https://github.com/HewlettPackard/netperf",
     transport: Transport::Udp,
@@ -98,6 +104,7 @@ pub const UDP_STREAM: Stream = Stream {
 /// As tcp_stream, over a Unix socket between processes of one host.
 pub const UNIX_STREAM: Stream = Stream {
     name: "unix_stream",
+    title: "Unix socket throughput",
     about: "bulk data over a Unix socket, to a far end on this host",
     lineage: "netperf's STREAM_STREAM by Rick Jones, https://github.com/HewlettPackard/netperf",
     transport: Transport::Unix,
@@ -171,6 +178,7 @@ impl Workload for Stream {
         };
         Card {
             name: self.name.to_owned(),
+            title: self.title.to_owned(),
             target: TargetKind::Far,
             about: self.about.to_owned(),
             lineage: self.lineage.to_owned(),

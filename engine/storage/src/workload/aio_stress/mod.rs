@@ -44,6 +44,7 @@ impl Workload for AioStress {
     fn card(&self) -> Card {
         Card {
             name: self.name().to_owned(),
+            title: "AIO-Stress".to_owned(),
             target: TargetKind::Directory,
             about: "many asynchronous requests in flight on one or more files".to_owned(),
             lineage: LINEAGE.to_owned(),

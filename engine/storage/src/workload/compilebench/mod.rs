@@ -53,6 +53,7 @@ impl Workload for Compilebench {
     fn card(&self) -> Card {
         Card {
             name: self.name().to_owned(),
+            title: "Compilebench".to_owned(),
             target: TargetKind::Directory,
             about: "source trees are created, patched, compiled, read and deleted".to_owned(),
             lineage: LINEAGE.to_owned(),

@@ -41,6 +41,7 @@ impl Workload for Fdtree {
     fn card(&self) -> Card {
         Card {
             name: self.name().to_owned(),
+            title: "fdtree".to_owned(),
             target: TargetKind::Directory,
             about: "a tree of directories and files is made and taken down".to_owned(),
             lineage: LINEAGE.to_owned(),

@@ -43,6 +43,7 @@ impl Workload for FsMark {
     fn card(&self) -> Card {
         Card {
             name: self.name().to_owned(),
+            title: "fs_mark".to_owned(),
             target: TargetKind::Directory,
             about: "many files created, written, synced and closed by several threads".to_owned(),
             lineage: LINEAGE.to_owned(),

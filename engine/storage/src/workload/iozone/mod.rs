@@ -69,6 +69,7 @@ impl Workload for Iozone {
     fn card(&self) -> Card {
         Card {
             name: self.name().to_owned(),
+            title: "IOzone".to_owned(),
             target: TargetKind::Directory,
             about: "thirteen ways to write and read the records of one file".to_owned(),
             lineage: LINEAGE.to_owned(),

@@ -55,6 +55,7 @@ impl Workload for Postmark {
     fn card(&self) -> Card {
         Card {
             name: self.name().to_owned(),
+            title: "PostMark".to_owned(),
             target: TargetKind::Directory,
             about: "small files with short lives: a mail, news or web server".to_owned(),
             lineage: LINEAGE.to_owned(),

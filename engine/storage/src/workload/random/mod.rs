@@ -57,6 +57,7 @@ impl Workload for Random {
     fn card(&self) -> Card {
         Card {
             name: self.name().to_owned(),
+            title: "Random I/O".to_owned(),
             target: TargetKind::Directory,
             about:
                 "blocks at random places, read and written in any mix, closed loop or rate-limited"

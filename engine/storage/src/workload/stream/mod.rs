@@ -36,6 +36,7 @@ impl Workload for Stream {
         };
         Card {
             name: self.name().to_owned(),
+            title: "Sequential I/O".to_owned(),
             target: TargetKind::Directory,
             about: "a file of blocks, written, written again and read from start to end".to_owned(),
             lineage: LINEAGE.to_owned(),

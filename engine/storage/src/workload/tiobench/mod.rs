@@ -41,6 +41,7 @@ impl Workload for Tiobench {
     fn card(&self) -> Card {
         Card {
             name: self.name().to_owned(),
+            title: "Tiobench".to_owned(),
             target: TargetKind::Directory,
             about: "threads that write and read a large file each, in order and at random"
                 .to_owned(),

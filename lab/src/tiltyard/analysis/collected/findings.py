@@ -152,7 +152,7 @@ def _work(workload: CollectedWorkload, systems: Sequence[str], baseline: str) ->
         cells=[] if one else [pairs_over(point.topic, [point], baseline) for point in headline],
         tests=groups,
         metrics=metrics,
-        over_all=pairs_over(headline[0].topic if one else workload.name, headline, baseline)
+        over_all=pairs_over(headline[0].topic if one else workload.display, headline, baseline)
         if headline
         else [],
     )
@@ -186,6 +186,7 @@ def _findings(
     times = bool(work.headline) and all(p.metric.name == "latency" for p in work.headline)
     return WorkloadFindings(
         name=workload.name,
+        title=workload.title,
         use=workload.use,
         about=workload.about,
         lineage=workload.lineage,
@@ -208,7 +209,7 @@ def _findings(
 
 def _index(work: _Work, comparisons: Sequence[Comparison], baseline: str) -> Index:
     """Over everything that is compared of a workload; empty where nothing was read."""
-    label = work.workload.name
+    label = work.workload.display
     if len({point.metric.name for point in work.headline}) == 1:
         label = work.headline[0].metric.label
     if work.headline:

@@ -229,7 +229,7 @@ def _ahead(findings: Findings) -> Iterator[Claim]:
         yield _ahead_claim(findings, found, "", "tests")
     for workload in findings.workloads:
         for found in over_cells(findings, workload):
-            yield _ahead_claim(findings, found, workload.name, f"cells of {workload.name}")
+            yield _ahead_claim(findings, found, workload.name, f"cells of {workload.display}")
 
 
 def _ahead_claim(findings: Findings, found: Count, workload: str, what: str) -> Claim:
@@ -274,7 +274,7 @@ def _average(findings: Findings) -> Iterator[Claim]:
             yield Claim(
                 kind="average",
                 workload=workload.name,
-                sentence=f"{workload.name}: on average over its points (arithmetic mean) "
+                sentence=f"{workload.display}: on average over its points (arithmetic mean) "
                 f"{pair.system} had {amount} % {word} {what} than {pair.against} "
                 f"({basis}).",
                 figures=(amount,),
@@ -407,7 +407,8 @@ def _first(findings: Findings) -> Iterator[Claim]:
         yield Claim(
             kind="first",
             workload=workload.name,
-            sentence=f"{workload.name}: {best} is first in {times} of {of} cells{rest} ({basis}).",
+            sentence=f"{workload.display}: {best} is first in {times} of {of} cells{rest} "
+            f"({basis}).",
             figures=(str(times), of, *(str(number) for _, number in others)),
         )
 
@@ -422,11 +423,11 @@ def _deviation(findings: Findings) -> Iterator[Claim]:
     for own in spreads(findings):
         least, most = share_text(own.least), share_text(own.most)
         if own.cells == 1:
-            sentence = f"{own.workload}: the deviation of {own.system} is {most} % of its mean."
+            sentence = f"{own.display}: the deviation of {own.system} is {most} % of its mean."
             figures: tuple[str, ...] = (most,)
         else:
             sentence = (
-                f"{own.workload}: the deviations of {own.system} are {least} to {most} % of the "
+                f"{own.display}: the deviations of {own.system} are {least} to {most} % of the "
                 f"mean over {own.cells} cells, the largest in {own.most_at}."
             )
             figures = (least, most, str(own.cells))

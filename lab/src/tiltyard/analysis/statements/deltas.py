@@ -219,16 +219,16 @@ def lines_of(workload: WorkloadFindings) -> Iterator[Line]:
         return
     if workload.by_metric:
         for index in workload.by_metric:
-            head = f"{workload.name}, {index.label}"
+            head = f"{workload.display}, {index.label}"
             yield _line(workload, index, head, _after_its_label(index.label, index.unit))
-        yield _line(workload, workload.index, f"{workload.name}, all metrics", "")
+        yield _line(workload, workload.index, f"{workload.display}, all metrics", "")
     else:
         what = quantity(cells[0].label, cells[0].unit)
-        yield _line(workload, workload.index, workload.name, what)
+        yield _line(workload, workload.index, workload.display, what)
     if workload.latencies:
         own = workload.latencies
         what = quantity(own.cells[0].label, own.index.unit)
-        yield _line(workload, own.index, f"{workload.name}, latency", what)
+        yield _line(workload, own.index, f"{workload.display}, latency", what)
 
 
 def tests(findings: Findings) -> list[Line]:
@@ -379,6 +379,8 @@ class Spread:
     """One system's deviations over the cells of a workload."""
 
     workload: str
+    display: str
+    """The workload as people read it."""
     system: str
     cells: int
     """That have a deviation."""
@@ -406,5 +408,12 @@ def _of(findings: Findings, workload: WorkloadFindings) -> Iterator[Spread]:
             shares = [share for share, _ in own]
             most, place = max(own)
             yield Spread(
-                workload.name, system.name, len(own), min(shares), median(shares), most, place
+                workload.name,
+                workload.display,
+                system.name,
+                len(own),
+                min(shares),
+                median(shares),
+                most,
+                place,
             )

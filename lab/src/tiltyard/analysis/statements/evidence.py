@@ -368,6 +368,11 @@ class Scene:
         """Of the workload."""
         return self.measured.workload.spec.name
 
+    @property
+    def display(self) -> str:
+        """The workload as people read it."""
+        return self.measured.workload.display
+
     @cached_property
     def courses(self) -> tuple[Course, ...]:
         """The courses along the axes of the grid, at most so many."""

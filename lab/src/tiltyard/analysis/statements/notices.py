@@ -202,7 +202,7 @@ def _noise(evidence: Evidence) -> Iterator[Notice]:
         if found and found[1] < NOISE_LEVEL:
             spearman, p = found
             yield warning(
-                text=f"The noise of {judged.measured.workload.spec.name} "
+                text=f"The noise of {judged.measured.workload.display} "
                 f"{'grew' if spearman > 0 else 'shrank'} during the session (rank correlation "
                 f"{spearman:+.2f}, p = {p:.2g}), which moves the error rate of the looks a little.",
                 advice="For a published claim use precision.strict = true, which holds regardless.",

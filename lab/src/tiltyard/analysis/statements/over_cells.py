@@ -63,7 +63,7 @@ def _losses_test(scene: Scene, cell: GridCell, overall: Contrast, here: Contrast
         blocks=interval.blocks if interval else 0,
         size=nearest(interval.low, interval.high) if interval else 0.0,
         sentence=(
-            f"{scene.name}: {winner} wins against {other} over all {len(scene.measured.cells)} "
+            f"{scene.display}: {winner} wins against {other} over all {len(scene.measured.cells)} "
             f"cells, but not everywhere: {verdict_text(scene, here)}"
         ),
         evidence="both are verdicts after correction; over all cells, "
@@ -193,7 +193,7 @@ def _leave_one_out_claim(
         blocks=without.blocks,
         size=nearest(whole.low, whole.high) if whole else 0.0,
         sentence=(
-            f"{scene.name}: the lead of {winner} over {other} rests on {without.part}: "
+            f"{scene.display}: the lead of {winner} over {other} rests on {without.part}: "
             f"{without.ending}; the lead is then {ratio(estimate, low, high)} "
             f"({interval(low, high)}, {without.blocks} blocks)"
         ),

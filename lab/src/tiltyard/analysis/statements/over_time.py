@@ -108,7 +108,7 @@ def _step_tests(scene: Scene) -> Iterator[Result]:
     series = series_of(scene).of_blocks.condensed
     if series.is_long(STEP.min_blocks):
         p = permutation_p(largest_cusum, series.values, seed=scene.plan.seed)
-        yield Result(p, _step_claim(scene.name, series, p) if p < ALPHA else None)
+        yield Result(p, _step_claim(scene.display, series, p) if p < ALPHA else None)
 
 
 def _step_claim(workload: str, series: Series, p: float) -> Candidate | None:
@@ -160,7 +160,7 @@ def _drift_tests(scene: Scene) -> Iterator[Result]:
         return
     claim = None
     if found.p < ALPHA:
-        claim = _drift_claim(scene.name, series, found.slope, found.spearman, found.p)
+        claim = _drift_claim(scene.display, series, found.slope, found.spearman, found.p)
     yield Result(found.p, claim)
 
 
@@ -214,7 +214,7 @@ def _autocorrelation_tests(scene: Scene) -> Iterator[Result]:
     series = series_of(scene).condensed
     if series.is_long(AUTOCORRELATION.min_blocks):
         p = permutation_p(lag_one, series.values, seed=scene.plan.seed)
-        yield Result(p, _autocorrelation_claim(scene.name, series, p) if p < ALPHA else None)
+        yield Result(p, _autocorrelation_claim(scene.display, series, p) if p < ALPHA else None)
 
 
 def _autocorrelation_claim(workload: str, series: Series, p: float) -> Candidate | None:
@@ -280,7 +280,7 @@ def _outlier_claim(scene: Scene, found: Outlier) -> Candidate:
         blocks=found.n,
         size=max(low - found.distance, found.distance - high, 0.0),
         sentence=(
-            f"{scene.name}: the trial of {system} in block {block} is an outlier, "
+            f"{scene.display}: the trial of {system} in block {block} is an outlier, "
             f"{math.exp(found.distance):.2f}× of the typical value; the others are within "
             f"{math.exp(low):.2f}× and {math.exp(high):.2f}× ({found.n} blocks); "
             f"{_telemetry(odd, trials)}"

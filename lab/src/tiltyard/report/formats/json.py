@@ -1,6 +1,7 @@
 """The findings and the document as JSON, with the schema of the findings beside them."""
 
 import json
+from base64 import b64encode
 from dataclasses import fields
 from functools import cache
 from typing import Any, Final
@@ -25,8 +26,13 @@ def render(document: Document, findings: Findings) -> dict[str, bytes]:
     return {path: f"{text}\n".encode() for path, text in made.items()}
 
 
-def _plain(part: Any) -> dict[str, object]:
-    """A part of a document as JSON has it; which kind of part it is, stands in ``is``."""
+def _plain(part: Any) -> dict[str, object] | str:
+    """A part of a document as JSON has it; which kind of part it is, stands in ``is``.
+
+    Files of the house's look are in base64.
+    """
+    if isinstance(part, bytes):
+        return b64encode(part).decode()
     kind: Any = type(part)
     return {"is": kind.__name__.lower(), **{name: getattr(part, name) for name in _names(kind)}}
 

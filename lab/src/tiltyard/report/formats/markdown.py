@@ -19,6 +19,7 @@ from tiltyard.report.document import (
     Facts,
     Figure,
     Fold,
+    Logo,
     Paragraph,
     Section,
     Sentences,
@@ -38,8 +39,17 @@ ALERTS: Final = {
 def render(document: Document, _findings: Findings) -> dict[str, bytes]:
     """One text and one file a figure."""
     lines = chain.from_iterable((*chunk, "") for chunk in _Writer(document).chunks())
-    figures = {_path(one): to_file(one.wide, one.alt).encode() for one in document.figures()}
-    return {"report.md": visible("\n".join(lines)).encode(), **figures}
+    look = document.look
+    files = {
+        _path(one): look.painted(to_file(one.wide, one.alt)).encode() for one in document.figures()
+    }
+    if look.logo:
+        files[_logo(look.logo)] = look.logo.data
+    return {"report.md": visible("\n".join(lines)).encode(), **files}
+
+
+def _logo(logo: Logo) -> str:
+    return f"figures/logo.{'png' if logo.kind == 'image/png' else 'svg'}"
 
 
 def _path(figure: Figure) -> str:
@@ -55,6 +65,8 @@ class _Writer:
     def chunks(self) -> Iterator[list[str]]:
         """The whole document."""
         document = self._document
+        if logo := document.look.logo:
+            yield [f"![{markdown(logo.alt)}]({_logo(logo)})"]
         yield [f"# {markdown(document.title)}"]
         yield from ([markdown(text)] for text in (document.subtitle, document.byline) if text)
         yield from self._blocks(document.front)

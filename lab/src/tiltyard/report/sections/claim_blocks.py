@@ -116,7 +116,7 @@ def sentences(
 def about_workloads(findings: Findings) -> tuple[Block, ...]:
     """What each workload is, and where it comes from."""
     texts = (
-        (workload.name, "; ".join(filter(None, (workload.about, workload.lineage))))
+        (workload.display, "; ".join(filter(None, (workload.about, workload.lineage))))
         for workload in findings.workloads
     )
     rows = tuple((name, text) for name, text in texts if text)

@@ -95,7 +95,7 @@ def decided(findings: Findings) -> tuple[Section, ...]:
     sections = [
         Section(
             f"decided-{number}",
-            f"When {workload.name} was decided",
+            f"When {workload.display} was decided",
             (Sentences(tuple(stop_text(stop, findings.design.unit) for stop in found)),),
         )
         for number, workload in enumerate(findings.workloads, 1)
@@ -162,7 +162,7 @@ def order(findings: Findings) -> tuple[Block, ...]:
         *(
             figure
             for workload in findings.workloads
-            for figure in figures(findings, workload, "order", workload.name)
+            for figure in figures(findings, workload, "order", workload.display)
         ),
     )
 
@@ -222,7 +222,7 @@ def _both(findings: Findings) -> Iterator[tuple[str, Comparison, Beside]]:
     for workload in findings.workloads:
         for found in workload.index.comparisons:
             if found.beside is not None:
-                yield workload.name, found, found.beside
+                yield workload.display, found, found.beside
 
 
 def _rows(findings: Findings) -> Iterator[tuple[Entry, ...]]:

@@ -117,7 +117,7 @@ def _by_point(
             own = [cell for cell in cells if kind_of(cell.label) == kind]
             if own:
                 name = kind if len(kinds) > 1 else ""
-                title = ", ".join(filter(None, (workload.name, name, point)))
+                title = ", ".join(filter(None, (workload.display, name, point)))
                 id = f"{place(findings, workload)}-{number}-{slug(point)}-{slug(kind)}"
                 yield _point_table(findings, own, units, mounts, title, id)
 
@@ -168,7 +168,7 @@ def _by_level(findings: Findings, workload: WorkloadFindings, mounts: Mapping[st
         ]
         return Table(
             id=id,
-            title=workload.name,
+            title=workload.display,
             columns=(
                 *_system_columns(mounts),
                 *(Column(cell.label, unit.unit) for cell, unit in beside),
@@ -181,12 +181,12 @@ def _by_level(findings: Findings, workload: WorkloadFindings, mounts: Mapping[st
                 for system in systems
             ),
             caption=_caption(cells),
-            charts=(SheetChart("bar", 0, (first,), workload.name, head),),
+            charts=(SheetChart("bar", 0, (first,), workload.display, head),),
         )
     axes = spoken_axes(cell.at for cell in cells)
     return Table(
         id=id,
-        title=f"{workload.name}, {label}",
+        title=f"{workload.display}, {label}",
         columns=(
             *(Column(axis.name, figures=False) for axis in axes),
             *(Column(system.name, alone(printed.unit)) for system in systems),
@@ -204,7 +204,7 @@ def _by_level(findings: Findings, workload: WorkloadFindings, mounts: Mapping[st
                 "line",
                 len(axes) - 1,
                 tuple(range(len(axes), len(axes) + len(systems))),
-                workload.name,
+                workload.display,
                 head,
             ),
         ),
@@ -356,7 +356,7 @@ def _test(findings: Findings, workload: WorkloadFindings, cell: Cell, number: in
     errors = any(summary.se is not None for summary in cell.summaries)
     spread = "standard error of the mean" if errors else "standard deviation"
     known = errors or any(summary.sd is not None for summary in cell.summaries)
-    title = workload.name if len(workload.cells) == 1 else _name(workload, cell)
+    title = workload.display if len(workload.cells) == 1 else _name(workload, cell)
     # The picture shows medians where values were kept.
     medians = any(summary.values for summary in cell.summaries)
     table = Table(
@@ -401,7 +401,7 @@ def _overall_row(one: Place) -> tuple[Entry, ...]:
 
 
 def _name(workload: WorkloadFindings, cell: Cell) -> str:
-    return ", ".join(filter(None, (workload.name, cell.label, cell.at_label)))
+    return ", ".join(filter(None, (workload.display, cell.label, cell.at_label)))
 
 
 def _results_unit(cell: Cell) -> Printing:

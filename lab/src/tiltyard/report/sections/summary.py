@@ -219,7 +219,7 @@ def cells_table(findings: Findings, workload: WorkloadFindings) -> Table | None:
         return None
     table = Table(
         id=f"{place(findings, workload)}-better",
-        title=f"{workload.name}: cells in which one system is better",
+        title=f"{workload.display}: cells in which one system is better",
         columns=_columns("cells"),
         rows=tuple(_row(own) for own in found),
         caption=_counted_caption(findings, found),
@@ -237,7 +237,7 @@ def firsts_table(findings: Findings) -> Table | None:
         title="Cells in which each system is first",
         columns=(
             Column("System", figures=False),
-            *(Column(workload.name, "cells") for workload, _ in found),
+            *(Column(workload.display, "cells") for workload, _ in found),
         ),
         rows=(
             *(
@@ -280,7 +280,7 @@ def spread_table(findings: Findings) -> Table | None:
         ),
         rows=tuple(
             (
-                Entry(own.workload),
+                Entry(own.display),
                 system_entry(own.system),
                 count_entry(own.cells),
                 Entry(share_text(own.least), 100 * own.least),

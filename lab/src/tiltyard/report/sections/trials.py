@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tiltyard.analysis.model import Findings, Spoiled, TrialLine
+from tiltyard.analysis.disturbed_model import Spoiled
+from tiltyard.analysis.model import Findings, TrialLine
 from tiltyard.analysis.session_model import OverSessions, SessionLine, Sessions
 from tiltyard.analysis.statements.numbers import coverage, p_number, percent_text
 from tiltyard.charts.figures import interval_text, ratio_text, verdict_word
@@ -28,6 +29,7 @@ def trials(findings: Findings) -> tuple[Block, ...]:
 
 def trial_table(findings: Findings) -> Table:
     """A row a trial."""
+    display = {one.name: one.display for one in findings.workloads}
     return Table(
         id="all-trials",
         title="All trials",
@@ -43,16 +45,19 @@ def trial_table(findings: Findings) -> Table:
             Column("Cache state", figures=False),
             Column("Outcome", figures=False),
         ),
-        rows=tuple(_row(findings, trial) for trial in findings.trials),
+        rows=tuple(
+            _row(findings, trial, display.get(trial.workload, trial.workload))
+            for trial in findings.trials
+        ),
     )
 
 
-def _row(findings: Findings, trial: TrialLine) -> tuple[Entry, ...]:
+def _row(findings: Findings, trial: TrialLine, workload: str) -> tuple[Entry, ...]:
     return (
         count_entry(trial.slot),
         count_entry(trial.block),
         system_entry(trial.system),
-        Entry(trial.workload),
+        Entry(workload),
         Entry(trial.started),
         duration_entry(trial.elapsed_s),
         MISSING if trial.relative is None else Entry(f"{trial.relative:.3f}", trial.relative),

@@ -84,16 +84,16 @@ def _commands(findings: Findings) -> tuple[Block, ...]:
     blocks: list[Block] = []
     for workload in findings.workloads:
         if workload.commands:
-            blocks.append(Commands(workload.commands, workload.name))
+            blocks.append(Commands(workload.commands, workload.display))
         if workload.effective:
             rows = method.parameters(workload).rows
-            blocks.append(Facts(rows, f"{workload.name}: parameters"))
+            blocks.append(Facts(rows, f"{workload.display}: parameters"))
     return (*blocks, *system_commands(findings))
 
 
 def _results(findings: Findings) -> tuple[Section, ...]:
     return tuple(
-        Section(f"results-{place(findings, workload)}", workload.name, own)
+        Section(f"results-{place(findings, workload)}", workload.display, own)
         for workload in findings.workloads
         if (own := _result(findings, workload))
     )

@@ -47,7 +47,9 @@ def _sections(findings: Findings) -> Iterator[Section]:
         "Test by test",
         (),
         tuple(
-            Section(f"result-{place(findings, workload)}", workload.name, _test(findings, workload))
+            Section(
+                f"result-{place(findings, workload)}", workload.display, _test(findings, workload)
+            )
             for workload in findings.workloads
             if workload.cells
         ),

@@ -39,7 +39,7 @@ def workload_section(findings: Findings, workload: WorkloadFindings, id: str) ->
     about = (Paragraph(workload.about, "quiet"),) if workload.about else ()
     return Section(
         id,
-        workload.name,
+        workload.display,
         (Paragraph(workload.answer, "lead"), *about),
         tuple(Section(f"{id}-{name}", title, blocks) for name, title, blocks in parts if blocks),
     )
@@ -112,7 +112,7 @@ def _verdicts(findings: Findings) -> Iterator[Section]:
         "The verdict",
         (),
         tuple(
-            Section(f"verdict-{number}", workload.name, blocks)
+            Section(f"verdict-{number}", workload.display, blocks)
             for number, workload in enumerate(findings.workloads, 1)
             if (blocks := verdict.ranking(findings, workload))
         ),
@@ -149,7 +149,7 @@ def _method(findings: Findings) -> Section:
         ("calibration", "Calibration", () if findings.origin else method.calibration(findings)),
         ("host", "Host", method.host(findings)),
         *(
-            (f"method-{number}", workload.name, method.workload(workload))
+            (f"method-{number}", workload.display, method.workload(workload))
             for number, workload in enumerate(findings.workloads, 1)
         ),
     )

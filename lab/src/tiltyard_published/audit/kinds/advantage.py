@@ -4,12 +4,12 @@ from typing import Final
 
 from pydantic import Field
 
+from tiltyard.collected.stated import Number, Span, Stated
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.kinds.mean import NAMES, Mean, mean_of
 from tiltyard_published.audit.outcomes import best, equal, rounded_twice
 from tiltyard_published.audit.printed import printed_value
 from tiltyard_published.audit.scene import Place, Scene, UnfitError, Where
-from tiltyard_published.audit.span import Number, Span, Stated
 from tiltyard_published.derived import Derived
 
 _DIGITS: Final = 2

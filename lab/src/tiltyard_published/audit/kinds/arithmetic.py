@@ -7,11 +7,11 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, Field
 
 from tiltyard.collected.audited import Outcome
+from tiltyard.collected.stated import Number, Stated
 from tiltyard.study.model import Frozen
 from tiltyard.study.problems import shown
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.scene import Scene, UnfitError
-from tiltyard_published.audit.span import Number, Stated
 
 _UNITS: Final = {"": 1, "B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 """Powers of 1024, as benchmarks of storage mean them."""

@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
+from tiltyard.collected.stated import Number, Span, Stated
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.outcomes import below, worst
 from tiltyard_published.audit.scene import AbsentError, Names, Scene, Where
-from tiltyard_published.audit.span import Number, Span, Stated
 
 
 class States(Where):

@@ -2,12 +2,12 @@
 
 from pydantic import Field
 
+from tiltyard.collected.stated import Number, Stated
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.kinds.advantage import advantage, twice
 from tiltyard_published.audit.kinds.mean import Mean
 from tiltyard_published.audit.outcomes import equal
 from tiltyard_published.audit.scene import Scene, Where
-from tiltyard_published.audit.span import Number, Stated
 
 
 class States(Where):

@@ -2,11 +2,11 @@
 
 from pydantic import Field
 
+from tiltyard.collected.stated import Span
 from tiltyard_published.audit.courses import courses
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.outcomes import below, worst
 from tiltyard_published.audit.scene import Names, Scene, Where
-from tiltyard_published.audit.span import Span
 from tiltyard_published.audit.words import FLAT_PERCENT
 
 

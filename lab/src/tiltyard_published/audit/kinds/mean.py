@@ -4,10 +4,10 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from tiltyard.collected.stated import Number, Span, Stated, arithmetic_mean, geometric_mean
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.outcomes import equal
 from tiltyard_published.audit.scene import Place, Scene, UnfitError, Where
-from tiltyard_published.audit.span import Number, Span, Stated, arithmetic_mean, geometric_mean
 
 Mean = Literal["geometric-mean", "mean"]
 NAMES: Final[dict[Mean, str]] = {

@@ -7,10 +7,10 @@ from typing import Final, Literal
 from pydantic import Field
 
 from tiltyard.collected.audited import Outcome
+from tiltyard.collected.stated import Span, geometric_mean
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.outcomes import above, worst
 from tiltyard_published.audit.scene import AbsentError, Names, Place, Scene, Where, positive
-from tiltyard_published.audit.span import Span, geometric_mean
 from tiltyard_published.audit.words import MUCH_PERCENT, signed
 
 _FEW: Final = 3

@@ -2,11 +2,11 @@
 
 from pydantic import Field
 
+from tiltyard.collected.stated import Numbers, Stated
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.outcomes import equal, worst
 from tiltyard_published.audit.printed import printed_value
 from tiltyard_published.audit.scene import Scene, UnfitError, Where
-from tiltyard_published.audit.span import Numbers, Stated
 
 
 class States(Where):

@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
+from tiltyard.collected.stated import geometric_mean
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.outcomes import within
 from tiltyard_published.audit.scene import Scene, Where
-from tiltyard_published.audit.span import geometric_mean
 from tiltyard_published.audit.words import FLAT_PERCENT, signed
 
 

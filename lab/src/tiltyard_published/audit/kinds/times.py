@@ -6,11 +6,11 @@ from typing import Final, Literal
 from pydantic import Field
 
 from tiltyard.collected.audited import Outcome
+from tiltyard.collected.stated import Number, Span, Stated
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.outcomes import best, worst
 from tiltyard_published.audit.printed import printed_number
 from tiltyard_published.audit.scene import Place, Scene, Where
-from tiltyard_published.audit.span import Number, Span, Stated
 from tiltyard_published.audit.words import Bound, Word
 
 Reading = Literal["as much", "more"]

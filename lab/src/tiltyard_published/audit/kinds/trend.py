@@ -4,12 +4,12 @@ from typing import Literal
 
 from pydantic import Field
 
+from tiltyard.collected.stated import Number, Span, Stated, geometric_mean
 from tiltyard.units import format_size
 from tiltyard_published.audit.courses import Course, courses
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.outcomes import above, worst
 from tiltyard_published.audit.scene import Names, Scene, Where
-from tiltyard_published.audit.span import Number, Span, Stated, geometric_mean
 from tiltyard_published.audit.words import MUCH_PERCENT, Bound, signed
 
 

@@ -59,6 +59,7 @@ impl Workload for Throughput {
     fn card(&self) -> Card {
         Card {
             name: self.name().to_owned(),
+            title: "IOzone throughput".to_owned(),
             target: TargetKind::Directory,
             about: "many children that write and read a file each, in thirteen phases".to_owned(),
             lineage: LINEAGE.to_owned(),

@@ -20,7 +20,16 @@ from tiltyard.charts.figures import MARKS, with_unit
 from tiltyard.charts.svg import to_svg
 from tiltyard.charts.theme import FAMILY, FONTS
 from tiltyard.printable import visible
-from tiltyard.report.document import Column, Document, Entry, Figure, Paragraph, Table
+from tiltyard.report.document import (
+    Column,
+    Document,
+    Entry,
+    Figure,
+    Logo,
+    Look,
+    Paragraph,
+    Table,
+)
 from tiltyard.report.formats.format import Budget, Format
 
 _WEIGHTS: Final = {"Regular": 400, "SemiBold": 600}
@@ -38,6 +47,36 @@ def faces() -> str:
 
 def _base64(name: str) -> str:
     return b64encode((FONTS / f"TiltyardSans-{name}.otf").read_bytes()).decode()
+
+
+def house(look: Look) -> str:
+    """What a house changes: typeface of the text, colours by day and by night, its logo's size."""
+    rules = [
+        f"@font-face {{ font-family: 'House'; font-weight: {font.weight}; "
+        f"src: url(data:font/{font.kind};base64,{b64encode(font.data).decode()}); }}"
+        for font in look.fonts
+    ]
+    if look.fonts:
+        rules.append(f"html {{ font-family: 'House', {theme.FONT}; }}")
+    if look.logo:
+        rules.append("header img { display: block; max-height: 4rem; max-width: 60%; }")
+    if look.colours:
+        day, night = (
+            " ".join(f"--{name}: {one[side]};" for name, one in look.colours.items())
+            for side in (0, 1)
+        )
+        rules += [
+            f":root {{ {day} }}",
+            "@media screen and (prefers-color-scheme: dark) "
+            f'{{ :root:not([data-theme="light"]) {{ {night} }} }}',
+            f'@media screen {{ :root[data-theme="dark"] {{ {night} }} }}',
+        ]
+    return "".join(f"\n{rule}" for rule in rules)
+
+
+def embedded(logo: Logo) -> str:
+    """A picture as an address that has all of it."""
+    return f"data:{logo.kind};base64,{b64encode(logo.data).decode()}"
 
 
 def prose(sentence: str) -> str:
@@ -294,9 +333,9 @@ def render_gallery(cards: Sequence[Card]) -> bytes:
 def style_sheet(document: Document | None = None) -> Markup:
     """The style of every page of ours, with the typeface and the signs of a document's systems."""
     signs = list(document.signs.values()) if document else []
-    return Markup(
-        _environment().get_template("style.css.j2").render(theme=theme, faces=faces(), signs=signs)
-    )
+    sheet = _environment().get_template("style.css.j2")
+    own = house(document.look) if document else ""
+    return Markup(sheet.render(theme=theme, faces=faces(), signs=signs) + own)
 
 
 def linked(text: str) -> Markup:
@@ -323,6 +362,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "prose": prose,
         "linked": linked,
+        "embedded": embedded,
         "kind": lambda block: type(block).__name__.lower(),
     }
     environment.globals["LONG_ANSWER"] = _LONG_ANSWER

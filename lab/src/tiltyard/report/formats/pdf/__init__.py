@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from tiltyard.analysis.model import Findings
@@ -122,9 +123,9 @@ def _set(document: Document, after: Document | None = None) -> bytes:
         known = spelled(document, unknown)
         # A font may have two characters and still not the sign that both of them make.
         with contextlib.suppress(typst.TypstError):
-            return _report(_text_of(known, after), ours_only=unknown == foreign)
+            return _report(_text_of(known, after), document, ours_only=unknown == foreign)
         text = _text_of(spelled(document, foreign), after)
-    return _report(text, ours_only=True)
+    return _report(text, document, ours_only=True)
 
 
 def _text_of(document: Document, after: Document | None) -> str:
@@ -147,18 +148,29 @@ def _lacking(characters: str, ours_only: bool) -> str:
     return ""
 
 
-def _report(text: str, ours_only: bool) -> bytes:
-    return _typeset("report.typ", {"document": text}, ours_only)
+def _report(text: str, document: Document, ours_only: bool) -> bytes:
+    inputs, own = {"document": text}, document.look.fonts
+    if not own:
+        return _typeset("report.typ", inputs, ours_only)
+    import typst
+
+    with TemporaryDirectory(prefix="tiltyard-fonts-") as folder:
+        for number, font in enumerate(own):
+            (Path(folder) / f"{number}.{font.kind}").write_bytes(font.data)
+        fonts = typst.Fonts(include_system_fonts=not ours_only, font_paths=[FONTS, Path(folder)])
+        return _typeset("report.typ", inputs, ours_only, fonts)
 
 
-def _typeset(layout: str, inputs: dict[str, str], ours_only: bool) -> bytes:
+def _typeset(
+    layout: str, inputs: dict[str, str], ours_only: bool, fonts: "typst.Fonts | None" = None
+) -> bytes:
     import typst
 
     return typst.compile(
         _LAYOUT / layout,
         root=_LAYOUT,
         format="pdf",
-        font_paths=_fonts(ours_only),
+        font_paths=fonts or _fonts(ours_only),
         sys_inputs=inputs,
         pdf_standards=["ua-1"],
     )

@@ -18,6 +18,7 @@ from tiltyard.report.document import (
     Facts,
     Figure,
     Fold,
+    Look,
     Paragraph,
     Section,
     Sentences,
@@ -44,15 +45,20 @@ def printable(document: Document, after: Document | None = None) -> Data:
         document: what is printed.
         after: its other file, that is read before it and has the first numbers.
     """
-    printer = _Printer(Budget.of(document, LETTERS))
+    look = document.look
+    printer = _Printer(Budget.of(document, LETTERS), look)
+    colours = LIGHT | {name: day for name, (day, _) in look.colours.items()}
     return {
         "title": _verbatim(document.title) or "Report",
         "running": _text(document.title),
         "subtitle": _text(document.subtitle),
         "byline": _text(document.byline),
-        "colours": LIGHT,
+        "authors": list(document.authors) or ["Tiltyard"],
+        "colours": colours,
+        "font": look.fonts[0].family if look.fonts else "",
+        "logo": look.logo and {"alt": look.logo.alt, "bytes": list(look.logo.data)},
         "signs": {
-            _text(system): {"glyph": glyph, "colour": LIGHT[colour]}
+            _text(system): {"glyph": glyph, "colour": colours[colour]}
             for system, (glyph, colour) in document.signs.items()
         },
         "marks": MARKS,
@@ -70,6 +76,7 @@ class _Printer:
     """Blocks to data; knows how much of long tables and lists is printed."""
 
     budget: Budget
+    look: Look
 
     def section(self, section: Section) -> Data:
         return {
@@ -103,7 +110,7 @@ class _Printer:
             case Fold(summary, inner):
                 return {"is": "fold", "title": _text(summary), "blocks": self.blocks(inner)}
             case Figure():
-                return _figure(block)
+                return _figure(block, self.look)
             case Table():
                 return self._table(block)
 
@@ -138,7 +145,7 @@ def _left_out(shown: int, total: int, what: str, where: str) -> str:
     return f"{shown:,} of {total:,} {what}are printed; all {where}." if shown < total else ""
 
 
-def _figure(figure: Figure) -> Data:
+def _figure(figure: Figure, look: Look) -> Data:
     paper = to_paper(figure.wide, _BLEED_PX)
     return {
         "is": "figure",
@@ -146,7 +153,7 @@ def _figure(figure: Figure) -> Data:
         "subtitle": _text(figure.subtitle),
         "caption": _text(figure.caption),
         "alt": _text(figure.alt or figure.title),
-        "picture": paper.svg,
+        "picture": look.painted(paper.svg),
         "width_px": paper.width_px,
         "height_px": paper.height_px,
     }

@@ -1,0 +1,91 @@
+"""Names that people read: stated once, at the workload or its profile; machines keep theirs."""
+
+import json
+from pathlib import Path
+
+from support.network_studies import network_study
+from support.synthetic import synthetic_study
+from tiltyard.analysis.findings import analyse
+from tiltyard.app.report import findings_of
+from tiltyard.executors.engine import Engine
+from tiltyard.plan.model import Plan
+from tiltyard.report.document import Document, Figure, Section, Table
+from tiltyard.report.formats import FORMATS
+from tiltyard.report.styles import STYLES
+from tiltyard.run.record import RunRecord
+from tiltyard.wire import Card
+from tiltyard.workloads.catalogue import with_profiles
+from tiltyard.workloads.load import read_ready
+
+PUBLISHED = Path(__file__).resolve().parents[2] / "published"
+NAME, TITLE = "tcp_stream", "TCP throughput"
+
+
+def titled(plan: Plan, **titles: str) -> Plan:
+    workloads = tuple(
+        one.model_copy(update={"title": titles.get(one.spec.name, "")}) for one in plan.workloads
+    )
+    return plan.model_copy(update={"workloads": workloads})
+
+
+def network() -> tuple[Plan, RunRecord]:
+    return network_study(effects={"optimized": 1.1})
+
+
+def heads(document: Document) -> list[str]:
+    def of(section: Section) -> list[str]:
+        return [section.title, *(title for part in section.sections for title in of(part))]
+
+    found = [title for section in document.sections for title in of(section)]
+    return found + [b.title for b in document.blocks() if isinstance(b, Figure | Table)]
+
+
+def test_every_native_workload_has_words_of_its_own() -> None:
+    for card in Engine.find().describe().workloads:
+        if card.name != "program":
+            assert card.title, card.name
+            assert "_" not in card.title or card.name == "fs_mark", card.title
+
+
+def test_titles_are_unique_and_those_of_profiles_are_read() -> None:
+    cards: list[Card] = with_profiles(Engine.find().describe(), read_ready()).workloads
+    shown = [card.title or card.name for card in cards]
+    assert len({title.casefold() for title in shown}) == len(shown)
+    by_name = {card.name: card for card in cards}
+    assert by_name["kernel-build"].title == "Kernel build"
+    assert by_name["zstd"].title == ""
+
+
+def test_headings_figures_and_sentences_have_the_title_and_machines_the_name() -> None:
+    plan, run = network()
+    names = [one.spec.name for one in plan.workloads]
+    assert NAME in names
+    findings = analyse(titled(plan, **dict.fromkeys(names, "X") | {NAME: TITLE}), run)
+    assert f"{TITLE} received" in findings.workloads[names.index(NAME)].index.label
+    for style in STYLES:
+        document = style.compose(findings)
+        assert any(TITLE in head for head in heads(document)), style.name
+        assert not [head for head in heads(document) if NAME in head], style.name
+    told = " ".join(sentence for one in findings.workloads for sentence in (
+        one.answer, *(pair.sentence for pair in one.index.comparisons)))  # fmt: skip
+    assert NAME not in told
+    json_format = next(one for one in FORMATS if one.name == "json")
+    data = json.loads(json_format.render(STYLES[0].compose(findings), findings)["report.json"])
+    assert [one["name"] for one in data["workloads"]] == names
+
+
+def test_two_of_a_kind_keep_the_names_that_the_study_gives_them() -> None:
+    """A title is frozen only where the study gives no name, and old plans have none."""
+    plan, run = synthetic_study()
+    findings = analyse(plan, run)
+    assert [one.display for one in findings.workloads] == ["postmark"]
+    assert "title" not in plan.workloads[0].model_dump()
+    assert analyse(titled(plan, postmark="PostMark"), run).answer == findings.answer.replace(
+        "postmark", "PostMark"
+    )
+
+
+def test_a_printed_study_has_them() -> None:
+    findings = findings_of(PUBLISHED / "netperf-rhel6")
+    assert [one.display for one in findings.workloads][:2] == ["TCP throughput", "UDP throughput"]
+    assert findings.workloads[0].name == "tcp_stream"
