@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
-import vl_convert
-
 from tiltyard.charts.svg import to_file
 from tiltyard.report.document import Document, Figure
 
@@ -19,6 +17,8 @@ def _svg(figure: Figure) -> str:
 
 
 def _png(figure: Figure) -> bytes:
+    import vl_convert  # loads a JavaScript engine: half a second
+
     picture: bytes = vl_convert.svg_to_png(_svg(figure), scale=_SCALE, ppi=_DPI)
     return picture
 
