@@ -16,16 +16,21 @@ def _svg(figure: Figure) -> str:
     return to_file(figure.wide, figure.alt, figure.title, figure.subtitle)
 
 
-def _png(figure: Figure) -> bytes:
+def picture_png(figure: Figure) -> bytes:
+    """The picture alone, for a page that has its title as text."""
+    return _png(to_file(figure.wide, figure.alt))
+
+
+def _png(svg: str) -> bytes:
     import vl_convert  # loads a JavaScript engine: half a second
 
-    picture: bytes = vl_convert.svg_to_png(_svg(figure), scale=_SCALE, ppi=_DPI)
+    picture: bytes = vl_convert.svg_to_png(svg, scale=_SCALE, ppi=_DPI)
     return picture
 
 
 KINDS: Final[dict[str, Callable[[Figure], bytes]]] = {
     "svg": lambda figure: _svg(figure).encode(),
-    "png": _png,
+    "png": lambda figure: _png(_svg(figure)),
 }
 """Ending → how one is drawn."""
 
