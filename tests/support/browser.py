@@ -1,10 +1,13 @@
 """A page in a real browser without a screen."""
 
+import json
+import os
 import re
 import shutil
 import subprocess
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,6 +35,55 @@ def pictured(page: str, folder: Path, width_px: int, height_px: int) -> Path:
     picture = folder / "page.png"
     _run(page, folder, width_px, f"--screenshot={picture}", height_px=height_px)
     return picture
+
+
+def accessible(page: str, folder: Path) -> list[tuple[str, str]]:
+    """Role and name of everything that a screen reader is told of a page, in reading order."""
+    path = folder / "page.html"
+    path.write_text(page)
+    to_browser, commands = os.pipe()
+    answers, from_browser = os.pipe()
+    # The browser reads commands from descriptor 3 and answers on 4.
+    script = f'exec 3<&{to_browser} 4>&{from_browser}; exec "$0" "$@"'
+    browser = subprocess.Popen(
+        [
+            "bash", "-c", script, str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu",
+            "--no-first-run", f"--user-data-dir={folder / 'profile'}", "--remote-debugging-pipe",
+        ],
+        pass_fds=(to_browser, from_browser), stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    os.close(to_browser)
+    os.close(from_browser)
+    with browser, os.fdopen(commands, "wb", 0) as told, os.fdopen(answers, "rb") as said:
+
+        def ask(method: str, session: str = "", **parameters: object) -> dict[str, Any]:
+            asked = {"id": 1, "method": method, "params": parameters}
+            told.write(json.dumps(asked | ({"sessionId": session} if session else {})).encode())
+            told.write(b"\0")
+            while True:
+                text = b"".join(iter(lambda: said.read(1).rstrip(b"\0"), b""))
+                message: dict[str, Any] = json.loads(text)
+                if "error" in message:
+                    raise AssertionError(message["error"])
+                if message.get("id") == 1:
+                    found: dict[str, Any] = message["result"]
+                    return found
+
+        target = ask("Target.createTarget", url="about:blank")["targetId"]
+        session = ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        ask("Page.navigate", session, url=path.as_uri())
+        ready = (
+            "new Promise(done => document.readyState === 'complete' "
+            "? done() : addEventListener('load', done))"
+        )
+        ask("Runtime.evaluate", session, expression=ready, awaitPromise=True)
+        nodes = ask("Accessibility.getFullAXTree", session)["nodes"]
+        ask("Browser.close")
+    return [
+        (node["role"]["value"], node.get("name", {}).get("value", ""))
+        for node in nodes
+        if not node["ignored"]
+    ]
 
 
 def _run(page: str, folder: Path, width_px: int, *action: str, height_px: int = 900) -> str:

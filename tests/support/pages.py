@@ -10,7 +10,7 @@ from tiltyard.report.styles import study
 
 def page_of(findings: Findings) -> str:
     """HTML in the style of the laboratory."""
-    return render_page(study.compose(findings))
+    return render_page(study.compose(findings), findings)
 
 
 def part_of(page: str, id: str) -> str:

@@ -5,8 +5,10 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO, StringIO
+from typing import Any
 
 import openpyxl
+import pptx
 from markdown_it import MarkdownIt
 from pypdf import PdfReader
 
@@ -75,6 +77,21 @@ def _xlsx(files: Files) -> str:
     return "\n".join(str(cell) for cell in cells if cell is not None)
 
 
+def slides(files: Files) -> str:
+    """What stands on slides and in their notes, and what is told of pictures."""
+    deck = pptx.Presentation(BytesIO(files["report.pptx"]))
+    return "\n".join(text for slide in deck.slides for text in _slide(slide))
+
+
+def _slide(slide: Any) -> Iterator[str]:
+    for shape in slide.shapes:
+        if shape.has_text_frame:
+            yield shape.text_frame.text
+        else:
+            yield shape._element.nvPicPr.cNvPr.get("descr")
+    yield slide.notes_slide.notes_text_frame.text
+
+
 def _json(files: Files) -> str:
     return "\n".join(_leaves(json.loads(files["document.json"])))
 
@@ -91,6 +108,7 @@ READERS: dict[str, Callable[[Files], str]] = {
     "html": _html,
     "pdf": _pdf,
     "xlsx": _xlsx,
+    "pptx": slides,
     "markdown": _markdown,
     "latex": _latex,
     "csv": _csv,

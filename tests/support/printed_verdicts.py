@@ -21,6 +21,7 @@ import openpyxl
 from rich.console import Console
 
 from support.papers import squeezed, texts_of
+from support.printed import slides
 from support.reading import Reading
 from tiltyard.analysis.model import Comparison, Findings, Pair
 from tiltyard.analysis.pairs import turned
@@ -225,6 +226,7 @@ READERS: dict[str, Callable[[dict[str, bytes]], str]] = {
     "markdown": _markdown,
     "pdf": _pdf,
     "xlsx": _xlsx,
+    "pptx": slides,
     "csv": _csv,
     "latex": _latex,
     "json": _json,

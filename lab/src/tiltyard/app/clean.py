@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from tiltyard.charts.drawings import drawings_directory
 from tiltyard.folder import PARTIAL, StudyFolder
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.devices.loops import devices_of
@@ -43,7 +44,8 @@ def leftovers(folders: Iterable[Path], *, everything: bool = False) -> Cleaned:
 
     Args:
         folders: study folders, or folders with some in them.
-        everything: also what can be made again: reports, kernels of virtual machines.
+        everything: also what can be made again: reports, kernels of virtual machines,
+            drawings.
 
     Raises:
         RefusedError: if another user has a hand in a study folder.
@@ -54,9 +56,12 @@ def leftovers(folders: Iterable[Path], *, everything: bool = False) -> Cleaned:
         for path, what in _in(folder.resolve(), everything):
             if not any(target.is_relative_to(path) for target in used) and not devices_of(path):
                 found[path] = Leftover(path=str(path), what=what, size_bytes=_size_bytes(path))
-    if everything and (kernels := kernels_directory()).is_dir():
-        what = "kernels of virtual machines (make kernels)"
-        found[kernels] = Leftover(path=str(kernels), what=what, size_bytes=_size_bytes(kernels))
+    for path, what in (
+        (kernels_directory(), "kernels of virtual machines (make kernels)"),
+        (drawings_directory(), "drawings of charts (tiltyard report)"),
+    ):
+        if everything and path.is_dir():
+            found[path] = Leftover(path=str(path), what=what, size_bytes=_size_bytes(path))
     return Cleaned(
         leftovers=tuple(found.values()), free_bytes=sum(one.size_bytes for one in found.values())
     )

@@ -7,10 +7,12 @@ quantities of all workloads.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 from tiltyard.analysis.model import Cell, Findings, Index, Summary, WorkloadFindings
 from tiltyard.analysis.statements.deltas import crossing, delta, unprinted_decimals
 from tiltyard.charts.chart import (
+    IN_BLOCK,
     ROOMY_PX,
     WIDE_PX,
     Chart,
@@ -180,9 +182,9 @@ def _cells_panel(
     ]
     bars = [{**line.place, **Bar.of(one).datum(measure)} for line, one in summaries]
     blocks: list[Spec] = [
-        {**line.place, "system": one.system, "block": value / measure.factor}
+        {**line.place, "system": one.system, "block": value / measure.factor, "number": number}
         for line, one in summaries
-        for value in (one.values if with_blocks else ())
+        for number, value in (zip_longest(one.blocks, one.values) if with_blocks else ())
     ]
     offset: Spec = {"field": "system", "type": "nominal", "sort": series(findings)}
     legend = system_legend(findings, plot_px)
@@ -194,6 +196,7 @@ def _cells_panel(
             "encoding": {
                 "x": {"field": "block", "type": "quantitative"},
                 "color": system_colour(findings, legend),
+                "detail": {"field": "number", "title": IN_BLOCK},
             },
         },
     ]

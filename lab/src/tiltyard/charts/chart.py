@@ -36,6 +36,8 @@ Place = Literal[
 
 WIDE_PX = 800
 NARROW_PX = 340
+IN_BLOCK = "in block"
+"""What a mark says of the block that it is of; a page finds its trials by that."""
 ROOMY_PX = 600
 """From this width on two panels stand side by side."""
 _FEW = 800

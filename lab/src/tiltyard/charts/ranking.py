@@ -4,9 +4,11 @@ Systems are named beside their lines, so colour is free to say one thing: decide
 the baseline, or not.
 """
 
-from tiltyard.analysis.model import Findings, Standing, WorkloadFindings
+from itertools import zip_longest
+
+from tiltyard.analysis.model import Comparison, Findings, Standing, WorkloadFindings
 from tiltyard.charts import ratio
-from tiltyard.charts.chart import ROOMY_PX, Chart, Spec
+from tiltyard.charts.chart import IN_BLOCK, ROOMY_PX, Chart, Spec
 from tiltyard.charts.figures import interval_text, ratio_text, verdict_word
 from tiltyard.charts.theme import FIT, distinct, named_axis, toned
 from tiltyard.charts.titles import ranked
@@ -53,7 +55,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
         "data": {"values": lines},
         "layer": [
             *ratio.backdrop(findings),
-            _dots(index.standings, y),
+            _dots(workload, y),
             *_interval(y, x),
             {
                 "mark": {"type": "text", "align": "left", "dx": 8},
@@ -93,8 +95,9 @@ def _interval(y: Spec, x: Spec) -> list[Spec]:
     ]
 
 
-def _dots(standings: tuple[Standing, ...], y: Spec) -> Spec:
+def _dots(workload: WorkloadFindings, y: Spec) -> Spec:
     """Every block, the first at the top of its row: a drift would slant the column of dots."""
+    standings = workload.index.standings
     return {
         "data": {
             "values": [
@@ -103,10 +106,13 @@ def _dots(standings: tuple[Standing, ...], y: Spec) -> Spec:
                     "tone": _tone(standing),
                     "place": place,
                     "difference": difference,
+                    "number": number,
                 }
                 for standing in standings
-                if standing.comparison is not None
-                for place, difference in enumerate(standing.comparison.differences, 1)
+                if (pair := standing.comparison) is not None
+                for place, (difference, number) in enumerate(
+                    zip_longest(pair.differences, _numbers(workload, pair)), 1
+                )
             ]
         },
         "mark": {"type": "point", "filled": True, "size": 20, "opacity": 0.75},
@@ -115,8 +121,21 @@ def _dots(standings: tuple[Standing, ...], y: Spec) -> Spec:
             "x": {"field": "difference", "type": "quantitative"},
             "yOffset": {"field": "place", "type": "ordinal"},
             "color": toned(),
+            "detail": {"field": "number", "title": IN_BLOCK},
         },
     }
+
+
+def _numbers(workload: WorkloadFindings, pair: Comparison) -> list[int]:
+    """Those of the blocks in which both have all values; none where that is not certain."""
+    both = [
+        set(one.blocks)
+        for cell in workload.cells
+        for one in cell.summaries
+        if one.system in (pair.system, pair.against)
+    ]
+    found = sorted(set.intersection(*both)) if both else []
+    return found if len(found) == len(pair.differences) else []
 
 
 def _line(standing: Standing, text: str) -> Spec:

@@ -1,29 +1,23 @@
 """A specification to an SVG text: static, small, coloured by CSS variables.
 
-This is the only place where a drawn picture is changed, and it is changed as a tree. A chart is
-drawn once, however many forms of a report print it.
+This is the only place where a drawn picture is changed, and it is changed as a tree.
 """
 
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from textwrap import wrap
 from typing import Final
 from xml.etree import ElementTree
 
-import vl_convert
-
 from tiltyard.charts.chart import Spec
-from tiltyard.charts.theme import FONT, FONTS, LIGHT, TEXT_PX, config, text_px
+from tiltyard.charts.drawings import drawn
+from tiltyard.charts.theme import FONT, LIGHT, TEXT_PX, config, text_px
 from tiltyard.units import format_number
 
-_VEGA_LITE: Final = "5.21"
 _MARGIN_PX: Final = 12
 _TITLE_PX: Final = 16
-_KEPT: Final = 256
-"""Drawings that are remembered while the forms of a report are printed."""
 _NAMESPACE: Final = "http://www.w3.org/2000/svg"
 _VARIABLES: Final = {colour: f"var(--{name})" for name, colour in LIGHT.items()}
 _USELESS: Final = {"class", "role", "pointer-events", "stroke-miterlimit", "version"}
@@ -112,22 +106,9 @@ def to_file(spec: Spec, alt: str, title: str = "", subtitle: str = "") -> str:
 
 def _drawn(spec: Spec) -> ElementTree.Element:
     """The picture as a tree, without what a still picture does not need."""
-    root = ElementTree.fromstring(_rendered(json.dumps({**spec, "config": config()})))
+    root = ElementTree.fromstring(drawn(json.dumps({**spec, "config": config()})))
     _prune(root)
     return root
-
-
-@lru_cache(maxsize=_KEPT)
-def _rendered(spec: str) -> str:
-    _register_typeface()
-    drawn: str = vl_convert.vegalite_to_svg(spec, vl_version=_VEGA_LITE)
-    return drawn
-
-
-@cache
-def _register_typeface() -> None:
-    """Widths of texts are those of our own typeface, whatever this host has."""
-    vl_convert.register_font_directory(str(FONTS))
 
 
 def _prune(element: ElementTree.Element) -> None:

@@ -30,7 +30,8 @@ def report(
     The study may have been run here, imported (`tiltyard import`), or printed (a folder of
     `published/`); of a run that has not ended, what is there is reported. Styles: `study`
     (everything), `whitepaper` (conclusions first), `article` (method and results), `results` (a
-    page to look things up). Formats: `html`, `pdf`, `xlsx`, `markdown`, `latex`, `csv`, `json`.
+    page to look things up). Formats: `html`, `pdf`, `xlsx`, `pptx`, `markdown`, `latex`, `csv`,
+    `json`.
 
     ```
     tiltyard report spool

@@ -3,10 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
-import vl_convert
-
 from tiltyard.charts.svg import to_file
-from tiltyard.report.document import Document, Figure
+from tiltyard.report.document import Document, Figure, Look
 
 FOLDER: Final = "figures"
 _DPI: Final = 300
@@ -14,7 +12,14 @@ _SCALE: Final = 0.6
 """Of 72 dots an inch: 800 px are 2,000 dots of 300 an inch, 169 mm, the text width of A4."""
 
 
+def picture_png(figure: Figure, look: Look) -> bytes:
+    """The picture alone, for a page that has its title as text."""
+    return _png(look.painted(to_file(figure.wide, figure.alt)))
+
+
 def _png(svg: str) -> bytes:
+    import vl_convert  # loads a JavaScript engine: half a second
+
     picture: bytes = vl_convert.svg_to_png(svg, scale=_SCALE, ppi=_DPI)
     return picture
 

@@ -38,7 +38,7 @@ from tiltyard.stats.looks import (
     shares_of,
 )
 from tiltyard.stats.signed_rank import largest_c, nominal_p, signed_ranks
-from tiltyard.stats.student import paired_ts
+from tiltyard.stats.student import critical_t, paired_ts
 from tiltyard.stats.types import BoolArray, FloatArray
 
 __all__ = [
@@ -226,6 +226,16 @@ class Spending:
             differences, weights = left.values, left.weights
         ranks = signed_ranks(differences, self._c(place, level, blocks), weights)
         return Evidence(ranks.estimate, ranks.low, ranks.high, ranks.p)
+
+    def constants(self, place: int, level: float) -> tuple[int, float]:
+        """By what the interval of a look is made, for who makes it elsewhere.
+
+        Walsh averages cut off at either end, and 0; or 0, and the critical value of Student's t.
+        """
+        blocks = self.looks[place][0]
+        if self._by_t(place):
+            return 0, critical_t(blocks, self.nominal_level(place, level))
+        return self._c(place, level, blocks), 0.0
 
     def _by_t(self, place: int) -> bool:
         return place == 0 and self.profile in FIRST_BY_T

@@ -1,5 +1,6 @@
 """One HTML file that needs nothing else: no network and no other file; its script is optional."""
 
+import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,11 +15,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from tiltyard import __version__
+from tiltyard.analysis.chosen import choices
+from tiltyard.analysis.contrast import MAX_FAILED_SHARE
 from tiltyard.analysis.model import Findings
 from tiltyard.charts import theme
 from tiltyard.charts.figures import MARKS, with_unit
 from tiltyard.charts.svg import to_svg
 from tiltyard.charts.theme import FAMILY, FONTS
+from tiltyard.plan.model import TrialKey
 from tiltyard.printable import visible
 from tiltyard.report.document import (
     Column,
@@ -275,8 +279,12 @@ _LONG_ANSWER = 240
 """Letters from which on an answer is printed smaller."""
 
 
-def render_page(document: Document) -> str:
+def render_page(document: Document, findings: Findings | None = None) -> str:
     """The whole document; everything in it can be read with scripts off.
+
+    Args:
+        document: what is printed.
+        findings: what readers may weigh otherwise; without them there is no view of their own.
 
     Returns:
         A self-contained page. Its script may run because the page names the script's hash;
@@ -293,11 +301,25 @@ def render_page(document: Document) -> str:
             grid=Grid.of(document),
             pictures=Pictures.of(document),
             style=style_sheet(document),
+            view=_view(findings) if findings else "",
             script=Markup(script),
             script_hash=b64encode(sha256(script.encode()).digest()).decode(),
             version=__version__,
         )
     )
+
+
+def _view(findings: Findings) -> Markup:
+    """What the script needs for a view of a reader's own, and the files of the trials, as JSON."""
+    keys = (
+        TrialKey(block=one.block, system=one.system, workload=one.workload, repeat=one.repeat)
+        for one in findings.trials
+    )
+    found = {
+        **choices(findings, MAX_FAILED_SHARE).model_dump(mode="json"),
+        "files": {} if findings.origin else [key.file_name for key in keys],
+    }
+    return Markup(json.dumps(found, separators=(",", ":")).replace("<", "\\u003c"))
 
 
 @dataclass(frozen=True)
@@ -347,7 +369,10 @@ def linked(text: str) -> Markup:
 
 @cache
 def _script() -> str:
-    return files(__package__).joinpath("templates/page.js").read_text(encoding="utf-8")
+    templates = files(__package__).joinpath("templates")
+    return "\n".join(
+        templates.joinpath(name).read_text(encoding="utf-8") for name in ("page.js", "view.js")
+    )
 
 
 @cache
@@ -369,9 +394,9 @@ def _environment() -> Environment:
     return environment
 
 
-def render(document: Document, _findings: Findings) -> dict[str, bytes]:
+def render(document: Document, findings: Findings) -> dict[str, bytes]:
     """The page, in UTF-8."""
-    return {"index.html": visible(render_page(document)).encode()}
+    return {"index.html": visible(render_page(document, findings)).encode()}
 
 
 FORMAT = Format(

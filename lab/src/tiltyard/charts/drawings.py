@@ -1,0 +1,95 @@
+"""Specifications to SVG texts, as they come from Vega; each is drawn once and then kept.
+
+Drawing is two thirds of the time of a report, and a report is made again far more often than its
+findings change. What is kept lies in the user's cache, never in a study folder: a picture becomes
+part of a page as it is, and a study may come from somebody else.
+"""
+
+import contextlib
+import os
+import secrets
+import zlib
+from functools import cache, lru_cache
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from tiltyard.charts.theme import FONTS
+from tiltyard.errors import RefusedError
+from tiltyard.ownership import require_ours
+
+_VEGA_LITE: Final = "5.21"
+_AT_HAND: Final = 256
+"""Drawings that are remembered while the forms of a report are printed."""
+_KEPT_MAX: Final = 2000
+"""Files; a drawing takes some 6 KB."""
+
+
+def drawings_directory() -> Path:
+    """Where drawings are kept; it need not be there."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "tiltyard" / "drawings"
+
+
+@lru_cache(maxsize=_AT_HAND)
+def drawn(spec: str) -> str:
+    """The SVG text of a Vega-Lite specification with its configuration, as JSON.
+
+    Raises:
+        ValueError: if the specification is not valid.
+    """
+    file = drawings_directory() / sha256(f"{_drawer()}\n{spec}".encode()).hexdigest()
+    if (kept := _kept(file)) is None:
+        kept = _draw(spec)
+        _keep(file, kept)
+    return kept
+
+
+def _draw(spec: str) -> str:
+    import vl_convert  # loads a JavaScript engine: half a second
+
+    # Widths of texts are those of our own typeface, whatever this host has.
+    vl_convert.register_font_directory(str(FONTS))
+    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=_VEGA_LITE)
+    return svg
+
+
+@cache
+def _drawer() -> str:
+    """What a drawing depends on besides its specification: program and typeface."""
+    fonts = sha256(b"".join(path.read_bytes() for path in sorted(FONTS.glob("*.otf"))))
+    return f"{version('vl-convert-python')} {_VEGA_LITE} {fonts.hexdigest()}"
+
+
+def _kept(file: Path) -> str | None:
+    """A drawing from the cache, if it is there, whole, and nobody else could have put it there."""
+    try:
+        require_ours(file, "remove it")
+        return zlib.decompress(file.read_bytes()).decode()
+    except (OSError, RefusedError, zlib.error, UnicodeDecodeError):
+        return None
+
+
+def _keep(file: Path, svg: str) -> None:
+    """Keep it if that is possible; a cache that is full loses its oldest half."""
+    with contextlib.suppress(OSError, RefusedError):
+        file.parent.mkdir(0o700, parents=True, exist_ok=True)
+        require_ours(file.parent, "remove it")
+        there = list(file.parent.iterdir())
+        if len(there) >= _KEPT_MAX:
+            for old in sorted(there, key=_written_ns)[: _KEPT_MAX // 2]:
+                old.unlink(missing_ok=True)
+        partial = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
+        try:
+            partial.write_bytes(zlib.compress(svg.encode(), 6))
+            partial.replace(file)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def _written_ns(file: Path) -> int:
+    try:
+        return file.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
