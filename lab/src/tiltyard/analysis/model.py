@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from tiltyard.analysis.session_model import Sessions
-from tiltyard.analysis.verdict import Beside, Verdict
+from tiltyard.analysis.verdict import Beside, OverStudies, Verdict
 from tiltyard.collected.audited import Audited
 from tiltyard.collected.model import Kept, Origin, PrintedAs
 from tiltyard.plan.model import Design
@@ -31,8 +31,7 @@ class Summary(Frozen):
     cv: float | None
     """sd / mean."""
     percentiles: dict[str, float]
-    """Of single operations, by name (``p50`` … ``p999``): median over blocks, in s. Empty where
-    operations were not timed one by one."""
+    """Of single operations, by name (``p50`` … ``p999``): medians over blocks, in s; or empty."""
     se: float | None = Field(None, exclude_if=lambda se: se is None)
     """Standard error of the mean, where the values come from elsewhere."""
     n: int | None = Field(None, exclude_if=lambda n: n is None)
@@ -77,6 +76,7 @@ class Comparison(Frozen):
     unpaired: bool = Field(False, exclude_if=lambda unpaired: not unpaired)
     """Two heaps of values from elsewhere (Welch): ``blocks`` counts those of the smaller one."""
     beside: Beside | None = Field(None, exclude_if=lambda beside: beside is None)
+    over: OverStudies | None = Field(None, exclude_if=lambda over: over is None)
 
     @property
     def is_open(self) -> bool:
