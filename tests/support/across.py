@@ -45,6 +45,18 @@ def compared(*studies: Study, pool: bool = False) -> Findings:
     return analyse_collection(side_by_side(studies, pool=pool))
 
 
+def two_studies() -> Findings:
+    """Of several sessions each: one system is slower, of the other nothing is known."""
+    luck = (0.01, -0.02, 0.0, 0.015, -0.01)
+    may, june = (study("may", luck, seed=1), study("june", [x - 0.2 for x in luck], seed=2))
+    return compared(may, june)
+
+
+def few_studies() -> Findings:
+    """Three that agree, too few for a verdict."""
+    return compared(*(study(f"host{n}", xfs=0.2, seed=n) for n in range(3)))
+
+
 def pooled_studies(last: str = "host6") -> Findings:
     """Six studies of which the last one does not agree."""
     effects = (0.12, 0.18, 0.09, 0.15, 0.2, -0.05)

@@ -46,17 +46,16 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
 
 
 def alt(findings: Findings, workload: WorkloadFindings) -> str:
-    """Each study's ratio, then all of them together."""
+    """All of them together, then each study's ratio."""
     told = []
     for pair in _pooled(workload):
         each = "; ".join(
             f"{one.study} {ratio_text(one)} ({interval_text(one)})"
             for one in (pair.over.values if pair.over else ())
         )
-        told.append(f"{pair.system} against {pair.against}: {each}. {pair.sentence}")
-    return f"{workload.name} over {len(findings.origin.studies if findings.origin else ())} " + (
-        f"studies. {' '.join(told)}"
-    )
+        told.append(f"{pair.sentence} {pair.system} against {pair.against}: {each}.")
+    studies = len(findings.origin.studies) if findings.origin else 0
+    return f"{workload.name} over {studies} studies. {' '.join(told)}"
 
 
 def _pooled(workload: WorkloadFindings) -> list[Comparison]:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from tiltyard.analysis.collected.over import compared_over
 from tiltyard.analysis.model import Comparison, Findings, WorkloadFindings
+from tiltyard.analysis.verdict import OverStudies
 from tiltyard.charts.figures import Estimated, interval_text, ratio_text
 from tiltyard.report.stacking import StackingTable
 
@@ -78,6 +79,11 @@ def told(pair: Comparison) -> Estimated:
     return _Told(pair.ratio, pair.over.low, pair.over.high) if pair.over else pair
 
 
+def expected(over: OverStudies) -> Estimated:
+    """Where the ratio in another study is expected."""
+    return _Told(None, over.predicted_low, over.predicted_high)
+
+
 def word(pair: Comparison) -> str:
     """The verdict; where there cannot be one, that."""
     return "no verdict" if pair.low is None else pair.verdict
@@ -144,7 +150,7 @@ def _rows(pair: Comparison) -> Iterator[_Row]:
     pooled = told(pair) if pair.low is None else pair
     yield _Row("pooled", pooled, "◆", word(pair))
     if over.predicted_low is not None:
-        yield _Row("another study", _Told(None, over.predicted_low, over.predicted_high), "")
+        yield _Row("another study", expected(over), "")
 
 
 def _figures(row: _Row) -> str:

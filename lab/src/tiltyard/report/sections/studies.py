@@ -9,7 +9,7 @@ from tiltyard.charts.figures import interval_text, ratio_text
 from tiltyard.report.document import Block, Column, Entry, Fold, Paragraph, Sentences, Table
 from tiltyard.report.pictures import figures
 from tiltyard.report.sections.entries import MISSING, count_entry
-from tiltyard.report.terminal_studies import NORMAL, told, word
+from tiltyard.report.terminal_studies import NORMAL, expected, told, word
 
 
 def studies(findings: Findings) -> tuple[Block, ...]:
@@ -89,8 +89,8 @@ def _rows(topic: str, pair: Comparison) -> Iterator[tuple[Entry, ...]]:
 
 
 def _expected(name: Entry, over: OverStudies) -> Iterator[tuple[Entry, ...]]:
-    if over.predicted_low is not None and over.predicted_high is not None:
-        ends = f"{over.predicted_low:.3g} … {over.predicted_high:.3g}"
+    if over.predicted_low is not None:
+        ends = interval_text(expected(over))
         yield name, Entry("another study"), MISSING, MISSING, Entry(ends), MISSING, MISSING
 
 
