@@ -159,3 +159,22 @@ def test_studies_that_agree_within_the_margin_are_equivalent() -> None:
     studies = [study(f"h{n}", xfs=0.001 * n, seed=n, noise=0.002) for n in range(6)]
     (pair,) = pairs_of(compared(*studies))
     assert pair.verdict == "equivalent"
+
+
+def test_what_else_differs_is_told_and_serial_numbers_are_not() -> None:
+    may, june = study("may", seed=1), study("june", seed=2)
+    records = (
+        {"kernel": {"release": "6.1"}, "disks": {"vda: serial number": "S1", "vda: size": "1 TB"}},
+        {"kernel": {"release": "6.12"}, "disks": {"vda: serial number": "S2", "vda: size": "1 TB"}},
+    )
+    for one, record in zip((may, june), records, strict=True):
+        one.sessions[1] = one.first.model_copy(update={"record": record})  # type: ignore[index]
+    found = compared(may, june)
+    told = " ".join(notice.text for notice in found.notices)
+    assert "june also differs from may in kernel: release 6.1 → 6.12" in told.replace(
+        "disks: vda: serial number; ", ""
+    )
+    assert "serial number" in told
+    assert "S2" not in found.model_dump_json()
+    assert found.origin is not None
+    assert [len(one.differs) for one in found.origin.studies] == [0, 2]

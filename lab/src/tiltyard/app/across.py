@@ -27,6 +27,7 @@ from tiltyard.collected.model import (
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder
 from tiltyard.meant import meant
+from tiltyard.systems.typed import is_word_of_kind
 from tiltyard.units import listed
 
 POOLED: Final = 3
@@ -46,14 +47,12 @@ def named_studies(words: Sequence[str]) -> list[Path]:
     Raises:
         UsageError: if some of them are studies and others are not.
     """
-    from tiltyard.systems.typed import is_word_of_kind
-
     found = [word for word in words if not is_word_of_kind(word) and _holds_results(Path(word))]
     others = [word for word in words if word not in found]
     if found and others:
         raise UsageError(
             f"{found[0]} is a study, and {others[0]} is none: studies are compared with studies. "
-            f"Fix: name studies only, or {found[0]}/. for the directory itself"
+            "Fix: name studies only; as a system name a directory that holds no study"
         )
     return [Path(word) for word in found]
 

@@ -1,5 +1,6 @@
 """One of the studies that are compared with each other: read, with what sets it apart."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,8 @@ from tiltyard.units import listed
 
 _UNSTEADY: Final = frozenset({"free", "device"})
 """Facts of a system that are another each time it is brought up."""
+_PRIVATE: Final = re.compile(r"serial|uuid|wwn|address|host.?name", re.IGNORECASE)
+"""Facts whose values are nobody else's business: that they differ is told, not how."""
 _IN_FULL: Final = 2
 """As many differences of one kind are told in a sentence; of more their number."""
 
@@ -94,7 +97,8 @@ def differing(first: Study, one: Study) -> Iterator[str]:
     """What is not as in the first study: what it runs on, then what measures."""
     before, now = first.first, one.first
     for section, fact, old, new in changed(before.record, now.record):
-        yield f"{section}: {fact} {old} → {new}"
+        values = "" if _PRIVATE.search(fact) else f" {old} → {new}"
+        yield f"{section}: {fact}{values}"
     for fact, old in before.host.items() if not (before.record and now.record) else ():
         if now.host.get(fact, old) != old:
             yield f"{fact} {old} → {now.host[fact]}"

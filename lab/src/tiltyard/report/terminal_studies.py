@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import log
 from typing import Final
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
 from tiltyard.analysis.collected.over import compared_over
@@ -32,19 +32,28 @@ def studies_compared(findings: Findings) -> Iterator[RenderableType]:
             yield _Forest(pair)
             if pair.low is None:
                 yield Text(f"  {NORMAL}", style="dim")
+            yield Text(pair.over.sentence if pair.over else "", style="dim")
             yield Text()
         return
     yield _side_by_side(findings, found)
     yield Text()
 
 
-def _sources(findings: Findings) -> StackingTable:
-    table = StackingTable("study", "began, UTC", "blocks", "question", header_style="dim")
-    for one in findings.origin.studies if findings.origin else ():
-        blocks = f"{one.blocks}" + (f" of {one.sessions} sessions" if one.sessions > 1 else "")
+def _sources(findings: Findings) -> Group:
+    """One line each, and the question once where it is the same."""
+    studies = findings.origin.studies if findings.origin else ()
+    questions = {one.question for one in studies}
+    table = StackingTable("study", "began, UTC", "blocks", header_style="dim", padding=(0, 2, 0, 0))
+    if len(questions) > 1:
+        table.add_column("question", overflow="fold")
+    for one in studies:
+        blocks = str(one.blocks or "–")
+        blocks += f" of {one.sessions} sessions" if one.sessions > 1 else ""
         began = one.began[:16].replace("T", " ")
-        table.add_row(Text(one.name), began, blocks, Text(one.question))
-    return table
+        own = (Text(one.question),) if len(questions) > 1 else ()
+        table.add_row(Text(one.name), began, blocks, *own)
+    same = [Text(f"Question {questions.pop()}")] if len(questions) == 1 else []
+    return Group(*same, table)
 
 
 def _side_by_side(

@@ -22,7 +22,7 @@ from tiltyard.analysis.collected.evidence import (
 )
 from tiltyard.analysis.contrast import FARTHEST
 from tiltyard.analysis.model import Comparison, Findings, WorkloadFindings
-from tiltyard.analysis.statements.numbers import compatible, p_text, scale_of_doubt
+from tiltyard.analysis.statements.numbers import compatible, p_number, scale_of_doubt
 from tiltyard.analysis.verdict import InStudy, OverStudies
 from tiltyard.stats.random_effects import RandomEffects
 from tiltyard.stats.rank_sum import RankSum, fewest
@@ -302,7 +302,7 @@ def _spread(found: OverStudies) -> Iterator[str]:
     tau, low, high = (_percent(sd) for sd in (found.tau, found.tau_low, found.tau_high))
     yield (
         f"Between studies the standard deviation is {tau} % (95 % CI {low} to {high} %; "
-        f"I² {100 * (found.i2 or 0.0):.0f} %, Cochran's Q {p_text(found.p_same or 0.0)})."
+        f"I² {100 * (found.i2 or 0.0):.0f} %, p of Cochran's Q {p_number(found.p_same)})."
     )
     if found.predicted_low is not None and found.predicted_high is not None:
         yield (

@@ -110,7 +110,7 @@ def _sources(findings: Findings) -> Table:
                 Entry(one.name, strong=True),
                 Entry(one.question),
                 Entry(one.began[:16].replace("T", " ")) if one.began else MISSING,
-                count_entry(one.blocks),
+                count_entry(one.blocks) if one.blocks else MISSING,
                 count_entry(one.sessions),
             )
             for one in (findings.origin.studies if findings.origin else ())
