@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from simulation import (
+    across,
     adjusting,
     comparisons,
     failures,
@@ -32,6 +33,7 @@ SECTIONS: Final[tuple[Section[Any], ...]] = (
     studies.SECTION,
     headlines.SECTION,
     sessions.SECTION,
+    across.SECTION,
     failures.SECTION,
     forecasts.SECTION,
     adjusting.SECTION,

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import pytest
 import vl_convert
 
+from support.across import pooled_studies
 from support.drawings import NAMES, Drawing, beyond, drawings, ink, overlaps
 from support.in_print import printed_grids, printed_tests
 from support.pictured import measured
@@ -17,7 +18,7 @@ from tiltyard.charts.svg import to_paper, to_svg
 from tiltyard.charts.theme import LIGHT
 from tiltyard.report.styles import STYLES
 
-STUDIES = ("measured", "grids", "messages", "tests")
+STUDIES = ("measured", "grids", "messages", "tests", "pooled")
 SQUARE = {"surfaces"}
 """As wide as they are high: they need not fill the width."""
 HOSTILE = '<script>alert("1")</script>'
@@ -110,6 +111,6 @@ def hostile() -> list[Drawing]:
     tests = analyse_collection(printed_tests(HOSTILE))
     return [
         drawing
-        for findings in (measured(("ext4", HOSTILE)), printed, tests)
+        for findings in (measured(("ext4", HOSTILE)), printed, tests, pooled_studies(HOSTILE))
         for drawing in drawings(findings)
     ]

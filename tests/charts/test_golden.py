@@ -18,7 +18,7 @@ from tiltyard.charts.chart import WIDE_PX
 
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = os.environ.get("TILTYARD_UPDATE_GOLDEN") == "1"
-STUDIES = ("measured", "grids", "messages", "tests")
+STUDIES = ("measured", "grids", "messages", "tests", "pooled")
 
 
 def pictures_of(findings: Findings) -> Iterator[str]:

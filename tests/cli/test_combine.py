@@ -1,5 +1,6 @@
 """Several studies as one decision, and a study as objects and tables."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -7,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from jsonschema import Draft202012Validator
 
 import tiltyard
 from support.synthetic import synthetic_study
@@ -16,6 +18,8 @@ from tiltyard.app.combine import combine
 from tiltyard.cli.commands import Commands
 from tiltyard.cli.compare import compare
 from tiltyard.errors import UsageError
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +89,18 @@ def test_the_matrix_is_printed(studies: tuple[Path, Path]) -> None:
     assert lines[0] == "Question Which?"
     assert any(line.startswith("more") and "75 %" in line and "▼" in line for line in lines)
     assert any(line.startswith("together") for line in lines)
+
+
+def test_json_is_the_document_of_its_schema(studies: tuple[Path, Path]) -> None:
+    words = ("combine", *map(str, studies), "--json", "--quiet")
+    done = subprocess.run(
+        [Path(sys.executable).parent / "tiltyard", *words], capture_output=True, check=True
+    )
+    schema = json.loads((ROOT / "schema/combine.schema.json").read_text())
+    document = json.loads(done.stdout)
+    Draft202012Validator(schema).validate(document)
+    assert [purpose["name"] for purpose in document["purposes"]] == ["few", "more"]
+    assert document == json.loads(combine(studies, {}).model_dump_json())
 
 
 @pytest.mark.parametrize("others", [0, 1, 5])

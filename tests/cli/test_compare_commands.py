@@ -15,6 +15,7 @@ from tiltyard.analysis.model import Findings
 from tiltyard.analysis.values import cells_of
 from tiltyard.cli.commands import Commands
 from tiltyard.cli.compare import compare
+from tiltyard.cli.exports import Exports
 from tiltyard.cli.gate import gate
 from tiltyard.cli.printing import Printing
 from tiltyard.errors import ExitCode, RefusedError, UsageError
@@ -46,7 +47,7 @@ def test_two_commands_are_compared_and_then_compared_again(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     commands = Commands(command=(FAST, SLOW), runs=6)
-    code = compare(commands=commands, require_decision=True, export_json=here / "h.json")
+    code = compare(commands=commands, require_decision=True, exports=Exports(here / "h.json"))
     shown = capsys.readouterr().out
     assert code == ExitCode.DONE
     assert "slower" in shown
@@ -182,9 +183,9 @@ def test_what_was_asked_for_cannot_be(here: Path) -> None:
     with pytest.raises(UsageError, match="--workload \\(-w\\) and --command \\(-c\\)"):
         compare(workload=("postmark",), commands=commands)
     with pytest.raises(UsageError, match="--export-json goes with --command"):
-        compare(str(here), str(here), export_json=here / "x")
+        compare(str(here), str(here), exports=Exports(here / "x"))
     with pytest.raises(UsageError, match=r"--export-json .*: there is no such folder"):
-        compare(commands=commands, export_json=here / "no/h.json")
+        compare(commands=commands, exports=Exports(here / "no/h.json"))
     with pytest.raises(UsageError, match=r"--junit .*: a directory"):
         gate(within="3%", commands=commands, junit=here)
     for within in ("3", "0%", "100%"):

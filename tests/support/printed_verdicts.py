@@ -110,6 +110,8 @@ def known_intervals(findings: Findings) -> dict[str, set[str]]:
     decimals = unprinted_decimals(findings)
     for pair, direction in comparisons(findings):
         for own in (pair, turned(pair)):
+            for told in besides(own):
+                known.setdefault(told, set())
             if own.low is None:
                 continue
             known[interval_text(own)].add(own.verdict)
@@ -121,6 +123,25 @@ def known_intervals(findings: Findings) -> dict[str, set[str]]:
         for effect in workload.effects:
             known[interval_text(effect)].add(effect.verdict)
     return known
+
+
+def besides(pair: Comparison) -> Iterator[str]:
+    """Intervals of a comparison over studies on which no verdict rests, as they are printed."""
+    over = pair.over
+    if over is None:
+        return
+    predicted = Interval(None, over.predicted_low, over.predicted_high)
+    for one in (*over.values, Interval(pair.ratio, over.low, over.high), predicted):
+        yield interval_text(one)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its interval."""
+
+    ratio: float | None
+    low: float | None
+    high: float | None
 
 
 def comparisons(findings: Findings) -> Iterator[tuple[Comparison, Any]]:
@@ -140,6 +161,7 @@ def sentences(findings: Findings) -> set[str]:
     """Everything that a report may say with an interval in it."""
     found = {findings.answer, headline(findings), findings.design_sentence}
     found |= {pair.sentence for pair, _ in comparisons(findings)}
+    found |= {pair.over.sentence for pair, _ in comparisons(findings) if pair.over}
     found |= {claim.sentence for claim in claims(findings)}
     found |= {notice.text for notice in findings.notices}
     for workload in findings.workloads:

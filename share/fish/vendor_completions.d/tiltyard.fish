@@ -81,7 +81,7 @@ end
 
 # Root-level commands
 complete -c tiltyard -n __fish_use_subcommand -a 'demo' -d 'Compare ext4, XFS and btrfs on fresh images, or directories without root: about…'
-complete -c tiltyard -n __fish_use_subcommand -a 'compare' -d 'Compare commands, file systems, directories, hosts, kernels or settings, withou…'
+complete -c tiltyard -n __fish_use_subcommand -a 'compare' -d 'Compare commands, file systems, directories, hosts, kernels, settings, or whole…'
 complete -c tiltyard -n __fish_use_subcommand -a 'gate' -d 'Fail where a change is worse than the baseline by more than a margin: for CI.'
 complete -c tiltyard -n __fish_use_subcommand -a 'recommend' -d 'List the ready studies for a purpose, with the commands that run one.'
 complete -c tiltyard -n __fish_use_subcommand -a 'new' -d 'Write a commented study to start from.'
@@ -185,9 +185,10 @@ complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l budget -r -d 
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l seed -r -d 'Seed of the random order; by default drawn.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l disturbed -x -a 'adapt replace keep' -d 'What becomes of a block in which other programs used the host: "replace" runs a…'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l spoiled -x -a 'adapt replace keep' -d 'What becomes of a block in which other programs used the host: "replace" runs a…'
-complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l folder -r -F -d 'The study folder; by default named after the question.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l scale -r -d 'Make sizes, counts and durations smaller by this fraction: more than 0, at most…'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l folder -r -F -d 'The study folder; by default named after the question.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l require-decision -d 'Exit with code 6 if a comparison has no decision at the end.'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l pool -d 'Of studies: pool two of them as well.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l export-json -r -F -d 'Write the times of all executions as hyperfine does, here.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l export-markdown -r -F -d 'Write a table as hyperfine does, with intervals, here.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l export-csv -r -F -d 'The same as CSV.'

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tiltyard.analysis.disturbed_model import Spoiled
 from tiltyard.analysis.session_model import Sessions
-from tiltyard.analysis.verdict import Beside, Verdict
+from tiltyard.analysis.verdict import Beside, OverStudies, Verdict
 from tiltyard.collected.audited import Audited
 from tiltyard.collected.model import Kept, Origin, PrintedAs
 from tiltyard.plan.model import Design
@@ -77,6 +77,7 @@ class Comparison(Frozen):
     unpaired: bool = Field(False, exclude_if=lambda unpaired: not unpaired)
     """Two heaps of values from elsewhere (Welch): ``blocks`` counts those of the smaller one."""
     beside: Beside | None = Field(None, exclude_if=lambda beside: beside is None)
+    over: OverStudies | None = Field(None, exclude_if=lambda over: over is None)
 
     @property
     def is_open(self) -> bool:

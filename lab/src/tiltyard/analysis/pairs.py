@@ -19,6 +19,7 @@ def turned(pair: Comparison) -> Comparison:
             "geometric_mean_ratio": _inverse(pair.geometric_mean_ratio),
             "ahead": None if pair.ahead is None else 1 - pair.ahead,
             "differences": tuple(1 / ratio for ratio in pair.differences),
+            "over": pair.over and pair.over.turned,
         }
     )
 

@@ -1,10 +1,75 @@
 """What is said of a comparison, and the same by the other analysis."""
 
-from typing import Literal
+from typing import Literal, Self
 
 from tiltyard.study.model import Analysis, Covariate, Frozen
 
 Verdict = Literal["faster", "slower", "equivalent", "undecided", "invalid"]
+
+
+class InStudy(Frozen):
+    """One comparison in one of several studies."""
+
+    study: str
+    blocks: int
+    ratio: float
+    """Geometric mean over these blocks."""
+    low: float | None
+    """95 % interval over these blocks (Student's t); ``None`` for a single one."""
+    high: float | None
+
+
+class OverStudies(Frozen):
+    """What is known of a comparison over studies beside its verdict."""
+
+    values: tuple[InStudy, ...] = ()
+    """Of pooled studies each; of two that are compared with each other none."""
+    blocks: tuple[int, ...]
+    """Of each study; of two that are compared, of each side."""
+    sessions: tuple[int, ...] = ()
+    """Of two that are compared: sessions of each side."""
+    low: float | None
+    """95 % interval, whatever the number of studies: of pooled ones, if studies like these spread
+    normally; of two, of the blocks of these sessions alone. No verdict rests on it."""
+    high: float | None
+    tau: float | None = None
+    """Standard deviation of the log ratio between studies, without what their blocks explain."""
+    tau_low: float | None = None
+    tau_high: float | None = None
+    i2: float | None = None
+    """Share of the variance between studies that their blocks do not explain."""
+    p_same: float | None = None
+    """Of Cochran's Q: that all studies have one true ratio."""
+    predicted_low: float | None = None
+    """95 % prediction interval of the true ratio in another study; from three studies on."""
+    predicted_high: float | None = None
+    lacks: str = ""
+    """Why there is no verdict however the data lie; empty where there is an interval for one."""
+    apart: tuple[str, ...] = ()
+    """Studies whose interval lies on the other side of 1 than the estimate over all."""
+    sentence: str
+
+    @property
+    def turned(self) -> Self:
+        """The same from the side of the other system; the sentence stays as it was printed."""
+        values = tuple(
+            one.model_copy(
+                update={
+                    "ratio": 1 / one.ratio, "low": _inverse(one.high), "high": _inverse(one.low)
+                }
+            )
+            for one in self.values
+        )  # fmt: skip
+        ends = {"low": _inverse(self.high), "high": _inverse(self.low)}
+        predicted = {
+            "predicted_low": _inverse(self.predicted_high),
+            "predicted_high": _inverse(self.predicted_low),
+        }
+        return self.model_copy(update={"values": values, **ends, **predicted})
+
+
+def _inverse(ratio: float | None) -> float | None:
+    return None if ratio is None else 1 / ratio
 
 
 class Beside(Frozen):

@@ -10,6 +10,7 @@ from tiltyard.charts import (
     curves,
     effects,
     families,
+    forest,
     maps,
     means,
     order,
@@ -41,5 +42,6 @@ CHARTS: tuple[AnyChart, ...] = (
     order.CHART,
     surfaces.CHART,
     families.CHART,
+    forest.CHART,
 )
 """All charts, in the order in which a reader meets them."""

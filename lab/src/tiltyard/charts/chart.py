@@ -21,6 +21,7 @@ Place = Literal[
     "verdict",
     "overview",
     "effects",
+    "studies",
     "grid",
     "values",
     "order",

@@ -2,14 +2,16 @@
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from tiltyard.cli import completers
 from tiltyard.cli.commands import NONE, Commands
+from tiltyard.cli.exports import NO_EXPORTS, Exports, write_executions
+from tiltyard.cli.measuring import AS_USUAL, Measuring
 from tiltyard.cli.printing import WORDS, Printing
 
 if TYPE_CHECKING:
@@ -25,28 +27,15 @@ def compare(
         Parameter(name=["--workload", "-w"], completer=completers.workloads),
     ] = (),
     vary: tuple[str, ...] = (),
-    blocks: int | None = None,
-    budget: str | None = None,
-    seed: int | None = None,
-    disturbed: Annotated[
-        Literal["adapt", "replace", "keep"] | None, Parameter(name=["--disturbed", "--spoiled"])
-    ] = None,
+    measuring: Measuring = AS_USUAL,
     folder: Path | None = None,
-    scale: str | None = None,
     require_decision: bool = False,
-    export_json: Path | None = None,
-    export_markdown: Path | None = None,
-    export_csv: Path | None = None,
-    export_asciidoc: Path | None = None,
-    export_orgmode: Path | None = None,
-    time_unit: Annotated[
-        Literal["microsecond", "millisecond", "second"] | None,
-        Parameter(name=["--time-unit", "-u"]),
-    ] = None,
+    pool: bool = False,
+    exports: Exports = NO_EXPORTS,
     commands: Commands = NONE,
     printing: Printing = WORDS,
 ) -> int:
-    """Compare commands, file systems, directories, hosts, kernels or settings, without a file.
+    """Compare commands, file systems, directories, hosts, kernels, settings, or whole studies.
 
     ```
     tiltyard compare -c old='./rg-13 foo tree' -c new='./rg-14 foo tree'
@@ -61,6 +50,8 @@ def compare(
     tiltyard compare linux-6.1.uml linux-6.12.uml
     tiltyard compare mtu=1500 mtu=9000 -w tcp_stream
     tiltyard compare ext4 ext4                  # A/A test: false differences?
+    tiltyard compare last-month this-month      # two studies, which did not take turns
+    tiltyard compare srv1 srv2 srv3             # three or more: pooled, with a forest plot
     ```
 
     A study folder is written, named after the workloads and systems; the same command again goes
@@ -69,6 +60,10 @@ def compare(
     are executed in this directory, one after the other in random order. What is typed here, such
     as a tuning profile, is trusted as it is typed.
 
+    Study folders that were run, imported or printed are compared as they are; nothing is run. Two
+    are held against each other, workload by workload on each system; of three and more the
+    comparisons within each are pooled. Their page is written with `--folder` only.
+
     Args:
         systems: `KIND[:option,…][+key=value…][@device]`, where KIND is a file system (made on a
             fresh loop-backed image in each block, or on a blank device; needs root), `tmpfs`, or
@@ -76,71 +71,38 @@ def compare(
             by ssh; a kernel (a file, or a series such as 6.12) or a disk image, which boots in a
             virtual machine; or `key=value` alone: a setting of a pair of network namespaces
             (needs root), or of this host. A key is a setting of that kind of system, a kernel
-            parameter, or a key of a tuning profile. Commands need no system.
+            parameter, or a key of a tuning profile. Commands need no system. Or: study folders.
         workload: A workload to run (see `tiltyard workloads`), `NAME` or `NAME:key=value,…`; may
             be given again. By default postmark, and tcp_stream over a network.
         vary: A setting, kernel parameter or key of a tuning profile, with its values:
             `scheduler=none,mq-deadline`. Given again, each value meets each of the others.
-        blocks: Exactly so many blocks, 6 or more; by default 7 to 20, until everything is decided.
-        budget: Begin no further block after this time: "45 min".
-        seed: Seed of the random order; by default drawn.
-        disturbed: What becomes of a block in which other programs used the host: "replace" runs a
-            replacement block for it, "keep" (the default of commands) lets it count; "adapt" (the
-            default) replaces one in five and lets further ones count. A verdict that rests on
-            disturbed blocks is marked "under load".
+        measuring: How much is measured.
         folder: The study folder; by default named after the question.
-        scale: Make sizes, counts and durations smaller by this fraction: more than 0, at most 1, as
-            "1/8" or "0.125". Plan and report say what became of them.
         require_decision: Exit with code 6 if a comparison has no decision at the end.
-        export_json: Write the times of all executions as hyperfine does, here.
-        export_markdown: Write a table as hyperfine does, with intervals, here.
-        export_csv: The same as CSV.
-        export_asciidoc: The table for AsciiDoc.
-        export_orgmode: The table for Org mode.
-        time_unit: Unit of the times in exported tables; by default one that suits them.
+        pool: Of studies: pool two of them as well.
+        exports: Files with the times of commands.
         commands: Options of commands.
         printing: Options of what is printed; the JSON document is that of the findings.
     """
     from tiltyard.cli.contestants import understood
     from tiltyard.cli.run import shown
+    from tiltyard.cli.studies import of_studies, studies_compared
 
     printing.begin()
+    if of_studies(systems, pool=pool):
+        given = {"--workload": workload, "--vary": vary, **measuring.given}
+        given |= {"--command and its options": commands != NONE, "--export": exports != NO_EXPORTS}
+        return studies_compared(
+            systems, folder, given, printing, pool=pool, require_decision=require_decision
+        )
     typed = understood(commands, systems)
-    exports = (export_json, export_csv, export_markdown, export_asciidoc, export_orgmode)
-    files = _files(typed, exports)
-    # A desktop and a CI runner are never idle, and so many executions were asked for.
-    disturbed = disturbed or ("keep" if typed else "adapt")
-    asked = _asked(blocks, budget, seed, disturbed, scale)
+    files = exports.files(of_commands=typed is not None)
+    asked = measuring.asked(of_commands=typed is not None)
     target, findings = _compared(
         systems, workload, folder, vary, typed, asked, show_output=commands.show_output
     )
-    _export(target, findings, files, time_unit)
+    write_executions(target, findings, files, exports.time_unit)
     return shown(target, findings, printing, require_decision=require_decision, again=_again)
-
-
-def _asked(
-    blocks: int | None, budget: str | None, seed: int | None, disturbed: str, scale: str | None
-) -> "Asked":
-    """What is asked of any study, as it stands in its file."""
-    from tiltyard.study.compare import Asked
-    from tiltyard.study.scaling import parse_scale
-
-    fraction = None if scale is None else parse_scale(scale)
-    by = None if fraction in (None, 1) else str(fraction)
-    return Asked(blocks=blocks, budget=budget, seed=seed, disturbed=disturbed, scale=by)
-
-
-def _files(commands: "TypedCommands | None", exports: Sequence[Path | None]) -> dict[str, Path]:
-    """The files that are asked for, each by its format; of commands only."""
-    from tiltyard.cli.commands import require_writable
-    from tiltyard.errors import UsageError
-    from tiltyard.exporters.hyperfine import FILES
-
-    files = {form: path for form, path in zip(FILES, exports, strict=True) if path is not None}
-    require_writable({f"export-{form}": path for form, path in files.items()})
-    if files and commands is None:
-        raise UsageError(f"--export-{next(iter(files))} goes with --command (-c); others: export")
-    return files
 
 
 def _compared(
@@ -191,19 +153,3 @@ def _again(blocks: int) -> str:
         else:
             kept.append(word)
     return shlex.join((*kept, "--blocks", str(blocks)))
-
-
-def _export(
-    folder: "StudyFolder",
-    findings: "Findings",
-    files: Mapping[str, Path],
-    unit: str | None,
-) -> None:
-    """Write the executions as hyperfine does; format → file."""
-    from tiltyard.app.executions import contestants
-    from tiltyard.exporters.hyperfine import FILES
-    from tiltyard.folder import write_whole
-
-    found = contestants(folder) if files else []
-    for form, path in files.items():
-        write_whole(path, FILES[form](found, findings, unit))

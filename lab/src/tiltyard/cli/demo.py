@@ -23,6 +23,7 @@ def demo(*, folder: Path = Path("tiltyard-demo"), printing: Printing = WORDS) ->
     from tiltyard.app.freeze import place_study
     from tiltyard.cli.compare import compare
     from tiltyard.cli.console import remark
+    from tiltyard.cli.measuring import Measuring
     from tiltyard.cli.run import carried_out, shown
     from tiltyard.folder import StudyFolder
     from tiltyard.study.ready import ready_study
@@ -43,8 +44,7 @@ def demo(*, folder: Path = Path("tiltyard-demo"), printing: Printing = WORDS) ->
         tempfile.gettempdir(),
         str(second),
         workload=("postmark", "iozone"),
-        budget="4 min",
-        disturbed="keep",
+        measuring=Measuring(budget="4 min", disturbed="keep"),
         folder=folder / "directories",
         printing=printing,
     )

@@ -54,6 +54,9 @@ class Reading(Frozen):
     summary was kept."""
     blocks: tuple[Count, ...] = ()
     """For each value the block (the round) that it belongs to; empty where nothing pairs them."""
+    groups: tuple[str, ...] = Field((), exclude_if=lambda groups: not groups)
+    """For each value what its block shares with others, where studies are compared: the session,
+    or of pooled ones the study; empty elsewhere."""
     mean: Finite | None = None
     """As the source states it, as are the three below."""
     sd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
@@ -111,6 +114,21 @@ class SourceFile(Frozen):
     """Which reader understood it."""
 
 
+class SourceStudy(Frozen):
+    """One of the studies that are compared with each other, or pooled."""
+
+    name: str
+    question: str
+    began: str = ""
+    """UTC, ISO 8601; empty where it is not known."""
+    blocks: int
+    sessions: int
+    plan_hash: str
+    seal: str = ""
+    differs: tuple[str, ...] = ()
+    """What of its host, settings and systems is not as in the first of the studies."""
+
+
 class Origin(Frozen):
     """Where the values come from."""
 
@@ -126,6 +144,10 @@ class Origin(Frozen):
     files: tuple[SourceFile, ...] = ()
     runbook: tuple[str, ...] = Field((), exclude_if=lambda lines: not lines)
     """How it was done, as lines of a shell script, as far as the source tells it."""
+    studies: tuple[SourceStudy, ...] = Field((), exclude_if=lambda studies: not studies)
+    """Where the values are those of several studies, compared with each other or pooled."""
+    pooled: bool = Field(False, exclude_if=lambda pooled: not pooled)
+    """Their systems are compared within each study and over all of them; else study by study."""
 
 
 class Kept(Frozen):

@@ -28,6 +28,7 @@ from tiltyard.report.sections.entries import PLAIN_HEAD, interval_head, medians_
 from tiltyard.report.sections.method import beside_sentences
 from tiltyard.report.sections.ranking_table import effect_tables
 from tiltyard.report.stacking import StackingTable
+from tiltyard.report.terminal_studies import studies_compared
 from tiltyard.study.program import PROGRAM
 from tiltyard.units import digits_of, display_unit, format_number, format_ratio, format_value
 
@@ -57,8 +58,9 @@ def verdicts(findings: Findings, *reports: Path) -> RenderableType:
     parts: list[RenderableType] = []
     if line := _no_verdict(findings):
         parts += [Text(line, style="bold"), Text()]
-    parts += _legend(findings)
-    for workload in findings.workloads:
+    over = bool(findings.origin and findings.origin.studies)
+    parts += studies_compared(findings) if over else _legend(findings)
+    for workload in () if over else findings.workloads:
         parts += [_ranked(workload, findings), *_counted_beside(workload, findings), Text()]
         if len(_lines_of(workload)) > 1 and len(findings.systems) > 1:
             parts += [_by_line(workload, findings), Text()]
@@ -163,6 +165,8 @@ def _lines_of(workload: WorkloadFindings) -> list[tuple[str, tuple[Comparison, .
 
 def _counts(findings: Findings) -> str:
     if findings.origin:
+        if findings.origin.studies:
+            return f"From {findings.origin.title}."
         return f"From {findings.origin.title}; not measured here."
     kept = f"{findings.trials_kept} trials, all kept"
     if findings.trials_failed:

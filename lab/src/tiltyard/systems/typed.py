@@ -81,6 +81,11 @@ def typed_systems(words: Sequence[str], place: Place, *, network: bool) -> list[
     return systems
 
 
+def is_word_of_kind(word: str) -> bool:
+    """Whether a word by itself is the name of a file system or another kind, never a path."""
+    return word in (*_FILESYSTEMS, *_BARE)
+
+
 def labels_of(systems: Sequence[TypedSystem]) -> list[str]:
     """What they are called: short where that tells them apart."""
     shorts = [system.short or system.word for system in systems]
@@ -132,7 +137,7 @@ def _system(word: str, place: Place, *, network: bool) -> TypedSystem:
     """What one word means."""
     if not word.isprintable():
         raise UsageError(f"{word!a}: a study file cannot hold this name")
-    if word not in (*_FILESYSTEMS, *_BARE) and Path(word).is_dir():
+    if not is_word_of_kind(word) and Path(word).is_dir():
         return TypedSystem(word, directory.KIND, {"directory": place(word)})
     rest, device = word, ""
     if match := _DEVICE.fullmatch(word):

@@ -23,6 +23,8 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from tiltyard.analysis.contrast import FARTHEST
+from tiltyard.analysis.statements.numbers import coverage
+from tiltyard.analysis.verdict import OverStudies
 from tiltyard.collected.model import PrintedAs, Reading
 from tiltyard.stats.signed_rank import largest_c, nominal_p, signed_rank
 from tiltyard.stats.types import FloatArray
@@ -47,6 +49,8 @@ class Replicates:
     """How far each can lie from there because of the digits that were not kept."""
     blocks: tuple[int, ...] = ()
     """The block of each, ascending; empty where nothing pairs them."""
+    groups: tuple[str, ...] = ()
+    """The session or study of each; empty where values are not of several studies."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,25 @@ class Evidence:
     def paired(self) -> bool:
         """Whether it rests on blocks."""
         return bool(self.differences)
+
+    @property
+    def basis(self) -> str:
+        """What an interval rests on."""
+        return f"{self.n} {'paired blocks' if self.paired else 'values a side, not paired'}"
+
+    def lacks(self, level: float) -> str:
+        """Why there is no interval of a level."""
+        if self.paired:
+            return f"{self.n} paired blocks have no {coverage(level)} interval"
+        if self.n < 2:
+            return "repetitions of both were not kept"
+        if self.n < FEWEST_VALUES:
+            return f"{self.n} values a side are fewer than {FEWEST_VALUES}"
+        return "no spread of both is known"
+
+    def over(self, level: float) -> OverStudies | None:  # noqa: ARG002
+        """What is known beside an interval of a level, where it is of several studies."""
+        return None
 
     def interval(self, alpha: float = LEVEL) -> tuple[float, float] | None:  # noqa: ARG002
         """Low and high end at the level ``1 - alpha``; ``None`` where there is no such interval.
@@ -273,7 +296,8 @@ def _lined_up(
     values = np.array([_in_order(one) for one in readings])
     logs = np.log(values) * np.array(signs)[:, None]
     rounding = _opened(np.array(halves)[:, None] / values)
-    return Replicates(logs.mean(axis=0), rounding.mean(axis=0), tuple(blocks))
+    groups = tuple(group for _, group in sorted(zip(first.blocks, first.groups, strict=False)))
+    return Replicates(logs.mean(axis=0), rounding.mean(axis=0), tuple(blocks), groups)
 
 
 def _of_one(reading: Reading, half: float, sign: float) -> Location:

@@ -14,6 +14,7 @@ from typing import get_args
 from tiltyard import __version__
 from tiltyard.analysis.collected.answer import answer
 from tiltyard.analysis.collected.limits import limits
+from tiltyard.analysis.collected.over import told_over_studies
 from tiltyard.analysis.collected.verdicts import Pair, compare
 from tiltyard.analysis.collected.workload import (
     Point,
@@ -125,7 +126,8 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         kept=collection.kept,
         audit=tuple(audit),
     )
-    return findings.model_copy(update={"answer": headline(findings)})
+    findings = findings.model_copy(update={"answer": headline(findings)})
+    return told_over_studies(findings) if collection.origin.studies else findings
 
 
 def _overall(works: Sequence[_Work], collection: Collection) -> tuple[Comparison, ...]:

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from tiltyard.analysis.collected.evidence import FEWEST_VALUES, Evidence
+from tiltyard.analysis.collected.evidence import Evidence
 from tiltyard.analysis.contrast import FARTHEST
 from tiltyard.analysis.model import Comparison
 from tiltyard.analysis.quantity import Direction
@@ -146,6 +146,7 @@ def _comparison(pair: Pair, outcome: _Outcome, within: float) -> Comparison:
         sentence=_sentence(pair, verdict, low, high, 1 - outcome.alpha, within),
         differences=tuple(map(ratio_of, found.differences)),
         unpaired=not found.paired,
+        over=found.over(1 - outcome.alpha),
     )
 
 
@@ -174,9 +175,8 @@ def _sentence(
     head = f"{pair.system} against {pair.against} in {pair.topic}: "
     ratio = ratio_of(pair.evidence.estimate)
     if low is None or high is None:
-        return f"{head}{ratio:.3f}×; undecided, because {_no_interval(pair.evidence, level)}."
-    heaps = "paired blocks" if pair.evidence.paired else "values a side, not paired"
-    basis = f"{coverage(level)} CI {compatible(low, high)}, {pair.evidence.n} {heaps}"
+        return f"{head}{ratio:.3f}×; undecided, because {pair.evidence.lacks(level)}."
+    basis = f"{coverage(level)} CI {compatible(low, high)}, {pair.evidence.basis}"
     if verdict == "equivalent":
         estimate = scale_of_doubt(low, high).signed(ratio)
         detected = f"; a difference of {estimate} % was detected" if low > 1 or high < 1 else ""
@@ -190,17 +190,6 @@ def _sentence(
     word = f"{way} ({verdict})" if pair.direction == "lower" else verdict
     size = f"{amount} the value of" if scale.factor else f"{amount} {word} than"
     return f"{pair.system} is {size} {pair.against} in {pair.topic} ({basis})."
-
-
-def _no_interval(found: Evidence, level: float) -> str:
-    """Why nothing can be said."""
-    if found.paired:
-        return f"{found.n} paired blocks have no {coverage(level)} interval"
-    if found.n < 2:
-        return "repetitions of both were not kept"
-    if found.n < FEWEST_VALUES:
-        return f"{found.n} values a side are fewer than {FEWEST_VALUES}"
-    return "no spread of both is known"
 
 
 def ratio_of(estimate: float) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tiltyard.analysis.axes import label_of, spoken_axes
 from tiltyard.analysis.collected.evidence import (
+    Evidence,
     Location,
     half_unit,
     location,
@@ -17,6 +18,7 @@ from tiltyard.analysis.collected.evidence import (
     together,
     unpaired,
 )
+from tiltyard.analysis.collected.over import over_studies
 from tiltyard.analysis.collected.verdicts import Pair, ratio_of
 from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, Summary
 from tiltyard.analysis.pairs import turned
@@ -119,9 +121,16 @@ def _pairs(
     names = [(later, earlier) for earlier, later in combinations(baseline_first, 2)]
     heaps = unpaired([(found[later], found[earlier]) for later, earlier in names])
     return [
-        Pair(later, earlier, label, direction, paired(found[later], found[earlier]) or heap)
+        Pair(later, earlier, label, direction, _evidence(found[later], found[earlier]) or heap)
         for (later, earlier), heap in zip(names, heaps, strict=True)
     ]
+
+
+def _evidence(later: Location, earlier: Location) -> Evidence | None:
+    """That of several studies or of paired blocks; ``None`` where it is neither."""
+    if later.replicates and later.replicates.groups:
+        return over_studies(later, earlier)
+    return paired(later, earlier)
 
 
 def cell(point: Point, comparisons: Sequence[Comparison]) -> Cell:

@@ -64,7 +64,8 @@ def _unrepeated(findings: Findings) -> Iterator[Notice]:
         for of in workload.compared
         for pair in of.comparisons
     ]
-    if findings.origin and pairs and all(pair.low is None for pair in pairs):
+    over = any(pair.over for pair in pairs)
+    if findings.origin and pairs and not over and all(pair.low is None for pair in pairs):
         yield warning(
             text="Values were not repeated: there is no interval and no verdict, and no "
             "difference can be distinguished from chance."

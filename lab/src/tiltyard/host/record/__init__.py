@@ -5,7 +5,7 @@ some of ``/sys`` act when they are read (``zram-control/hot_add`` makes a device
 not tell is "not available", never left out, and never an error.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.record import (
@@ -31,7 +31,7 @@ from tiltyard.host.record import (
 from tiltyard.host.record.look import look
 from tiltyard.host.record.section import ABSENT, Section, Subject
 
-__all__ = ["ABSENT", "SECTIONS", "Record", "Section", "Subject", "changes", "take"]
+__all__ = ["ABSENT", "SECTIONS", "Record", "Section", "Subject", "changed", "changes", "take"]
 
 Record = dict[str, dict[str, str]]
 """Section → fact → value, in the order in which they are shown."""
@@ -78,18 +78,28 @@ def take(subject: Subject, place: Place = HERE, sections: Iterable[Section] = SE
 def changes(
     before: Mapping[str, Mapping[str, str]], now: Mapping[str, Mapping[str, str]]
 ) -> tuple[str, ...]:
-    """What is not as it was, a sentence each.
+    """What is not as it was, a sentence each; see :func:`changed`."""
+    return tuple(
+        f'{section}: {fact} was "{old}" and is "{new}"'
+        for section, fact, old, new in changed(before, now)
+    )
+
+
+def changed(
+    before: Mapping[str, Mapping[str, str]], now: Mapping[str, Mapping[str, str]]
+) -> Iterator[tuple[str, str, str, str]]:
+    """Section, fact, value before and now of everything that is not as it was.
 
     Facts that change from one moment to the next are passed over, and sections that only one of
     both has: another version of Tiltyard has taken it.
     """
-    return tuple(
-        f'{section.name}: {fact} was "{old}" and is "{new}"'
-        for section in SECTIONS
-        if section.name in before and section.name in now
-        if not section.unsettled(now[section.name])
-        for fact in dict.fromkeys((*before[section.name], *now[section.name]))
-        if fact not in section.volatile
-        and (old := before[section.name].get(fact, ABSENT))
-        != (new := now[section.name].get(fact, ABSENT))
-    )
+    for section in SECTIONS:
+        if section.name not in before or section.name not in now:
+            continue
+        own, other = before[section.name], now[section.name]
+        if section.unsettled(other):
+            continue
+        for fact in dict.fromkeys((*own, *other)):
+            old, new = (each.get(fact, ABSENT) for each in (own, other))
+            if fact not in section.volatile and old != new:
+                yield section.name, fact, old, new

@@ -19,6 +19,7 @@ from tiltyard.report.sections.cells import (
 from tiltyard.report.sections.claim_blocks import audit, effects, observations, overview
 from tiltyard.report.sections.method import adjusted, deviations, order
 from tiltyard.report.sections.results import run_time_table
+from tiltyard.report.sections.studies import studies
 from tiltyard.report.sections.systems import byline, colophon, origin, sources
 from tiltyard.report.sections.trials import sessions, spoiled, trials
 from tiltyard.report.sections.verdict import limits, losses, twelve_rules
@@ -107,6 +108,7 @@ def compose(findings: Findings) -> Document:
 
 def _verdicts(findings: Findings) -> Iterator[Section]:
     """Who is ahead, workload by workload, in figures and in words."""
+    yield Section("studies", "The studies", studies(findings))
     yield Section(
         "verdict",
         "The verdict",

@@ -1,0 +1,356 @@
+"""Studies against studies: two of them side by side, or what all of them say of their systems.
+
+Either becomes a collection: of two, the studies are what is compared, for each workload on each
+system; of several that are pooled, the systems are, within each study. The analysis and the reports
+are those of every collection.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import exp, fsum, log
+from pathlib import Path
+from typing import Final
+
+from tiltyard.analysis.model import Cell, WorkloadFindings
+from tiltyard.app.source_study import Study, differing, in_short, read_study
+from tiltyard.app.studies import RUN, is_study, kind_of
+from tiltyard.collected.model import (
+    CollectedMetric,
+    CollectedSystem,
+    CollectedWorkload,
+    Collection,
+    Kept,
+    Origin,
+    Reading,
+    SourceStudy,
+)
+from tiltyard.errors import UsageError
+from tiltyard.folder import StudyFolder
+from tiltyard.meant import meant
+from tiltyard.systems.typed import is_word_of_kind
+from tiltyard.units import listed
+
+POOLED: Final = 3
+"""From so many studies on they are pooled without being asked."""
+_TOLD: Final = 6
+"""As many parameters that differ are told of a workload that is left out."""
+
+Values = dict[str, dict[int, float]]
+"""Metric → number of the block → logarithm of the mean over its grid."""
+
+
+def named_studies(words: Sequence[str]) -> list[Path]:
+    """The studies that words of a command line name; none where they name systems.
+
+    A word with the name of a file system or another kind of system is that, whatever is here.
+
+    Raises:
+        UsageError: if some of them are studies and others are not.
+    """
+    found = [word for word in words if not is_word_of_kind(word) and _holds_results(Path(word))]
+    others = [word for word in words if word not in found]
+    if found and others:
+        raise UsageError(
+            f"{found[0]} is a study, and {others[0]} is none: studies are compared with studies. "
+            "Fix: name studies only; as a system name a directory that holds no study"
+        )
+    return [Path(word) for word in found]
+
+
+def _holds_results(path: Path) -> bool:
+    if path.name == "" or str(path) == "." or not meant(path).exists():
+        return False
+    folder = meant(path)
+    if not folder.is_dir() or not is_study(folder):
+        return False
+    return kind_of(folder) is not RUN or StudyFolder.of(folder).plan.exists()
+
+
+def across(studies: Sequence[Path], *, pool: bool = False) -> Collection:
+    """Two studies against each other, or three and more pooled.
+
+    Args:
+        studies: folders, printed or imported studies; the first is what others are held against.
+        pool: pool two of them as well.
+
+    Raises:
+        UsageError: if they have nothing in common that could be compared; the message says why.
+    """
+    if len(studies) < 2:
+        raise UsageError(
+            f"{studies[0]}: one study is nothing to compare. Fix: name two studies or more, as "
+            f"tiltyard compare last-month this-month; one study: tiltyard report {studies[0]}"
+        )
+    names = _names(studies)
+    return side_by_side([read_study(*one) for one in zip(studies, names, strict=True)], pool=pool)
+
+
+def side_by_side(read: Sequence[Study], *, pool: bool = False) -> Collection:
+    """The same of studies that were read; pure."""
+    pooled = pool or len(read) >= POOLED
+    names, left_out = _workloads_in_common(read)
+    systems = [
+        system.name
+        for system in read[0].first.systems
+        if all(system.name in (own.name for own in one.first.systems) for one in read)
+    ]
+    make = _pooled if pooled else _two
+    workloads, missing = make(read, names, systems)
+    left_out += [*missing, *_systems_left_out(read, systems)]
+    if not any(workload.readings for workload in workloads):
+        raise UsageError(
+            f"{listed([one.name for one in read])} have nothing in common that could be compared: "
+            f"{' '.join(left_out) or 'they have no workload and system of the same names.'} "
+            "Fix: name studies of the same workloads and systems, as runs of one study file are"
+        )
+    sources = _sources(read)
+    base = read[0].first.baseline
+    title = listed([one.name for one in read])
+    asked = {one.first.question for one in read}
+    return Collection(
+        question=asked.pop()
+        if pooled and len(asked) == 1
+        else f"{'What do ' + title + ' say together' if pooled else _against(read)}?",
+        origin=Origin(title=f"the studies {title}", studies=sources, pooled=pooled),
+        kept=Kept(
+            order=True,
+            interleaved=True,
+            cache_state=True,
+            limits=tuple(_limits(read, sources, left_out, pooled=pooled)),
+        ),
+        systems=_pooled_systems(read[0], systems) if pooled else tuple(map(_as_system, read)),
+        baseline=(base if base in systems else systems[0]) if pooled else read[0].name,
+        workloads=tuple(workload for workload in workloads if workload.readings),
+        host=read[0].first.host if pooled else {},
+        equivalent_within=min(one.first.design.equivalent_within for one in read),
+    )
+
+
+def _against(read: Sequence[Study]) -> str:
+    return f"How does {read[1].name} differ from {read[0].name}"
+
+
+def _names(studies: Sequence[Path]) -> list[str]:
+    """Names of their folders, or the paths where these are alike.
+
+    Raises:
+        UsageError: if one is named twice.
+    """
+    folders = [meant(path).resolve() for path in studies]
+    for place, folder in enumerate(folders):
+        if folder in folders[:place]:
+            raise UsageError(f"{studies[place]}: one study is named twice. Fix: name each once")
+    names = [folder.name for folder in folders]
+    return [
+        name if names.count(name) == 1 else str(path)
+        for name, path in zip(names, studies, strict=True)
+    ]
+
+
+def _workloads_in_common(read: Sequence[Study]) -> tuple[list[str], list[str]]:
+    """Names of workloads that did the same work in all studies; of the others why they are out."""
+    names, left_out = [], []
+    for name in dict.fromkeys(own.name for one in read for own in one.first.workloads):
+        found = [one.workload(name) for one in read]
+        known = [own for own in found if own is not None]
+        if len(known) < len(found):
+            without = [one.name for one, own in zip(read, found, strict=True) if own is None]
+            left_out.append(f"{name}: there is none in {listed(without)}, so it is left out.")
+        elif other := next(filter(None, (_other_work(*two) for two in pairwise(known))), ""):
+            left_out.append(f"{name}: is not the same work in all studies ({other}), so it is "
+                            "left out.")  # fmt: skip
+        else:
+            names.append(name)
+    return names, left_out
+
+
+def _other_work(first: WorkloadFindings, second: WorkloadFindings) -> str:
+    """What makes two workloads of one name different work; empty where nothing does."""
+    if first.use != second.use:
+        return f"{first.use}, {second.use}"
+    ours, theirs = first.effective, second.effective
+    keys = [key for key in {**ours, **theirs} if ours.get(key) != theirs.get(key)]
+    if keys:
+        told = [f"{key} {ours.get(key, '–')} → {theirs.get(key, '–')}" for key in keys]
+        return ", ".join(told[:_TOLD])
+    return "" if _points(first) == _points(second) else "other metrics, or another grid"
+
+
+def _points(workload: WorkloadFindings) -> set[tuple[str, str]]:
+    return {(cell.metric, str(sorted(cell.at.items()))) for cell in workload.cells}
+
+
+def _two(
+    read: Sequence[Study], names: Sequence[str], systems: Sequence[str]
+) -> tuple[list[CollectedWorkload], list[str]]:
+    """Each workload on each system as a workload of its own; the studies are the systems."""
+    found = []
+    for name in names:
+        for system in systems:
+            values = {one.name: list(_of_sessions(one, name, system)) for one in read}
+            kept = all(values.values())
+            readings = _readings(values if kept else {})
+            found.append(_workload(read[0], name, f" on {system}", readings))
+    return found, []
+
+
+def _pooled(
+    read: Sequence[Study], names: Sequence[str], systems: Sequence[str]
+) -> tuple[list[CollectedWorkload], list[str]]:
+    """Each workload with the blocks of all studies, each study a group of blocks."""
+    found, missing = [], []
+    for name in names:
+        unpaired = [one.name for one in read if not _has_blocks(one, name)]
+        if unpaired:
+            missing.append(
+                f"{name}: of {listed(unpaired)} no blocks are known in which systems took turns, "
+                "so they are left out of it."
+            )
+        values = {
+            system: [
+                (one.name, numbered)
+                for one in read
+                if one.name not in unpaired
+                for _, numbered in _of_sessions(one, name, system)
+            ]
+            for system in systems
+        }
+        found.append(_workload(read[0], name, "", _readings(values)))
+    return found, missing
+
+
+def _of_sessions(one: Study, workload: str, system: str) -> Iterator[tuple[str, Values]]:
+    """Each session's name and its values."""
+    for number, findings in one.sessions.items():
+        own = next((found for found in findings.workloads if found.name == workload), None)
+        values = _values(own, system) if own else {}
+        if any(values.values()):
+            yield (f"{one.name}, session {number}" if len(one.sessions) > 1 else one.name), values
+
+
+def _values(workload: WorkloadFindings, system: str) -> Values:
+    """The mean over the grid of each metric, in the blocks in which all metrics have all values."""
+    logs: dict[str, list[dict[int, float]]] = {}
+    for cell in workload.cells:
+        logs.setdefault(cell.metric, []).append(_logs(cell, system))
+    of_all = [own for cells in logs.values() for own in cells]
+    blocks = sorted(set.intersection(*map(set, of_all))) if of_all else []
+    return {
+        metric: {block: fsum(own[block] for own in cells) / len(cells) for block in blocks}
+        for metric, cells in logs.items()
+    }
+
+
+def _logs(cell: Cell, system: str) -> dict[int, float]:
+    """Block → logarithm; without blocks in the order of the values, of a mean alone that one."""
+    found = next((own for own in cell.summaries if own.system == system), None)
+    if found is None:
+        return {}
+    values = found.values or (found.mean,)
+    blocks = found.blocks or tuple(range(1, len(values) + 1))
+    return {block: log(v) for block, v in zip(blocks, values, strict=True) if v > 0}
+
+
+def _has_blocks(one: Study, workload: str) -> bool:
+    own = one.workload(workload)
+    return own is not None and all(s.blocks for cell in own.cells for s in cell.summaries)
+
+
+def _readings(values: Mapping[str, Sequence[tuple[str, Values]]]) -> tuple[Reading, ...]:
+    """Of each system and metric one: blocks of one group are no blocks of another one."""
+    groups = list(dict.fromkeys(name for own in values.values() for name, _ in own))
+    most = [
+        max((block for own in values.values() for name, found in own if name == group
+             for by_block in found.values() for block in by_block), default=0)
+        for group in groups
+    ]  # fmt: skip
+    before = {group: sum(most[:place]) for place, group in enumerate(groups)}
+    metrics = dict.fromkeys(
+        metric for own in values.values() for _, found in own for metric in found
+    )
+    return tuple(
+        Reading(
+            metric=metric,
+            system=system,
+            values=tuple(exp(v) for _, found in own for v in found[metric].values()),
+            blocks=tuple(before[name] + block for name, found in own for block in found[metric]),
+            groups=tuple(name for name, found in own for _ in found[metric]),
+        )
+        for metric in metrics
+        for system, own in values.items()
+        if any(found[metric] for _, found in own)
+    )
+
+
+def _workload(
+    first: Study, name: str, where: str, readings: tuple[Reading, ...]
+) -> CollectedWorkload:
+    """A workload, whose metrics bear its name and on which system it ran."""
+    own = first.workload(name)
+    if own is None:
+        raise UsageError(f"{first.name}: has no workload {name}")
+    cells = {cell.metric: cell for cell in reversed(own.cells)}
+    return CollectedWorkload(
+        name=f"{name}{where}",
+        use=own.use,
+        about=own.about,
+        lineage=own.lineage,
+        parameters={key: str(value) for key, value in own.effective.items()},
+        metrics=tuple(
+            CollectedMetric(
+                name=cell.metric,
+                label=f"{name} {cell.label}{where}",
+                unit=cell.unit,
+                direction=cell.direction,
+            )
+            for cell in reversed(cells.values())
+        ),
+        readings=readings,
+    )
+
+
+def _as_system(one: Study) -> CollectedSystem:
+    return CollectedSystem(name=one.name, levels={"study": one.name}, facts=one.first.host)
+
+
+def _pooled_systems(first: Study, systems: Sequence[str]) -> tuple[CollectedSystem, ...]:
+    return tuple(
+        CollectedSystem(name=own.name, levels=own.levels)
+        for own in first.first.systems
+        if own.name in systems
+    )
+
+
+def _systems_left_out(read: Sequence[Study], systems: Sequence[str]) -> Iterator[str]:
+    """Systems that are not in all studies."""
+    others = dict.fromkeys(own.name for one in read for own in one.first.systems)
+    if left := [name for name in others if name not in systems]:
+        yield f"{listed(left)}: not in every study, so left out."
+
+
+def _sources(read: Sequence[Study]) -> tuple[SourceStudy, ...]:
+    first = read[0]
+    return tuple(one.source(() if one is first else differing(first, one)) for one in read)
+
+
+def _limits(
+    read: Sequence[Study],
+    sources: Sequence[SourceStudy],
+    left_out: Sequence[str],
+    *,
+    pooled: bool,
+) -> Iterator[str]:
+    """What stands beside every verdict."""
+    if not pooled:
+        yield (
+            "The studies did not take turns: whatever was not the same in both, and the luck of "
+            "each session, counts as a difference between them. Sessions tell how large that luck "
+            "is; they are added by tiltyard run STUDY --new-session."
+        )
+    for source in sources:
+        if source.differs:
+            also = f"{source.name} also differs from {sources[0].name} in"
+            yield f"{also} {'; '.join(in_short(source.differs))}."
+    if len({one.first.design.equivalent_within for one in read}) > 1:
+        yield "The studies have different equivalence margins; the smallest one counts."
+    yield from left_out

@@ -1,0 +1,180 @@
+"""Studies against studies, and pooled: what may be said, and what may not."""
+
+from math import exp, sqrt
+
+import pytest
+
+from support.across import compared, study
+from tiltyard.analysis.model import Comparison, Findings
+from tiltyard.analysis.pairs import turned
+from tiltyard.app.source_study import Study
+from tiltyard.errors import UsageError
+
+
+def pairs_of(findings: Findings) -> list[Comparison]:
+    return [pair for own in findings.workloads for pair in own.index.comparisons]
+
+
+def test_two_sessions_decide_nothing_however_far_they_lie_apart() -> None:
+    found = compared(study("may", seed=1), study("june", (0.5,), seed=2))
+    assert [workload.name for workload in found.workloads] == [
+        "postmark on ext4",
+        "postmark on xfs",
+    ]
+    for pair in pairs_of(found):
+        assert (pair.system, pair.against, pair.verdict) == ("june", "may", "undecided")
+        assert pair.low is None
+        assert pair.over is not None
+        assert pair.over.sessions == (1, 1)
+        assert pair.over.low is not None
+        assert pair.over.high is not None
+        assert pair.over.low < exp(0.5) < pair.over.high
+        assert pair.over.low > 1.4  # in these blocks alone there is no doubt
+    assert found.answer.startswith(
+        "No verdict on 2 of 2 comparisons: a verdict beyond these sessions takes 5 of each study, "
+        "and there are 1 and 1."
+    )
+
+
+def test_sessions_on_both_sides_decide() -> None:
+    luck = (0.01, -0.02, 0.0, 0.015, -0.01)
+    slower = [level - 0.2 for level in luck]
+    found = compared(study("may", luck, seed=1), study("june", slower, seed=2))
+    for pair in pairs_of(found):
+        assert pair.verdict == "slower"
+        assert pair.low is not None
+        assert pair.high is not None
+        assert pair.low < exp(-0.2) < pair.high < 1
+        assert pair.p_adjusted == pytest.approx(2 * 2 / 252)  # Holm over two, 5 against 5
+        assert "5 and 5 sessions" in pair.sentence
+    assert "slower" in found.answer
+
+
+def test_sessions_that_spread_more_than_they_differ_leave_it_open() -> None:
+    luck = (0.1, -0.12, 0.05, -0.08, 0.02)
+    found = compared(study("may", luck, seed=1), study("june", luck[::-1], seed=2))
+    assert {pair.verdict for pair in pairs_of(found)} == {"undecided"}
+    assert all(pair.low is not None and pair.low < 1 for pair in pairs_of(found))
+
+
+def test_three_studies_are_pooled_and_six_decide() -> None:
+    effects = (0.10, 0.12, 0.09, 0.14, 0.11, 0.1)
+    studies = [study(f"host{n}", (n / 10,), xfs=x, seed=n) for n, x in enumerate(effects, 1)]
+    few, all_six = compared(*studies[:3]), compared(*studies)
+    (pair,) = pairs_of(few)
+    assert pair.verdict == "undecided"
+    assert pair.low is None
+    assert "takes 6 of them, and these are 3" in pair.sentence
+    (pair,) = pairs_of(all_six)
+    assert (pair.system, pair.against, pair.verdict) == ("xfs", "ext4", "faster")
+    assert pair.ratio == pytest.approx(exp(sum(effects) / 6), abs=0.01)
+    over = pair.over
+    assert over is not None
+    assert [one.study for one in over.values] == [f"host{n}" for n in range(1, 7)]
+    assert over.blocks == (8,) * 6
+    assert over.apart == ()
+    # A block differs from the next by sqrt(2) times the noise: what the studies' errors come from.
+    errors = [(one.high / one.low) ** 0.5 - 1 for one in over.values if one.low and one.high]
+    assert sorted(errors)[3] == pytest.approx(2.365 * 0.01 * sqrt(2 / 8), rel=0.5)
+    assert over.predicted_low is not None
+    assert over.predicted_low < (pair.low or 0)
+
+
+def test_studies_that_disagree_are_named() -> None:
+    effects = (0.3, 0.3, 0.3, 0.3, 0.3, -0.2)
+    studies = [study(f"host{n}", xfs=x, seed=n) for n, x in enumerate(effects, 1)]
+    (pair,) = pairs_of(compared(*studies))
+    assert pair.verdict == "undecided"
+    assert pair.over is not None
+    assert pair.over.apart == ("host6",)
+    assert (pair.over.i2 or 0) > 0.9
+    assert "On the other side of no difference: host6." in pair.over.sentence
+    seen = turned(pair).over
+    assert seen is not None
+    assert seen.values[5].ratio == pytest.approx(1 / pair.over.values[5].ratio)
+
+
+def test_every_metric_of_a_workload_is_compared_and_the_family_is_larger() -> None:
+    studies = [study(f"h{n}", xfs=0.2, seed=n, workloads=("postmark", "iozone")) for n in range(6)]
+    found = compared(*studies)
+    by_name = {workload.name: workload for workload in found.workloads}
+    assert len(by_name["iozone"].cells) > 1
+    assert all(pair.over for cell in by_name["iozone"].cells for pair in cell.comparisons)
+    (own,) = by_name["postmark"].index.comparisons
+    assert own.level == pytest.approx(0.975)
+    # One in 32 is the surest that six studies allow: not sure enough for two comparisons at once.
+    assert own.verdict == "undecided"
+    assert "takes 7 of them" in own.sentence
+
+
+def test_other_work_is_left_out_and_said() -> None:
+    other = study("june", seed=2, workloads=("postmark", "iozone"))
+    found = compared(study("may", seed=1, workloads=("postmark", "iozone")), other)
+    assert len(found.workloads) == 4
+    changed = {
+        number: one.model_copy(
+            update={
+                "workloads": tuple(
+                    own.model_copy(update={"effective": {**own.effective, "files": 7}})
+                    if own.name == "postmark"
+                    else own
+                    for own in one.workloads
+                )
+            }
+        )
+        for number, one in other.sessions.items()
+    }
+    found = compared(study("may", seed=1, workloads=("postmark", "iozone")), Study("june", changed))
+    assert [own.name for own in found.workloads] == ["iozone on ext4", "iozone on xfs"]
+    told = " ".join(notice.text for notice in found.notices)
+    assert "postmark: is not the same work in all studies (files " in told
+    assert "→ 7), so it is left out." in told
+
+
+def test_nothing_in_common_is_an_error_that_says_why() -> None:
+    with pytest.raises(UsageError, match=r"btrfs.*not in every study.*Fix: name studies of the"):
+        compared(study("may"), study("june", systems=("btrfs", "jfs")))
+
+
+def test_the_smallest_margin_counts_and_a_system_of_one_study_is_left_out() -> None:
+    found = compared(
+        study("may", within=0.05), study("june", systems=("ext4", "xfs", "jfs"), within=0.01)
+    )
+    assert found.design.equivalent_within == 0.01
+    told = " ".join(notice.text for notice in found.notices)
+    assert "jfs: not in every study" in told
+    assert "different equivalence margins" in told
+
+
+def test_two_are_pooled_on_demand() -> None:
+    found = compared(study("may", xfs=0.1, seed=1), study("june", xfs=0.1, seed=2), pool=True)
+    (pair,) = pairs_of(found)
+    assert pair.over is not None
+    assert pair.over.predicted_low is None
+    assert found.origin is not None
+    assert found.origin.pooled
+
+
+def test_studies_that_agree_within_the_margin_are_equivalent() -> None:
+    studies = [study(f"h{n}", xfs=0.001 * n, seed=n, noise=0.002) for n in range(6)]
+    (pair,) = pairs_of(compared(*studies))
+    assert pair.verdict == "equivalent"
+
+
+def test_what_else_differs_is_told_and_serial_numbers_are_not() -> None:
+    may, june = study("may", seed=1), study("june", seed=2)
+    records = (
+        {"kernel": {"release": "6.1"}, "disks": {"vda: serial number": "S1", "vda: size": "1 TB"}},
+        {"kernel": {"release": "6.12"}, "disks": {"vda: serial number": "S2", "vda: size": "1 TB"}},
+    )
+    for one, record in zip((may, june), records, strict=True):
+        one.sessions[1] = one.first.model_copy(update={"record": record})  # type: ignore[index]
+    found = compared(may, june)
+    told = " ".join(notice.text for notice in found.notices)
+    assert "june also differs from may in kernel: release 6.1 → 6.12" in told.replace(
+        "disks: vda: serial number; ", ""
+    )
+    assert "serial number" in told
+    assert "S2" not in found.model_dump_json()
+    assert found.origin is not None
+    assert [len(one.differs) for one in found.origin.studies] == [0, 2]
