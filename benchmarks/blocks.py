@@ -6,7 +6,8 @@ python -m benchmarks.blocks [--rounds 5] [--before CHECKOUT] [--engine FILE] [--
 less that of all executions in it, and the CPU time of one more block, less theirs. Then two
 directories are compared by trials of 1 s and of 5 s: the share of the whole command that lies
 inside their timed regions. With `--before`, another checkout with an engine in its `.venv` does the
-same, in turn.
+same, in turn. Of the agent that executes trials: the time from its start to the first line of its
+first trial, from a job to the first line of a later one, and its resident memory while it waits.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -30,6 +32,8 @@ from .table import machine, say
 BLOCKS = 20
 LINES = 40_000
 """gzip -1 takes some 5 ms for so many."""
+TRIALS = 10
+"""Of an agent that is watched."""
 LONG_BLOCKS = 7
 SECONDS = (1, 5)
 STUDY = """\
@@ -54,6 +58,12 @@ class Version:
     name: str
     root: Path
     engine: Path
+
+    @property
+    def verbs(self) -> str:
+        """Help of its engine."""
+        help_ = subprocess.run([self.engine, "--help"], capture_output=True, text=True, check=True)
+        return help_.stdout
 
     def run(self, *words: str | Path, cwd: Path) -> float:
         """Seconds that the command takes."""
@@ -144,6 +154,40 @@ def measured_share(version: Version, place: Path, seconds: float) -> float:
     return sum(measured) / took_s
 
 
+def agent(version: Version, place: Path) -> dict[str, float]:
+    """An agent of its own, with trials of a program that does nothing."""
+    job = {
+        "protocol": 1,
+        "workload": "program",
+        "parameters": {"command": ["true"], "executions": 1},
+        "target": {"directory": str(place)},
+    }
+    request = json.dumps({"run": {"job": json.dumps(job)}}).encode() + b"\n"
+    pipe = subprocess.PIPE
+    began = time.monotonic()
+    waits_ms = []
+    with subprocess.Popen([version.engine, "agent"], stdin=pipe, stdout=pipe) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for _ in range(TRIALS):
+            process.stdin.write(request)
+            process.stdin.flush()
+            while not process.stdout.readline().startswith(b'{"type":"hello"'):
+                pass
+            waits_ms.append(1e3 * (time.monotonic() - began))
+            while b'"ended"' not in process.stdout.readline():
+                pass
+            began = time.monotonic()
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        process.stdin.close()
+    (resident,) = (line for line in status.splitlines() if line.startswith("VmRSS:"))
+    return {
+        "agent: start to first line, ms": waits_ms[0],
+        "agent: job to first line, ms": statistics.median(waits_ms[1:]),
+        "agent: resident memory, MiB": int(resident.split()[1]) / 1024,
+    }
+
+
 def rows(versions: list[Version], rounds: int, directory: Path) -> Iterator[str]:
     """A line a figure and version; versions take turns in random order."""
     rng = random.Random(20261123)
@@ -154,7 +198,8 @@ def rows(versions: list[Version], rounds: int, directory: Path) -> Iterator[str]
                 place = Path(name)
                 words = (f"{value:06}" for value in rng.choices(range(10**6), k=LINES))
                 (place / "words").write_text("\n".join(words))
-                for key, value in short(version, place).items():
+                own = agent(version, place) if "agent" in version.verbs else {}
+                for key, value in {**short(version, place), **own}.items():
                     figures.setdefault((key, version.name), []).append(value)
             for seconds in SECONDS if number == 0 else ():
                 with tempfile.TemporaryDirectory(dir=directory) as name:

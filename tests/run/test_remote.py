@@ -22,7 +22,9 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import recover
 from tiltyard.plan.store import write_plan
+from tiltyard.run.observer import Outlook
 from tiltyard.run.read import read_run
+from tiltyard.run.record import TrialRecord
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec, WorkloadSpec
 
@@ -96,6 +98,29 @@ def test_one_study_here_and_there(tmp_path: Path, server: Sshd) -> None:
     facts = {prepared.system: prepared.facts for prepared in record.prepared}
     assert facts["there"]["host"] == server.far
     assert facts["there"]["file system"] == facts["here"]["file system"]
+
+
+class _Looking(Watcher):
+    """Sees which engines are there after each trial."""
+
+    def __init__(self, server: Sshd) -> None:
+        super().__init__()
+        self._server = server
+        self.seen: list[list[int]] = []
+
+    def trial_finished(self, trial: TrialRecord, outlook: Outlook) -> None:
+        super().trial_finished(trial, outlook)
+        self.seen.append(engines_under(self._server.home))
+
+
+def test_trials_of_a_turn_have_one_engine_and_one_connection(tmp_path: Path, server: Sshd) -> None:
+    again = SMOKE.model_copy(update={"name": "again"})
+    plan = plan_of((there(server),), workloads=(SMOKE, again), blocks=1)
+    watcher = _Looking(server)
+    run_study(place(tmp_path / "study", plan), plan, Engine.find(), go_on, watcher)
+    first, second = watcher.seen
+    assert len(first) == 1
+    assert first == second
 
 
 def test_a_delay_is_injected_there_too(tmp_path: Path, server: Sshd) -> None:

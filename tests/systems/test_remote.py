@@ -117,6 +117,15 @@ def test_no_room_for_the_engine_there(make: Make, server: Sshd) -> None:
         make().bring_up()
 
 
+@needs_root
+def test_a_home_in_which_nothing_is_executed(make: Make, server: Sshd) -> None:
+    with (
+        server.mounted(server.home, "noexec"),
+        pytest.raises(TiltyardError, match=rf"{server.far}: no program can .* Fix: mount -o rem"),
+    ):
+        make().bring_up()
+
+
 @pytest.mark.parametrize(
     ("option", "message"),
     [
@@ -131,6 +140,14 @@ def test_a_host_that_is_not_reached(
     (problem,) = make(ssh_options=[*option, *server.options]).problems()
     assert problem.text.startswith(f"cannot reach {server.far}: ")
     assert message in problem.text
+
+
+def test_a_host_whose_key_has_changed(make: Make, server: Sshd, tmp_path: Path) -> None:
+    known, other = tmp_path / "known", server.home.parent / "key.pub"
+    known.write_text(f"[127.0.0.1]:{server.port} {other.read_text()}")
+    (problem,) = make(ssh_options=["-o", f"UserKnownHostsFile={known}", *server.options]).problems()
+    assert f"cannot reach {server.far}: Host key for [127.0.0.1]" in problem.text
+    assert "has changed" in problem.text
 
 
 def test_another_sort_of_host(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

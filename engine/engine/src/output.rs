@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use kit::failure::io_failure;
 use rustix::event::{poll, PollFd, PollFlags};
@@ -15,7 +16,12 @@ pub struct Output {
     out: BufWriter<Waiting<StdoutLock<'static>>>,
     /// The first error of writing that is not the reader's going away.
     error: Option<io::Error>,
+    /// When an event was written last.
+    written: Option<Instant>,
 }
+
+/// Results that come closer to each other are written together.
+const TOGETHER: Duration = Duration::from_millis(20);
 
 impl Output {
     /// Takes standard output.
@@ -23,6 +29,7 @@ impl Output {
         Self {
             out: BufWriter::new(Waiting(io::stdout().lock())),
             error: None,
+            written: None,
         }
     }
 
@@ -37,13 +44,27 @@ impl Output {
         }
     }
 
-    /// Writes one event as one line, at once. When it cannot be written, the trial is asked to
-    /// stop: its result would be lost.
+    /// Writes one event as one line. When it cannot be written, the trial is asked to stop: its
+    /// result would be lost.
+    ///
+    /// What is measured one after the other in little time is written together: whoever reads it
+    /// would wake for each line, beside what is measured next.
     pub fn event(&mut self, event: &Event) {
-        self.line(event);
+        let is_result = matches!(
+            event,
+            Event::Sample(_) | Event::Interval(_) | Event::Execution(_)
+        );
+        let waits = is_result && self.written.is_some_and(|at| at.elapsed() < TOGETHER);
+        let line = serde_json::to_writer(&mut self.out, event).map_err(io::Error::from);
+        let line = line.and_then(|()| self.out.write_all(b"\n"));
+        let flushed = line.and_then(|()| if waits { Ok(()) } else { self.out.flush() });
+        if !waits {
+            self.written = Some(Instant::now());
+        }
+        self.heed(flushed);
     }
 
-    /// As [`Output::event`], for what is said outside a trial.
+    /// Writes a line at once that is said outside a trial.
     pub fn line(&mut self, document: &impl Serialize) {
         let written = serde_json::to_writer(&mut self.out, document).map_err(io::Error::from);
         let written = written.and_then(|()| self.end_line());

@@ -262,6 +262,27 @@ fn a_signal_and_sigkill_of_the_agent_end_the_trial() {
 }
 
 #[test]
+fn an_agent_does_not_outlive_whoever_started_it() {
+    let line = "exec 3<&0; \"$0\" agent <&3 & wait";
+    let mut starter = std::process::Command::new("sh")
+        .args(["-c", line, env!("CARGO_BIN_EXE_tiltyard-engine")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut hello = String::new();
+    let mut lines = BufReader::new(starter.stdout.take().unwrap());
+    lines.read_line(&mut hello).unwrap();
+    assert!(hello.contains("hello"), "{hello}");
+    let agent = children_of(starter.id())[0];
+    // Its input stays open: we hold the other end.
+    let _input = starter.stdin.take();
+    starter.kill().unwrap();
+    starter.wait().unwrap();
+    wait_until(|| !lives(agent), "the agent goes on without its starter");
+}
+
+#[test]
 fn a_trial_that_is_killed_leaves_no_process_and_the_agent_goes_on() {
     let directory = scratch_directory();
     let mut agent = Agent::start(&[]);

@@ -15,7 +15,12 @@ from pydantic import BaseModel, ConfigDict
 from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.host.packages import find_program
 
-_REMARK = re.compile("warning|note", re.IGNORECASE)
+_REMARK = re.compile(
+    "warning|note|@|it is (also )?possible|someone could|the fingerprint|sha256:|please contact|"
+    "add correct|offending|remove with|ssh-keygen",
+    re.IGNORECASE,
+)
+"""What ssh says of a changed key, before the line that says so, is among them."""
 
 
 class Command(BaseModel):

@@ -181,7 +181,8 @@ def _run_trials(context: Context, system: System, keys: list[TrialKey], up: Up) 
     for place, key in enumerate(keys):
         context.interrupt.check()
         if place > 0 and key.repeat > 1:
-            context.leave()
+            if not up.place.ssh:
+                context.leave()
             try:
                 system.refresh()
             except InterruptedRunError:

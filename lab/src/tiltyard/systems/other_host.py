@@ -23,6 +23,11 @@ from tiltyard.systems.kind import Problem
 
 SSH = Tool("ssh", "openssh-client", ("-V",), "systems on other hosts cannot be reached")
 _ANSWER_S = 30
+_EXECUTES = (
+    "test $? -ne 126 || { echo 'no program can be executed in the home directory. "
+    "Fix: mount -o remount,exec, or a user whose home is elsewhere' >&2; exit 1; };"
+)
+"""What a shell cannot execute has status 126 (POSIX)."""
 
 HostName = Annotated[str, StringConstraints(pattern=r"^[^-\s]\S*$")]
 """As ssh knows it; it cannot be taken for an option."""
@@ -96,6 +101,7 @@ class CopyEngine(Step):
     @property
     def _argv(self) -> tuple[str, ...]:
         put = f"mkdir -m 700 {self.directory} && cat > {self.engine} && chmod 700 {self.engine}"
+        put += f" && {{ {self.engine} --version > /dev/null 2>&1; {_EXECUTES} }}"
         if self.beside is not None:
             put = f"mkdir -m 700 {shlex.quote(self.beside)} && {put}"
         return (*self.ssh, put)
