@@ -157,7 +157,7 @@ def test_a_tuning_profile_is_told(tmp_path: Path) -> None:
     before = swappiness.read_text().strip()
     other = "41" if before != "41" else "42"
     profile = tmp_path / "profile.toml"
-    knobs = "[idle]\nlatency_us = 21\n[priority]\nfifo = 7\n"
+    knobs = "[idle]\nlatency_us = 21\n[priority]\nfifo = 7\n[interrupts]\ncpus = [0]\n"
     profile.write_text(f'about = "a test"\n[sysctl]\n"vm.swappiness" = {other}\n{knobs}')
     system = image_system("ext2", "16M", tuning=[str(profile)])
     told = dry_run(StudyFolder(tmp_path), [system])[0]
@@ -165,6 +165,9 @@ def test_a_tuning_profile_is_told(tmp_path: Path) -> None:
     if Path("/dev/cpu_dma_latency").exists():
         assert told.lines[1].startswith("# hold /dev/cpu_dma_latency open, with 21 µs in it")
     assert "# start the workload by: chrt -f 7" in told.lines
+    placed = {path.read_text().strip() for path in Path("/proc/irq").glob("*/smp_affinity_list")}
+    for cpus in placed - {"0"}:
+        assert f"# set interrupts to 0 until the turn ends; it is {cpus}" in told.lines
     assert told.lines[-1] == "# set what the profile has for the devices"
     assert swappiness.read_text().strip() == before
 

@@ -98,9 +98,10 @@ class Tuned(System):
         return [*problems, *lacks, *self._without_root(outcomes)]
 
     def steps_up(self) -> Iterator[Step]:
-        """What is the host's, then the system; the settings of its devices come when it is up."""
+        """What is the host's, then the system, then what is known before its devices are."""
         yield from self._steps_of("host")
         yield from self._system.steps_up()
+        yield from self._steps_of("devices")
         yield from self._steps_of("engine")
 
     def _steps_of(self, stage: Stage) -> Iterator[Step]:
