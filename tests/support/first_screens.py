@@ -30,6 +30,11 @@ def _printed(name: str) -> Findings:
     return findings_of(ROOT / "published" / name)
 
 
+def _network() -> Findings:
+    decided = {"decide": "Choose the settings of the network"}
+    return analyse(*network_study(effects={"optimized": 1.2})).model_copy(update=decided)
+
+
 def _imported() -> Findings:
     golden = ROOT / "tests/importers/golden/hyperfine/two-commands.json"
     with tempfile.TemporaryDirectory() as folder:
@@ -41,9 +46,9 @@ def _imported() -> Findings:
 
 SCREENS: dict[str, tuple[Callable[[], Findings], str]] = {
     "demo": (lambda: findings_of(ROOT / ".demo/file-systems"), "study"),
-    "aa": (lambda: analyse(*synthetic_study(workloads=("postmark",), noise=0.04)), "study"),
+    "aa": (lambda: analyse(*synthetic_study(workloads=("postmark",), blocks=20)), "study"),
     "unfinished": (lambda: analyse(*synthetic_study(workloads=("postmark",), blocks=3)), "study"),
-    "network": (lambda: analyse(*network_study(effects={"optimized": 1.2})), "study"),
+    "network": (_network, "study"),
     "imported": (_imported, "study"),
     "netperf-rhel6": (lambda: _printed("netperf-rhel6"), "whitepaper"),
     "iozone-rhel6": (lambda: _printed("iozone-rhel6"), "whitepaper"),
@@ -59,7 +64,7 @@ def take(name: str, findings: Findings, style: str) -> Path:
     bare = tuple(replace(one, blocks=(), sections=()) for one in document.sections)
     path = PICTURES / f"{name}.webp"
     with tempfile.TemporaryDirectory() as folder:
-        page = render_page(replace(document, sections=bare))
+        page = render_page(replace(document, sections=bare), findings)
         shot = pictured(page, Path(folder), WIDTH_PX, HEIGHT_PX)
         with Image.open(shot) as picture:
             picture.convert("RGB").save(path, quality=82, method=6)
