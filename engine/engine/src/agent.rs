@@ -192,7 +192,7 @@ impl Agent<'_> {
                 }
             }
             Ok(AgentRequest::Stop {}) => self.trial.iter_mut().for_each(Trial::stop),
-            Ok(AgentRequest::Beat {}) => {}
+            Ok(AgentRequest::Beat {}) => self.say(AgentReply::Beat {}),
             Err(error) => self.refuse(format!("not a request: {error}")),
         }
     }

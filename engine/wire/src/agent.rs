@@ -20,7 +20,7 @@ pub enum AgentRequest {
     Run { job: String },
     /// End the trial that runs: it removes its files. One that has not ended 15 s later is killed.
     Stop {},
-    /// Say nothing, and begin the lease again.
+    /// Begin the lease again. Answered by `beat`, also while a trial runs.
     Beat {},
 }
 
@@ -47,6 +47,8 @@ pub enum AgentReply {
         /// The end of what it wrote for people.
         said: String,
     },
+    /// It is still there.
+    Beat {},
     /// A request was not carried out, and why.
     Refused { message: String },
 }

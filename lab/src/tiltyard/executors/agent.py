@@ -36,6 +36,11 @@ _WORDS_S = 2.0
 """How long what an engine has started may hold its standard error open."""
 _CHUNK = 1 << 16
 _MASK: Final = "{secret}"
+_BEAT: Final = b'{"beat":{}}\n'
+_SILENT_S: Final = 15.0
+"""After so long without a word, one on another host is asked whether it is still there."""
+_LOST_S: Final = 60.0
+"""After so long it is given up: some ways there break without ending our pipes."""
 _STOP: Final = b'{"stop":{}}\n'
 
 
@@ -89,6 +94,8 @@ class Agent:
         self.flaw: str | None = None
         """Why it is none that we can speak to."""
         self.is_busy = False
+        self.heard_at = time.monotonic()
+        """When it has said something last."""
         try:
             self._process = subprocess.Popen(
                 (*argv, "agent"),
@@ -142,6 +149,7 @@ class Agent:
             if not (chunk := os.read(self._output.fileno(), _CHUNK)):
                 raise EOFError
             self._rest += chunk
+            self.heard_at = time.monotonic()
         return found
 
     def _taken(self) -> bytes | AgentEnded | None:
@@ -171,6 +179,11 @@ class Agent:
                 spoken = self._hello.protocol
                 self._refuse(f"the engine speaks protocol {spoken}, this lab speaks {PROTOCOL}")
         return said.ended or self._taken()
+
+    def give_up(self) -> None:
+        """It does not answer any more."""
+        self.flaw = f"it has not answered for {_LOST_S:g} s"
+        self.kill()
 
     def _refuse(self, flaw: str) -> NoReturn:
         self.flaw = flaw
@@ -208,6 +221,7 @@ class Trial:
         *,
         limit_s: float | None = None,
         secret: str = "",
+        is_far: bool = False,
     ) -> None:
         """Hand the job over.
 
@@ -217,8 +231,11 @@ class Trial:
             keep: receives the output of the trial verbatim.
             limit_s: it is stopped after that time; ``None`` for no limit.
             secret: what is kept and said of it has ``{secret}`` in its place.
+            is_far: it is on another host, and may be lost without a word.
         """
         self._agent = agent
+        self._is_far = is_far
+        self._asked_at = agent.heard_at = time.monotonic()
         self._keep = keep
         self._secret = secret
         self._began = time.monotonic()
@@ -336,6 +353,11 @@ class Trial:
         if self._limit_s is not None and now - self._began > self._limit_s:
             self.timed_out = True
             self.stop()
+        if self._is_far and now - max(self._agent.heard_at, self._asked_at) > _SILENT_S:
+            self._asked_at = now
+            self._agent.tell(_BEAT)
+        if self._is_far and now - self._agent.heard_at > _LOST_S:
+            self._agent.give_up()
         if self._stopped_at is not None and now - self._stopped_at > _GRACE_S:
             self._agent.kill()
 

@@ -18,11 +18,12 @@ from tiltyard.host.facts import ABSENT
 from tiltyard.host.packages import find_program
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Step, Steps, TakeBack
+from tiltyard.study.model import HostName
 from tiltyard.study.problems import shown
 from tiltyard.systems import brought
 from tiltyard.systems.ends import both
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
-from tiltyard.systems.other_host import SSH, HostName, OtherHost
+from tiltyard.systems.other_host import SSH, OtherHost
 from tiltyard.systems.parameters import CONGESTION_CONTROL, TELLING
 from tiltyard.systems.placement import PlacedSettings, cpu_problems, on_cpus, placement_facts
 from tiltyard.systems.serving import Serve, end_of, served

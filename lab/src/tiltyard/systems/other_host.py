@@ -7,9 +7,7 @@ all that runs out of it. Each step is in the ledger first.
 import platform
 import shlex
 from collections.abc import Sequence
-from typing import Annotated, Literal
-
-from pydantic import StringConstraints
+from typing import Literal
 
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import NAME, Engine
@@ -28,9 +26,6 @@ _EXECUTES = (
     "Fix: mount -o remount,exec, or a user whose home is elsewhere' >&2; exit 1; };"
 )
 """What a shell cannot execute has status 126 (POSIX)."""
-
-HostName = Annotated[str, StringConstraints(pattern=r"^[^-\s]\S*$")]
-"""As ssh knows it; it cannot be taken for an option."""
 
 
 class OtherHost:

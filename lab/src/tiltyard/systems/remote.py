@@ -17,9 +17,10 @@ from tiltyard.host.facts import facts_of_another
 from tiltyard.host.mounts import mount_over, parse_mounts
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Step, Steps, TakeBack
+from tiltyard.study.model import HostName
 from tiltyard.systems import brought
 from tiltyard.systems.kind import Kind, OneHostSettings, Problem, Site, System, Up
-from tiltyard.systems.other_host import HostName, OtherHost
+from tiltyard.systems.other_host import OtherHost
 from tiltyard.units import format_size
 
 _UNSEEN = "traffic of the disk, pressure, heat, frequency, errors of the kernel"

@@ -64,11 +64,16 @@ class AgentRefused(Message):
     message: str
 
 
+class AgentBeat(Message):
+    """It is still there."""
+
+
 class AgentReply(Message):
     """One of them."""
 
     hello: AgentHello | None = None
     ended: AgentEnded | None = None
+    beat: AgentBeat | None = None
     refused: AgentRefused | None = None
 
 
