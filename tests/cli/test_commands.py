@@ -170,6 +170,7 @@ def test_what_is_quoted_needs_none(line: str) -> None:
         (("grep 'a", "true"), {}, "Fix: close the quotes"),
         (("x=", "true"), {}, "x: is empty"),
         (("FOO=1 ls", "true"), {}, "FOO: the program 1 is not in PATH.*--env NAME=VALUE"),
+        (("ulimit -n", "true"), {}, "ulimit is a command of shells. Fix: add --shell"),
         (("./nothere", "true"), {}, "the program ./nothere is not in /"),
         (("a=ls", "a=true"), {}, 'two commands are called "a"'),
         (("ls", "true"), {"runs": 5}, "takes 6 runs of each command or more"),

@@ -30,6 +30,12 @@ echo $? > ~/test-exit-status
 rm -rf scratch
 """
 """As the suite's own scripts are: the log is a file, and the exit code is written to another."""
+POSTMARK = """#!/bin/sh
+printf 'set transactions %s\\nset size %s %s\\nset number %s\\nrun\\nquit\\n' $1 $2 $3 $4 > settings
+bin/{tool} settings > $LOG_FILE 2>&1
+echo $? > ~/test-exit-status
+"""
+"""PostMark has a file of settings instead of arguments."""
 
 
 @pytest.fixture
@@ -160,6 +166,7 @@ def test_a_text_that_a_shell_reads_needs_trust(suite: Callable[..., Path]) -> No
         ("aio-stress-1.1.3", ("-s 2g -r 64k -t 3", "-s 2m -r 64k -t 3"), "B/s", 1e5),
         ("iozone-1.9.6", (">512<", ">1<"), "B/s", 1e5),
         ("tiobench-1.3.1", (">32<", ">1<"), "B/s", 1e5),
+        ("postmark-1.1.2", ("250000 5120 524288 500", "3000 512 1024 100"), "1/s", 1),
     ],
 )
 def test_an_installed_test_runs_on_the_system_under_test(
@@ -174,7 +181,7 @@ def test_an_installed_test_runs_on_the_system_under_test(
     original = shutil.which(TOOLS.get(plain, plain))
     # Ours under the name of the original, and beside it the original itself where it is installed.
     for program in [None, original] if original else [None]:
-        suite(name, change, program=program)
+        suite(name, change, program=program, script=POSTMARK if plain == "postmark" else SCRIPT)
         directory = tmp_path / "system"
         directory.mkdir()
         samples = executed(card(f"pts:{plain}"), {}, directory)

@@ -14,6 +14,10 @@ _NAMED: Final = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.+-]*)=(.*)", re.DOTALL)
 _PLACEHOLDER: Final = re.compile(r"(?<![{$])\{([A-Za-z_]\w*)\}(?!\})", re.ASCII)
 _QUOTED: Final = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 _OF_SHELLS: Final = re.compile(r"[|&;<>`*()]|\$[\w({]|(?<!\S)~(?=/|\s|$)|\n")
+_BUILTINS: Final = re.compile(
+    "alias|bg|break|cd|command|continue|eval|exec|exit|export|fg|hash|jobs|read|readonly|return"
+    "|set|shift|source|times|trap|type|ulimit|umask|unalias|unset|wait"
+)
 _IN_DOUBLE_QUOTES: Final = re.compile(r"`|\$[\w({]")
 
 
@@ -51,6 +55,8 @@ def require_program(program: str, name: str, here: Path) -> None:
     if _PLACEHOLDER.search(program):
         return
     path = str(here / program) if "/" in program else program
+    if shutil.which(path) is None and _BUILTINS.fullmatch(program):
+        raise UsageError(f"{name}: {program} is a command of shells. Fix: add --shell")
     if shutil.which(path) is None:
         there = Path(path).exists() and "/" in program
         why = "is not executable" if there else f"is not in {here if '/' in program else 'PATH'}"
