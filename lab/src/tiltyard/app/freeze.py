@@ -1,7 +1,9 @@
 """From a study to its folder, and to its frozen plan."""
 
 import contextlib
+import re
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -24,7 +26,9 @@ from tiltyard.systems import KINDS
 from tiltyard.workloads.catalogue import catalogue_of, require_installed
 
 
-def open_study(study: Path, folder: Path | None, scale: Fraction | None = None) -> StudyFolder:
+def open_study(
+    study: Path, folder: Path | None, scale: Fraction | None = None, blocks: int | None = None
+) -> StudyFolder:
     """The folder in which a study is, or shall be, carried out.
 
     Args:
@@ -32,11 +36,14 @@ def open_study(study: Path, folder: Path | None, scale: Fraction | None = None) 
             outside of a folder is copied to one of its own.
         folder: Where to carry the study out; by default where it is.
         scale: A file's folder is named after it, so that it does not stand in the whole's way.
+        blocks: Exactly so many, instead of what the study says: another study, beside this one.
 
     Raises:
         UsageError: if there is no study, or another study is in the folder already.
     """
     study = meant(study)
+    if blocks is not None:
+        return _with_blocks(study, folder, scale, blocks)
     if study.is_file():
         root = folder or study.with_name(study.stem + scale_suffix(scale))
         source, target = study, StudyFolder(root, written_in=study.parent)
@@ -45,6 +52,57 @@ def open_study(study: Path, folder: Path | None, scale: Fraction | None = None) 
         target = StudyFolder(folder or source.parent)
     place_study(target, read_text(source).encode())
     return target
+
+
+def _with_blocks(
+    study: Path, folder: Path | None, scale: Fraction | None, blocks: int
+) -> StudyFolder:
+    """The same study with so many blocks and one look, in a folder of its own."""
+    if study.is_file():
+        source, named, origin = study, study.with_suffix(""), study.parent
+    else:
+        begun = StudyFolder.of(study)
+        source, named = begun.study, begun.root.resolve()
+        known = read_plan(begun).paths_from if begun.plan.exists() else ""
+        origin = named / known
+    root = folder or named.with_name(f"{named.name}{scale_suffix(scale)}-{blocks}")
+    target = StudyFolder(root, written_in=origin)
+    place_study(target, _fixed(read_text(source), source, named, blocks).encode())
+    return target
+
+
+def _fixed(text: str, source: Path, folder: Path, blocks: int) -> str:
+    """The text of a study with so many blocks, and nothing that would end it earlier."""
+    table = re.compile(r"^\[precision\].*\n((?:(?!\[).*\n?)*)", re.M)
+    try:
+        stated = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return text  # Whoever loads it says what is wrong, and in which line.
+    for path in _texts((stated.get("factors"), stated.get("systems"))):
+        leaves = Path(path).is_absolute() or Path(path).parts[:1] in ((), ("..",))
+        if not leaves and (folder / path).is_dir():
+            raise UsageError(
+                f'{source}: "{path}" lies in the folder of this study; another folder has it not. '
+                f'Fix: write "{(folder / path).resolve()}"'
+            )
+    if "precision" not in stated:
+        text = f"{text.rstrip()}\n\n[precision]\n"
+    if not (found := table.search(text)):
+        raise UsageError(
+            f"{source}: --blocks wants a table [precision]. Fix: write blocks = {blocks} there"
+        )
+    kept = re.sub(r"^\s*(blocks|profile|budget)\s*=.*\n?", "", found[1], flags=re.M)
+    head = f"[precision]\nblocks = {blocks}\n"
+    return f"{text[: found.start()]}{head}{kept}{text[found.end() :]}"
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text in a value of TOML."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
 
 
 def scale_suffix(scale: Fraction | None) -> str:

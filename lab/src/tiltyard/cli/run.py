@@ -49,6 +49,7 @@ def run(
     wait: str | None = None,
     scale: str | None = None,
     budget: str | None = None,
+    blocks: int | None = None,
     disturbed: Literal["keep"] | None = None,
     new_session: bool = False,
     trust: bool = False,
@@ -82,6 +83,8 @@ def run(
             more than 0, at most 1, as "1/64" or "0.01". Plan and report say what became of them.
         budget: Go on for so much longer, also after the study's own budget was used up: "10 min".
             No look is added; the report says that the plan was changed.
+        blocks: Run the study with exactly so many blocks and one look, without its budget: as a
+            study of its own, by default in a folder beside it, `STUDY-BLOCKS`.
         disturbed: "keep": blocks in which other programs used the host count from now on, those
             that were replaced too. The report says that this was asked for after the run began.
         new_session: Begin the next session in the same boot and at once; where all have ended, add
@@ -100,8 +103,10 @@ def run(
         wait_s = None if wait is None else parse_duration(wait)
     except ValueError as error:
         raise UsageError(f"--wait: {error}") from None
+    if blocks is not None and not 6 <= blocks <= BLOCKS_MAX:
+        raise UsageError(f"--blocks {blocks}: is a number from 6 to {BLOCKS_MAX}")
     fraction = None if scale is None else parse_scale(scale)
-    target = open_study(study, folder, fraction)
+    target = open_study(study, folder, fraction, blocks)
     findings = carried_out(
         target,
         amendment=_amendment(target, budget, keep=disturbed == "keep"),
@@ -163,6 +168,7 @@ def _next_step(
 ) -> str:
     """What spends the blocks that are needed, or makes disturbed ones count."""
     from tiltyard.analysis.decision import headlines
+    from tiltyard.plan.store import read_plan
     from tiltyard.run.history import History
     from tiltyard.units import format_duration
 
@@ -183,7 +189,10 @@ def _next_step(
         return f'{head}: {run} --budget "{longer}"'
     if total > BLOCKS_MAX:
         return f"{head}: more than a study can have ({BLOCKS_MAX}); longer trials need fewer"
-    return f"{head}: {again(total) if again else f'a new study with [precision] blocks = {total}'}"
+    if again:
+        return f"{head}: {again(total)}"
+    scaled = read_plan(folder).scaled
+    return f"{head}: {run} --blocks {total}" + (f" --scale {scaled.by}" if scaled else "")
 
 
 def carried_out(folder: "StudyFolder", **options: Unpack[RunOptions]) -> "Findings":
