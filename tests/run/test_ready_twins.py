@@ -1,5 +1,8 @@
 """Ready studies that repeat a printed one, each carried out for one small block."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +79,15 @@ def test_optimized_is_what_the_white_paper_lists(folder: StudyFolder) -> None:
     assert "crond" in tuned["tuning, not on this host"]
     assert tuned["CPUs of the server"] == "1"
     assert plain["CPUs of the server"] != "1"
+
+
+def test_check_names_what_the_devices_lack(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text((READY / "netperf-latency.toml").read_text())
+    argv = ("-c", "from tiltyard.cli import main; main()", "check", str(tmp_path), "--json")
+    done = subprocess.run([sys.executable, *argv], capture_output=True, text=True, check=False)
+    problems = json.loads(done.stdout)["problems"]
+    texts = [one["text"] for one in problems if one["system"] == "optimized"]
+    assert [text for text in texts if text.startswith("tuning interrupts: skipped: ")]
+    assert len(texts) == len(set(texts))
+    assert {one["severity"] for one in problems} == {"warning"}
