@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-from tiltyard.analysis.model import Cell, Comparison, Index, Summary
+from tiltyard.analysis.model import Cell, Comparison, Findings, Index, Summary
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.quantity import Direction
 from tiltyard.analysis.statements.numbers import percent_digits
-from tiltyard.analysis.verdict import Verdict
+from tiltyard.analysis.verdict import Beside, Verdict
 from tiltyard.study.model import Clock
 from tiltyard.units import digits_of, display_unit, format_number, format_ratio
 
@@ -60,6 +60,13 @@ class Estimated(Protocol):
 def verdict_word(verdict: Verdict, clock: Clock) -> str:
     """A verdict as it is read: instructions are ``fewer`` or ``more``, whatever else is faster."""
     return _OF_INSTRUCTIONS.get(verdict, verdict) if clock == "instructions" else verdict
+
+
+def marked_word(comparison: Comparison | Beside, findings: Findings) -> str:
+    """The verdict as a table has it; one that rests on disturbed blocks is marked."""
+    decided = comparison.verdict not in ("undecided", "invalid")
+    mark = ", under load" if findings.under_load and decided else ""
+    return verdict_word(comparison.verdict, findings.clock) + mark
 
 
 def ratio_text(estimate: Estimated) -> str:

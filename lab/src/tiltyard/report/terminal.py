@@ -18,6 +18,7 @@ from tiltyard.charts.figures import (
     MARKS,
     against,
     interval_text,
+    marked_word,
     ratio_text,
     verdict_word,
     with_unit,
@@ -197,7 +198,8 @@ def _closing(findings: Findings, reports: Sequence[Path]) -> Iterator[Renderable
 def _lines(findings: Findings) -> Iterator[tuple[str, str]]:
     told = [(one.severity.capitalize(), one) for one in warnings(findings)]
     yield from ((head, _in_full(notice)) for head, notice in told)
-    yield "Answer", findings.answer
+    if findings.answer not in _no_verdict(findings):
+        yield "Answer", findings.answer
     for workload in findings.workloads:
         for table in list(effect_tables(workload))[:1]:
             for effect in table.depending[:_SENTENCES]:
@@ -272,10 +274,7 @@ def _legend(findings: Findings) -> Iterator[RenderableType]:
 
 def _word(comparison: Comparison, findings: Findings) -> Text:
     """The verdict; one that rests on disturbed blocks is marked."""
-    word = verdict_word(comparison.verdict, findings.clock)
-    decided = comparison.verdict not in ("undecided", "invalid")
-    mark = ", under load" if findings.under_load and decided else ""
-    return Text(word + mark, style=_STYLES[comparison.verdict])
+    return Text(marked_word(comparison, findings), style=_STYLES[comparison.verdict])
 
 
 def _sign(comparison: Comparison | None) -> Text:

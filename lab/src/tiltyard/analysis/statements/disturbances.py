@@ -10,6 +10,7 @@ from tiltyard.analysis.statements.notices import note, problem, warning
 from tiltyard.analysis.statements.numbers import percent_text
 from tiltyard.analysis.statements.statement import statement
 from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.units import format_duration
 
 FOREIGN_SHARE: Final = 0.03
 """CPU time of other processes, as a share of one core, from which on a trial is disturbed."""
@@ -133,6 +134,20 @@ def _disturbed(evidence: Evidence) -> Iterator[Notice]:
         )
 
 
+@statement("notice", "The run went on for longer than planned: a budget of TIME.")
+def _longer(evidence: Evidence) -> Iterator[Notice]:
+    """Another budget was given after the run had begun."""
+    budget_s, planned_s = evidence.run.amended.budget_s, evidence.plan.budget_s
+    if budget_s is not None and budget_s != planned_s:
+        planned = "none" if planned_s is None else format_duration(planned_s)
+        yield Notice(
+            severity="note",
+            deviation=True,
+            text=f"The budget was changed after the run had begun: {format_duration(budget_s)} of "
+            f"wall time for all blocks (planned: {planned}). Looks and error rates are as planned.",
+        )
+
+
 @statement("notice", "N of M trials: the scheduler preempted them more than 100 times a second.")
 def _preempted(evidence: Evidence) -> Iterator[Notice]:
     """A plan of times, and more than 100 involuntary context switches per second."""
@@ -168,6 +183,7 @@ OF_THE_TRIALS: Final = (
     _foreign,
     _steal,
     _disturbed,
+    _longer,
     _preempted,
     _warned,
 )

@@ -5,14 +5,16 @@ the verdicts. Where nothing is decided it says so, whatever the values are.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from tiltyard.analysis.model import Comparison, Findings, Pair
+from tiltyard.analysis.model import Comparison, Findings
 from tiltyard.analysis.relative import relative_tests
 from tiltyard.analysis.statements.claims import counted, over_levels, over_lines
 from tiltyard.analysis.statements.deltas import (
     Count,
     Crossing,
+    Delta,
     between,
     crossing,
     delta,
@@ -20,6 +22,7 @@ from tiltyard.analysis.statements.deltas import (
 )
 from tiltyard.analysis.statements.numbers import coverage
 from tiltyard.analysis.statements.statement import statement
+from tiltyard.analysis.verdict import Verdict
 
 FEW: Final = 3
 """As many sentences are a headline; more comparisons than that are counted."""
@@ -105,7 +108,11 @@ def _counted(findings: Findings) -> str:
         return " ".join(workload.answer for workload in findings.workloads[:FEW])
     if len(found) <= FEW:
         whole = over_all(findings)
-        return " ".join((*([whole] if whole else []), *(counted(findings, *one) for one in found)))
+        return (
+            f"{whole} {_in_short(found)}"
+            if whole
+            else " ".join(counted(findings, *one) for one in found)
+        )
     decided, of = (sum(getattr(one, what) for one, _ in found) for what in ("decided", "of"))
     factor = crossing(findings).factor
     return (
@@ -115,31 +122,64 @@ def _counted(findings: Findings) -> str:
 
 
 def over_all(findings: Findings) -> str:
-    """``3.13 against 3.12, geometric mean of 13 tests: Btrfs −6.4 % (95 % CI …, slower), …``."""
+    """``3.13 against 3.12, mean over 13 tests (95 % CI): Btrfs −6.4 % (−9.0 … −3.9 %, slower), …``.
+
+    The mean is the geometric one. A level that is compared once stands with the others of its sort.
+    """
     crossed = crossing(findings)
-    told: dict[str, list[str]] = {}
+    told: dict[str, list[_Mean]] = {}
     for level in crossed.levels[1:]:
         for pair in crossed.pairs_of(level):
             found = between(findings.overall, pair)
-            if found is not None and (text := _mean(found, pair, findings)):
-                told.setdefault(level, []).append(text)
+            own = found and delta([found], pair, "higher", unprinted_decimals(findings))
+            if found and own and own.interval:
+                told.setdefault(level, []).append(_Mean(pair.within, own, found.verdict))
     if not told or sum(map(len, told.values())) > MOST:
         return ""
-    of = len(relative_tests(findings))
+    over = f"mean over {len(relative_tests(findings))} tests"
+    levels = ", ".join(sorted({coverage(pair.level) for pair in findings.overall}))
+    if len(told) > 1 and all(own[0].within == "" for own in told.values()):
+        means = [replace(own, within=level) for level, (own,) in told.items()]
+        return _told(f"{over[0].upper()}{over[1:]} against {crossed.base}", means, levels)
     return " ".join(
-        f"{level} against {crossed.base}, geometric mean of {of} tests: {', '.join(own)}."
-        for level, own in told.items()
+        _told(f"{level} against {crossed.base}, {over}", own, levels) for level, own in told.items()
     )
 
 
-def _mean(found: Comparison, pair: Pair, findings: Findings) -> str:
-    """``Btrfs −6.4 % (95 % CI −9.0 … −3.9 %, slower)``."""
-    own = delta([found], pair, "higher", unprinted_decimals(findings))
-    if own is None or not own.interval:
-        return ""
-    word = "no difference shown" if found.verdict == "undecided" else found.verdict
-    basis = f"{coverage(found.level)} CI {own.interval} %, {word}"
-    return " ".join(filter(None, (pair.within, f"{own.text} % ({basis})")))
+@dataclass(frozen=True)
+class _Mean:
+    """A pair in the mean over all tests."""
+
+    within: str
+    delta: Delta
+    verdict: Verdict
+
+
+def _told(subject: str, means: Sequence[_Mean], levels: str) -> str:
+    """Of pairs of which none is decided the intervals only."""
+    if all(own.verdict == "undecided" for own in means):
+        ends = [f"{own.within} {own.delta.interval} %".strip() for own in means]
+        return f"{subject}: no difference shown ({levels} CI {', '.join(ends)})."
+    shown = [
+        f"{own.within} {own.delta.text} % ({own.delta.interval} %, {own.verdict})".strip()
+        for own in means
+    ]
+    return f"{subject} ({levels} CI): {', '.join(shown)}."
+
+
+def _in_short(found: Sequence[tuple[Count, str]]) -> str:
+    """``In 39 comparisons: 2 better, 7 worse.``; the tables have the range."""
+    told = []
+    for one, _ in found:
+        sides = (("better", one.better), ("worse", one.worse))
+        counts = ", ".join(f"{number} {word}" for word, number in sides if number)
+        told.append(" ".join(filter(None, (
+            one.pair.system if len(found) > 1 else "", counts or "no difference shown"
+        ))))  # fmt: skip
+    first, what = found[0]
+    if not any(one.decided for one, _ in found):
+        told = ["no difference shown"]
+    return f"In {first.of} {what}: {'; '.join(told)}."
 
 
 HEADLINES: Final = (_single, _no_verdict, _answers, _main_effects, _pairs, _counted)

@@ -86,12 +86,14 @@ class SpreadColumn:
     column: Column
     beneath: bool
     """Whether it holds what stands beneath the entries."""
+    verdict: bool = False
+    """Whether it holds the verdicts of figures, which have a sign elsewhere."""
 
     @property
     def head(self) -> str:
         """``write, MB/s``; without the head above it."""
         head = with_unit(self.column.head, self.column.unit)
-        return f"{head} (beneath)" if self.beneath else head
+        return f"{head} ({'verdict' if self.verdict else 'beneath'})" if self.beneath else head
 
     @property
     def whole_head(self) -> str:
@@ -100,19 +102,25 @@ class SpreadColumn:
 
     def text(self, entry: Entry) -> str:
         """What is read there; empty where a value is missing."""
+        if self.verdict:
+            return entry.verdict or ""
         text = entry.beneath if self.beneath else entry.text
         return "" if text == MISSING else text
 
     def value(self, entry: Entry) -> float | None:
         """The number there."""
+        if self.verdict:
+            return None
         return entry.beneath_value if self.beneath else entry.value
 
 
 def spread(table: Table) -> tuple[SpreadColumn, ...]:
-    """The columns of a table, each followed by what stands beneath it, if anything does."""
+    """The columns of a table, each followed by what stands beneath it and by its verdicts."""
     found = []
     for place, column in enumerate(table.columns):
         found.append(SpreadColumn(place, column, beneath=False))
         if any(row[place].beneath for row in table.rows):
             found.append(SpreadColumn(place, column, beneath=True))
+        if column.figures and any(row[place].verdict for row in table.rows):
+            found.append(SpreadColumn(place, column, beneath=True, verdict=True))
     return tuple(found)

@@ -198,7 +198,11 @@ def _breakable(text: str) -> str:
 
 
 def _beneath(entry: Entry, small: str) -> str:
-    return rf"{{{small} {escaped(entry.beneath)}}}" if entry.beneath else ""
+    """With the verdict of a figure, which has a sign elsewhere."""
+    if not entry.beneath:
+        return ""
+    verdict = f" ({entry.verdict})" if entry.verdict and entry.verdict != entry.text else ""
+    return rf"{{{small} {escaped(entry.beneath + verdict)}}}"
 
 
 def _line(cells: "Iterator[str] | Sequence[str]") -> str:

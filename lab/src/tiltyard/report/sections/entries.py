@@ -32,9 +32,9 @@ from tiltyard.charts.figures import (
     advantage_text,
     between,
     interval_text,
+    marked_word,
     percent_better,
     ratio_text,
-    verdict_word,
 )
 from tiltyard.report.document import Block, Column, Entry, Paragraph, Table
 from tiltyard.units import digits_of, display_unit, format_duration, format_ratio
@@ -207,7 +207,7 @@ def with_medians(entry: Entry, text: str) -> Entry:
 
 def verdict_entry(comparison: Comparison | Beside, findings: Findings) -> Entry:
     """The verdict with its sign."""
-    word = verdict_word(comparison.verdict, findings.clock)
+    word = marked_word(comparison, findings)
     return Entry(word, kind="verdict", verdict=comparison.verdict)
 
 

@@ -275,7 +275,7 @@ def _number(entry: Entry) -> str:
 _ADDRESS = re.compile(r"https?://[^\s<>\"]+")
 _LINES_BYTES = 1_300_000
 """Of all lines of tables and lists together; typeface and pictures come on top."""
-_LONG_ANSWER = 240
+_LONG_ANSWER = 100
 """Letters from which on an answer is printed smaller."""
 
 
