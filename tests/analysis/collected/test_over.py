@@ -134,6 +134,8 @@ def test_other_work_is_left_out_and_said() -> None:
 def test_nothing_in_common_is_an_error_that_says_why() -> None:
     with pytest.raises(UsageError, match=r"btrfs.*not in every study.*Fix: name studies of the"):
         compared(study("may"), study("june", systems=("btrfs", "jfs")))
+    with pytest.raises(UsageError, match=r"xfs and jfs: not in every study"):
+        compared(study("may"), study("june", systems=("ext4", "jfs")), pool=True)
 
 
 def test_the_smallest_margin_counts_and_a_system_of_one_study_is_left_out() -> None:

@@ -97,7 +97,8 @@ def side_by_side(read: Sequence[Study], *, pool: bool = False) -> Collection:
     make = _pooled if pooled else _two
     workloads, missing = make(read, names, systems)
     left_out += [*missing, *_systems_left_out(read, systems)]
-    if not any(workload.readings for workload in workloads):
+    alone = pooled and len(systems) < 2
+    if alone or not any(workload.readings for workload in workloads):
         raise UsageError(
             f"{listed([one.name for one in read])} have nothing in common that could be compared: "
             f"{' '.join(left_out) or 'they have no workload and system of the same names.'} "
