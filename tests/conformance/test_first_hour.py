@@ -58,9 +58,9 @@ for file in ext4-1 ext4-2 ext4-3 xfs-1 xfs-2 xfs-3; do
     fio --name=mail --directory=/tmp --rw=randwrite --size=4m --bs=4k \\
         --output-format=json --output=$file.json
 done
-useradd --create-home anna
-mkdir /home/anna/a /home/anna/b
-chown anna /home/anna/a /home/anna/b
+useradd --create-home --home-dir /srv/anna anna
+mkdir /srv/anna/a /srv/anna/b
+chown anna /srv/anna/a /srv/anna/b
 """
 """What the lines of README and guide take for given."""
 GUIDE: Final = (ROOT / "docs/guides/first-hour.md").read_text()
@@ -206,7 +206,7 @@ def beside_two_that_are_busy(debian: Debian, block: str, place: Path) -> float:
 
 
 def as_a_user(debian: Debian, block: str, place: Path) -> float:
-    return carried_out(debian, block, before="cd /home/anna && exec runuser -u anna -- ")
+    return carried_out(debian, block, before="cd /srv/anna && exec runuser -u anna -- ")
 
 
 CIRCUMSTANCES: Final = {
