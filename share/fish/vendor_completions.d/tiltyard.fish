@@ -5,7 +5,7 @@
 function __fish_tiltyard_using_command
     set -l cmd (commandline -opc)
     set -l subcommands
-    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --spoiled --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
+    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --spoiled --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --with --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
     set -l all_commands 'audit calibrate check clean combine compare completion demo devices doctor explain export gallery gate import new plan recommend record report restore run schema status tuning workloads'
     set -l skip_next 0
     # Extract command words (only real subcommand names) from command line
@@ -45,7 +45,7 @@ end
 function __fish_tiltyard_positional_index
     set -l cmd (commandline -opc)
     set -l path_len $argv[1]
-    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --spoiled --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
+    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --spoiled --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --with --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
     set -l skip_next 0
     set -l consumed_path 0
     set -l count 0
@@ -194,8 +194,8 @@ complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l export-markdo
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l export-csv -r -F -d 'The same as CSV.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l export-asciidoc -r -F -d 'The table for AsciiDoc.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l export-orgmode -r -F -d 'The table for Org mode.'
-complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l time-unit -x -a 'microsecond millisecond second' -d 'Unit of the times in exported tables; by default one that suits them.'
-complete -c tiltyard -n '__fish_tiltyard_using_command compare' -s u -x -a 'microsecond millisecond second' -d 'Unit of the times in exported tables; by default one that suits them.'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l time-unit -x -a 'microsecond millisecond second' -d 'Unit of the times in these tables; by default one that suits them.'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -s u -x -a 'microsecond millisecond second' -d 'Unit of the times in these tables; by default one that suits them.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l command -r -d 'A command to compare, NAME=COMMAND or COMMAND; given again for each. Its words …'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -s c -r -d 'A command to compare, NAME=COMMAND or COMMAND; given again for each. Its words …'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l shell -d 'Commands are lines for sh, whose start is measured and subtracted.'
@@ -419,6 +419,8 @@ complete -c tiltyard -n '__fish_tiltyard_using_command report' -l figures -r -d 
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -l output -r -F -d 'Folder for the report and its findings, so that nothing is written to the study…'
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -l seal -r -d 'The seal that a run or a report of this study has printed: refuse to report if …'
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -l redact -d 'For others: without host names, addresses, serial numbers, users, paths, enviro…'
+complete -c tiltyard -n '__fish_tiltyard_using_command report' -l with -r -F -d 'A file with the keys of report.toml: title, authors, own text, notes, choice of…'
+complete -c tiltyard -n '__fish_tiltyard_using_command report' -l strict -d 'Such warnings are errors, and nothing is written.'
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -l json -d 'Print one JSON document in place of words; its schema is in schema/.'
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -l quiet -d 'Print neither progress nor remarks; results, warnings and errors are printed.'
 complete -c tiltyard -n '__fish_tiltyard_using_command report' -s q -d 'Print neither progress nor remarks; results, warnings and errors are printed.'
