@@ -10,8 +10,9 @@ from support.devices import loop_disk
 from support.hosts import needs_root
 from tiltyard.app.compare import typed_study
 from tiltyard.app.freeze import frozen, open_study, planned
-from tiltyard.cli.commands import Commands, understood
+from tiltyard.cli.commands import Commands
 from tiltyard.cli.compare import compare
+from tiltyard.cli.contestants import understood
 from tiltyard.errors import HostLacksError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder

@@ -151,7 +151,7 @@ def test_a_package_that_is_missing_is_named(
     def without(*_: object) -> None:
         raise ModuleNotFoundError("No module named 'typst'", name="typst")
 
-    monkeypatch.setattr(use_case, "write_findings", without)
+    monkeypatch.setattr(use_case, "_write", without)
     terminal = io.TextIOWrapper(io.BytesIO())
     assert on_a_terminal(terminal, monkeypatch, folder, "--format", "pdf") == 3
     error = capsys.readouterr().err

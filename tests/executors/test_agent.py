@@ -140,7 +140,10 @@ def test_what_else_speaks_first_is_named(start: Start) -> None:
         ('"nonsense"', 'this lab does not know {"agent":"nonsense"}'),
     ],
 )
-def test_another_agent_is_not_listened_to(start: Start, line: str, flaw: str) -> None:
+def test_another_agent_is_not_listened_to(
+    start: Start, monkeypatch: pytest.MonkeyPatch, line: str, flaw: str
+) -> None:
+    monkeypatch.setattr(executors, "_GRACE_S", 0.2)
     text = f"""printf '\\036%s\\n' '{{"agent":{line}}}'; exec sleep 60"""
     trial = start(text, greets=False, ends=False)
     assert list(trial.lines()) == []

@@ -89,7 +89,7 @@ def test_ranked_tables_show_the_figures_of_the_findings(findings: Findings, page
 
 
 def test_every_trial_has_its_line(findings: Findings, page: str) -> None:
-    trials = page[page.index('id="trials"') :]
+    trials = page[page.index('id="all-trials"') :]
     assert trials.count("<tr>") == 1 + len(findings.trials)
     assert all(trial.started in trials for trial in findings.trials)
 

@@ -7,6 +7,7 @@ import pyarrow.parquet as parquet
 import pypdf
 import pytest
 
+from support.printed import slides
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings, Notice
@@ -76,6 +77,8 @@ def text_of(name: str, data: bytes) -> str:
     if name.endswith(".xlsx"):
         book = zipfile.ZipFile(io.BytesIO(data))
         return "".join(book.read(part).decode() for part in book.namelist())
+    if name.endswith(".pptx"):
+        return slides({name: data})
     if name.endswith(".parquet"):
         return str(parquet.read_table(io.BytesIO(data)).to_pydict())
     return data.decode()

@@ -132,7 +132,6 @@ def test_fixed_profile_has_one_exact_look(blocks, c):
     ("profile", "blocks", "message"),
     [
         ("fixed", None, "needs a number of blocks"),
-        ("fixed", 5, "5 blocks cannot reach"),
         ("hasty", None, "One of: quick, standard, rigorous, fast, fixed"),
     ],
 )

@@ -127,8 +127,8 @@ def status() -> Iterator[str]:
         block=2, system="xfs", workload="postmark", reason="no space left on device"
     )
     session = SessionStatus(
-        session=1, state="interrupted", ended="", pid=None, blocks=7, blocks_max=20, trials=27,
-        disturbed=(disturbed,), failed=(failed,), pairs=4, open_pairs=2,
+        session=1, state="interrupted", ended="", node="", pid=None,
+        blocks=7, blocks_max=20, trials=27, disturbed=(disturbed,), failed=(failed,), pairs=4, open_pairs=2,
         left=TimeLeft(look=10, to_look_s=185, last=20, to_last_s=801),
     )  # fmt: skip
     question = "Which file system for the mail spool, and does noatime matter?"

@@ -144,7 +144,7 @@ def test_every_command_like_setting_of_a_kind_is_known_here() -> None:
         "overlay": {"mount", "base", "lower"},
         "mount": {"mount", "type", "source", "servers"},
         "vm": {"kernel", "disk", "modules", "load", "cmdline", "mkfs", "mount", "filesystem"},
-        "pair": {"rate", "qdisc", "congestion_control", "sysctl", "offloads"},
+        "pair": {"rate", "delay", "loss", "qdisc", "congestion_control", "sysctl", "offloads"},
         "loopback": {"address", "sysctl", "congestion_control"},
         "hosts": {"far", "address", "ssh_options", "data_ports"},
         "remote": {"host", "ssh_options", "directory"},

@@ -111,7 +111,7 @@ def test_usual_parameters_are_some_that_the_engine_accepts(name: str) -> None:
 
 def test_the_guides_own_workload_is_one(directory: Path) -> None:
     guide = (ROOT / "docs/guides/workloads.md").read_text()
-    text = next(part for part in guide.split("```toml\n")[1:] if part.startswith("about"))
+    text = next(part for part in guide.split("```toml\n")[1:] if part.startswith("title"))
     path = directory / "workloads/sort.toml"
     path.parent.mkdir()
     path.write_text(text.partition("```")[0])

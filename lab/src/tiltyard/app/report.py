@@ -125,7 +125,7 @@ def concluded(
     named_there = own.file.style if own else None
     if own and named_there:
         own.require_names(("style",), tuple(one.name for one in STYLES), "style")
-    chosen = style_of(style or named_there or kind.style(study))
+    chosen = style_of((named_there or kind.style(study)) if style is None else style)
     folder = kind.folder(study) if kind.folder else None
     found = findings_of(study)
     taken_out: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ _DOWN: Final = re.compile(r"down|drain|fail|unk|reboot|maint|power|planned", re.
 _LONGEST_S: Final = 86_400.0
 """What is waited for is said to Slurm; this only ends what hangs."""
 _ANSWERS_S: Final = 20.0
-_SOON_S: Final = 5.0
+_SOON_S: Final = 20.0
 """How long another node is waited for while other sessions go on."""
 
 

@@ -99,7 +99,8 @@ def looks(profile: str, strict: bool, blocks: int | None) -> Looks:
         profile: ``quick``, ``standard``, ``rigorous`` or ``fixed``; ``fast`` of earlier plans; a
             name of :data:`FAMILY_LOOKS`.
         strict: use the constants that hold even if the noise level moves.
-        blocks: number of blocks of the ``fixed`` profile, at least 6; ignored by the others.
+        blocks: number of blocks of the ``fixed`` profile, fewer than 6 in a part of a whole that
+            is judged together; ignored by the others.
 
     Raises:
         ValueError: if the profile is unknown, the blocks cannot reach the level, or what is

@@ -183,7 +183,7 @@ class PrecisionTable(Typed):
         ge=2,
         le=1000,
         description="Exactly so many blocks and one look at the end, instead of a profile: 6 or "
-        "more, in a session of several 2 or more.",
+        "more, on each of several hosts 2 or more.",
     )
     sessions: int = Field(
         1,

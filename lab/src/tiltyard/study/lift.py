@@ -34,9 +34,9 @@ from tiltyard.study.program import (
 from tiltyard.wire import Card, Catalogue
 
 BLOCKS_OF_A_SESSION: Final = 7
-FEWEST_BLOCKS: Final = 6
-"""In all sessions together: six that agree do so by chance in 1 of 32."""
 """Where the study names no number: as many as a study of one session takes at least."""
+FEWEST_BLOCKS: Final = 6
+"""On all hosts together: six that agree do so by chance in 1 of 32."""
 
 
 class FlawsError(Exception):
@@ -220,7 +220,7 @@ def _precision(table: PrecisionTable, hosts: int, flaws: list[Flaw]) -> Precisio
         if table.verdict == "adjusted":
             text = "what is said over sessions is not adjusted; leave verdict out, or sessions"
             flaws.append(Flaw(("precision", "verdict"), text))
-    if blocks is not None and sessions * blocks < FEWEST_BLOCKS:
+    if blocks is not None and hosts * blocks < FEWEST_BLOCKS:
         text = f"{blocks} is too small: at least {FEWEST_BLOCKS}"
         flaws.append(Flaw(("precision", "blocks"), text))
     if table.verdict == "adjusted" and not table.adjust_for:
