@@ -128,8 +128,8 @@ def status() -> Iterator[str]:
     )
     session = SessionStatus(
         session=1, state="interrupted", ended="", node="", pid=None,
-        blocks=7, blocks_max=20, trials=27, disturbed=(disturbed,), failed=(failed,), pairs=4, open_pairs=2,
-        left=TimeLeft(look=10, to_look_s=185, last=20, to_last_s=801),
+        blocks=7, blocks_max=20, trials=27, disturbed=(disturbed,), failed=(failed,),
+        pairs=4, open_pairs=2, left=TimeLeft(look=10, to_look_s=185, last=20, to_last_s=801),
     )  # fmt: skip
     question = "Which file system for the mail spool, and does noatime matter?"
     yield from lines(Status(study="spool", question=question, sessions=(session,)))

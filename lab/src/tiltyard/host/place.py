@@ -2,6 +2,7 @@
 
 import glob
 import os
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ _SRUN: Final = (
 _AS_SSH: Final = ("sh", "-c", 'cd && eval "$*"', "sh")
 """What comes after it is joined and read by a shell, as ssh has it read there."""
 _NODE: Final = "--nodelist="
+_JOB_IS_OVER: Final = re.compile("has expired|nvalid job id")
 _SRUN_FAILED: Final = ("srun:", "slurmstepd:")
 
 
@@ -61,13 +63,12 @@ class Place:
         """A node of an allocation: further steps of it, each with pipes of its own."""
         return cls((*_SRUN, f"--jobid={job}", f"{_NODE}{node}", *_AS_SSH))
 
-    @property
-    def after_the_job(self) -> Self | None:
-        """The same node of Slurm without the allocation, which is over; else there is no other."""
-        if self.ssh[:1] != _SRUN[:1]:
+    def after_the_job(self, complaint: str) -> Self | None:
+        """The same node of Slurm where the allocation is over; else there is no other way."""
+        if self.ssh[:1] != _SRUN[:1] or not _JOB_IS_OVER.search(complaint):
             return None
         words = (w for w in self.ssh if w != "--overlap" and not w.startswith("--jobid="))
-        return type(self)(tuple("--immediate=20" if w == "--quiet" else w for w in words))
+        return type(self)(tuple("--immediate=5" if w == "--quiet" else w for w in words))
 
     def __str__(self) -> str:
         """As a person calls it."""

@@ -156,7 +156,7 @@ class MadeOverSsh(HostChange):
             said = place.run(remove, timeout_s=60).stdout
         except UnreachableError as error:
             try:
-                if (later := place.after_the_job) is None:
+                if (later := place.after_the_job(str(error))) is None:
                     raise
                 said = later.run(remove, timeout_s=60).stdout
             except UnreachableError:
