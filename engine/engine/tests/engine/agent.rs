@@ -79,6 +79,17 @@ impl Agent {
         }
     }
 
+    /// What comes of a trial before the answer to a beat.
+    fn hear_a_beat(&mut self) {
+        loop {
+            match self.hear() {
+                Heard::Event(_) => {}
+                Heard::Reply(AgentReply::Beat {}) => return,
+                _ => panic!("no answer to a beat"),
+            }
+        }
+    }
+
     fn execute(&mut self, job: &Value) -> (Vec<Event>, i32, String) {
         self.begin(job);
         self.hear_out()
@@ -236,6 +247,7 @@ fn a_lease_that_runs_out_ends_both_and_beats_make_it_longer() {
     for _ in 0..4 {
         std::thread::sleep(std::time::Duration::from_millis(400));
         agent.ask(&json!({"beat": {}}));
+        agent.hear_a_beat();
     }
     assert!(agent.process.try_wait().unwrap().is_none());
     let (events, status, _) = agent.hear_out();
