@@ -52,7 +52,7 @@ def _moved(findings: Findings) -> Iterator[Notice]:
     for workload in findings.workloads:
         for found in workload.observations:
             if found.kind in _ORDERED:
-                yield warning(text=f"{workload.display}: {found.sentence}")
+                yield warning(text=found.sentence)
 
 
 @statement("warning", "Values were not repeated: there is no interval and no verdict.")
