@@ -44,10 +44,12 @@ class Start:
         *,
         greets: bool = True,
         ends: bool = True,
+        is_far: bool = False,
     ) -> Trial:
         argv = stand_in(self._place / "engine", text, greets=greets, ends=ends)
         agent = self._agents.of(argv)
-        return Trial(agent, b'{"job": 1}', keep or io.BytesIO(), limit_s=limit_s)
+        kept = keep or io.BytesIO()
+        return Trial(agent, b'{"job": 1}', kept, limit_s=limit_s, is_far=is_far)
 
 
 def smoke(engine: Engine, directory: Path) -> bytes:
@@ -148,6 +150,29 @@ def test_another_agent_is_not_listened_to(
     trial = start(text, greets=False, ends=False)
     assert list(trial.lines()) == []
     assert flaw in str(trial.flaw)
+
+
+BEATS = """while read -r asked; do printf '\\036{"agent":{"beat":{}}}\\n'; done"""
+
+
+@pytest.mark.parametrize(
+    ("text", "is_far", "flaw"),
+    [
+        ("exec sleep 60", True, "it has not answered for 0.8 s"),
+        ("exec sleep 1.5", False, None),
+        (f"( sleep 1.5; kill $$ ) & {BEATS}", True, None),
+    ],
+    ids=["lost", "here", "silent and there"],
+)
+def test_an_agent_on_another_host_is_asked_and_given_up(
+    start: Start, monkeypatch: pytest.MonkeyPatch, text: str, is_far: bool, flaw: str | None
+) -> None:
+    for name, seconds in (("_SILENT_S", 0.2), ("_LOST_S", 0.8), ("_TICK_S", 0.05)):
+        monkeypatch.setattr(executors, name, seconds)
+    monkeypatch.setattr(executors, "_GRACE_S", 0.2)
+    trial = start(text, ends=False, is_far=is_far)
+    assert list(trial.lines()) == []
+    assert trial.flaw == flaw
 
 
 def test_stop_asks_politely_and_once(start: Start) -> None:
