@@ -47,9 +47,9 @@ class Start:
         is_far: bool = False,
     ) -> Trial:
         argv = stand_in(self._place / "engine", text, greets=greets, ends=ends)
-        agent = self._agents.of(argv)
+        agent = self._agents.of(argv, is_far=is_far)
         kept = keep or io.BytesIO()
-        return Trial(agent, b'{"job": 1}', kept, limit_s=limit_s, is_far=is_far)
+        return Trial(agent, b'{"job": 1}', kept, limit_s=limit_s)
 
 
 def smoke(engine: Engine, directory: Path) -> bytes:

@@ -8,6 +8,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -15,15 +18,18 @@ from support.hosts import needs_root
 from support.patience import PATIENCE_S, wait_until
 from support.slurm import Slurm, slurm
 from support.sshd import Sshd, sshd
+from tiltyard.app.fleet import _Fleet
 from tiltyard.app.report import findings_of
 from tiltyard.cli.check import check
 from tiltyard.cli.restore import restore
 from tiltyard.cli.run import run
 from tiltyard.cli.status import status
-from tiltyard.errors import ExitCode, HostLacksError, RefusedError, UsageError
+from tiltyard.errors import BusyError, ExitCode, HostLacksError, RefusedError, UsageError
 from tiltyard.folder import StudyFolder
 from tiltyard.run.journal import Started, TrialFinished, read_journal
+from tiltyard.run.nodes import Nodes
 from tiltyard.run.sessions import sessions_of
+from tiltyard.study.model import Placement
 
 STUDY = """question = "Is new slower than old?"
 [factors]
@@ -184,6 +190,49 @@ def test_nodes_that_slurm_does_not_give(cluster: Slurm, open_folder: StudyFolder
     assert cluster.jobs() == ""
 
 
+@needs_root
+def test_nodes_that_others_have_are_waited_for_and_ctrl_c_ends_that(
+    cluster: Slurm, open_folder: StudyFolder, capsys: pytest.CaptureFixture[str]
+):
+    folder = write(open_folder, NODES)
+    others = ("salloc", "--no-shell", "--quiet", "--nodes=2", "--exclusive", "--job-name=others")
+    subprocess.run(others, check=True, capture_output=True)
+    with pytest.raises(BusyError, match="no nodes in 1 s"):
+        run(folder.root, trust=True, wait="1 s")
+    assert "tiltyard" not in cluster.jobs()
+    running = start(folder)
+    wait_until(lambda: "tiltyard" in cluster.jobs(), "a job that waits")
+    running.send_signal(signal.SIGINT)
+    assert running.wait(20) == ExitCode.INTERRUPTED
+    assert "tiltyard" not in cluster.jobs()
+    # A dry run asks for nothing, and says what a run would.
+    capsys.readouterr()
+    check(folder.root, dry_run=True)
+    told = capsys.readouterr().out
+    assert "salloc --no-shell --no-kill --job-name=tiltyard-TOKEN-nodes-1" in told
+    assert "scancel --me --name=tiltyard-TOKEN-nodes-1" in told
+    subprocess.run(("scancel", "--name=others"), check=True)
+    wait_until(lambda: cluster.jobs() == "", "the end of others")
+
+
+def test_two_sessions_of_one_host_take_turns():
+    begun: list[str] = []
+    fleet = _Fleet(Nodes(Placement(hosts=("a",)), None), None, lambda _: None, {})  # type: ignore[arg-type]
+
+    def begin(session: Any, node: str) -> None:
+        begun.append(f"{session} on {node}")
+        runner = SimpleNamespace(session=SimpleNamespace(number=session), node=node, is_done=True,
+                                 process=MagicMock(), said=MagicMock())  # fmt: skip
+        fleet._runners.append(runner)  # type: ignore[arg-type]
+
+    fleet._begin = begin  # type: ignore[method-assign]
+    for number in (1, 3):
+        fleet._take_turns(number, "a")  # type: ignore[arg-type]
+    assert begun == ["1 on a"]
+    fleet._end(fleet._runners[0])
+    assert begun == ["1 on a", "3 on a"]
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Sshd]:
     with sshd(tmp_path / "server") as server:
@@ -226,7 +275,7 @@ def test_hosts_by_ssh_and_a_spare_for_one_that_is_gone(server: Sshd, open_folder
         ('engine = "slurm"\nnodes = 2\npartition = "-x"', "", "placement.partition"),
         ('hosts = ["a", "b"]', '[systems]\nbacking = { image = "32M" }\n', "image"),
         ('hosts = ["a", "b"]', "[precision]\nsessions = 3\nblocks = 3\n", "sessions: a host"),
-        ('hosts = ["a", "b"]', "[precision]\nblocks = 2\n", "blocks: 2 is too small: at least 6"),
+        ('hosts = ["a", "b"]', "[precision]\nblocks = 2\n", "blocks: 2 is too small: at least 3"),
     ],
 )
 def test_flaws(open_folder: StudyFolder, placement: str, more: str, flaw: str):

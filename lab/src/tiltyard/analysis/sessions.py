@@ -23,9 +23,10 @@ from tiltyard.analysis.session_model import OverSessions, SessionLine, Sessions,
 from tiltyard.analysis.statements.verdicts import HOLM, Family, sentence
 from tiltyard.analysis.workload import quantities_of
 from tiltyard.plan.model import Design, Plan
-from tiltyard.plan.sessions import FEWEST, design_over_sessions, session_of
+from tiltyard.plan.sessions import design_over_sessions, session_of
 from tiltyard.run.course import course_of, without_replaced_blocks
 from tiltyard.run.sessions import Recorded, pooled, seal_of
+from tiltyard.stats.looks import FEWEST
 from tiltyard.stats.multiple import holm
 from tiltyard.stats.replication import Spread, spread_between
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray

@@ -10,7 +10,7 @@ import multiprocessing
 import os
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
@@ -57,26 +57,27 @@ def run_placed(
         HostLacksError: if a session could not be ended; the others are.
     """
     go_on = f"Everything finished is kept. Go on with: tiltyard run {folder.study_root}"
-    sessions = {session.number: session for session in sessions_of(folder)}
-    placement = sessions[1].plan.placement
+    sessions = sessions_of(folder)
+    placement = sessions[0].plan.placement
     assert placement is not None
-    begun = {
-        number: history.starts[-1].node if history.starts else ""
-        for number, session in sessions.items()
+    left = [
+        (session, history.starts[-1].node if history.starts else "")
+        for session in sessions
         if not (history := read_history(session.folder, session.plan)).stopped
-    }
-    if not begun:
+    ]
+    if not left:
         return
     with hold_lock(folder, folder.placed_lock), Interrupt(go_on) as interrupt:
         for line in recover():
             note(line)
         with Ledger() as ledger:
-            nodes = Nodes(placement, ledger, WAIT_S if wait_s is None else wait_s)
-            with phase(f"waiting for {len(begun)} hosts"):
-                nodes.take(filter(None, begun.values()), len(begun))
+            nodes, begun = Nodes(placement, ledger), {node for _, node in left if node}
+            with phase(f"waiting for {len(left)} hosts"):
+                patience_s = WAIT_S if wait_s is None else wait_s
+                nodes.take(begun, len(left), patience_s, interrupt.check)
             fleet = _Fleet(nodes, engine, note, {"wait_s": wait_s, **options})
             with interrupt.stops(fleet.stop):
-                fleet.carry_out({n: (sessions[n], node) for n, node in begun.items()})
+                fleet.carry_out(left)
             interrupt.check()
     if fleet.open:
         raise HostLacksError(f"{'; '.join(fleet.open)}. {go_on}")
@@ -97,7 +98,9 @@ class _Runner:
     node: str
     process: ForkProcess
     said: Connection
-    ended: str = ""
+    is_done: bool = False
+    why: str = "its process ended"
+    """Why it is not."""
 
 
 @dataclass
@@ -109,7 +112,8 @@ class _Fleet:
     open: list[str] = field(default_factory=list)
     """Sessions that were not ended, and why."""
     _runners: list[_Runner] = field(default_factory=list)
-    _waiting: list[Session] = field(default_factory=list)
+    _waiting: list[tuple[Session, str]] = field(default_factory=list)
+    """Sessions for which no host is free, each with the one that it was begun on."""
     _stopped: bool = False
 
     def stop(self) -> None:
@@ -119,19 +123,20 @@ class _Fleet:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(runner.process.pid or 0, signal.SIGTERM)
 
-    def carry_out(self, sessions: dict[int, tuple[Session, str]]) -> None:
-        """All of them, each on its host, until none goes on."""
-        taken = {node for _, node in sessions.values() if node}
-        for session, node in sessions.values():
-            if node and node in self.nodes.places and node not in self.nodes.lost:
-                self._begin(session, node)
+    def carry_out(self, sessions: Sequence[tuple[Session, str]]) -> None:
+        """All of them, each on its host, until none goes on.
+
+        Args:
+            sessions: each with the host that it was begun on; empty: none yet.
+        """
+        for session, node in sessions:
+            if node and (node not in self.nodes.places or node in self.nodes.lost):
+                self._begin_anew(session, node, "it is not among the hosts that there are now")
             elif node:
-                self._begin_anew(session, node, f"{node} is not among the hosts any more")
-            elif another := self.nodes.another(taken):
-                taken.add(another)
-                self._begin(session, another)
-            else:
-                self._waiting.append(session)
+                self._take_turns(session, node)
+        for session, node in sessions:
+            if not node:
+                self._place(session)
         while self._runners:
             for said in wait([runner.said for runner in self._runners]):
                 runner = next(one for one in self._runners if one.said is said)
@@ -139,8 +144,26 @@ class _Fleet:
                     self._hear(runner, *runner.said.recv())
                 except EOFError:
                     self._end(runner)
-        for session in self._waiting:
+        for session, _ in self._waiting:
             self.open.append(f"session {session.number}: no host is left for it")
+
+    @property
+    def _busy(self) -> set[str]:
+        return {runner.node for runner in self._runners}
+
+    def _take_turns(self, session: Session, node: str) -> None:
+        """Begin it on its host, or when the one that is there has ended: never two at once."""
+        if node in self._busy:
+            self._waiting.append((session, node))
+        else:
+            self._begin(session, node)
+
+    def _place(self, session: Session) -> None:
+        """Begin it on a host that nobody is on, or on the first that is done."""
+        if another := self.nodes.another(self._busy):
+            self._begin(session, another)
+        else:
+            self._waiting.append((session, ""))
 
     def _begin(self, session: Session, node: str) -> None:
         context = multiprocessing.get_context("fork")
@@ -160,41 +183,43 @@ class _Fleet:
             run_until_decided(
                 session, self.engine, told, decide=_enough, place=place, **self.options
             )
-            tell.send(("ended", ""))
-        except TiltyardError as error:
+            tell.send(("done", ""))
+        except (TiltyardError, OSError) as error:
             tell.send(("failed", str(error)))
 
     def _hear(self, runner: _Runner, what: str, text: str) -> None:
         if what == "note":
             self.note(f"{runner.node}: {text}")
         else:
-            runner.ended = text or what
+            runner.is_done, runner.why = what == "done", text
 
     def _end(self, runner: _Runner) -> None:
         """A session is over, or open; a host that is lost has another take its place."""
         self._runners.remove(runner)
         runner.process.join()
         runner.said.close()
-        session, node, why = runner.session, runner.node, runner.ended
-        if why == "ended":
+        session, node = runner.session, runner.node
+        if not runner.is_done and not self._stopped and not self.nodes.is_reached(node):
+            self._begin_anew(session, node, runner.why)
+            return
+        if runner.is_done:
             self.note(f"{node}: session {session.number} is done")
-            if self._waiting:
-                self._begin(self._waiting.pop(0), node)
-        elif self._stopped or self.nodes.is_reached(node):
-            self.open.append(f"session {session.number} on {node}: {why or 'its process ended'}")
         else:
-            self._begin_anew(session, node, why or "it is not reached")
+            self.open.append(f"session {session.number} on {node}: {runner.why}")
+        waiting = next((one for one in self._waiting if one[1] in ("", node)), None)
+        if waiting and not self._stopped:
+            self._waiting.remove(waiting)
+            self._begin(waiting[0], node)
 
     def _begin_anew(self, session: Session, node: str, why: str) -> None:
         """Put aside what there is of it, and give it to another host, at once or later."""
-        self.nodes.lost.append(node)
+        self.nodes.lost.add(node)
         self.note(f"{node} is lost: {why}")
         _put_aside(session, node, why)
-        taken = {runner.node for runner in self._runners}
-        if another := self.nodes.another(taken):
-            self._begin(session, another)
-        else:
-            self._waiting.append(session)
+        self._place(session)
+        for others in [one for one in self._waiting if one[1] == node]:
+            self._waiting.remove(others)
+            self._begin_anew(others[0], node, why)
 
 
 def _put_aside(session: Session, node: str, why: str) -> None:

@@ -56,17 +56,18 @@ class Agents:
         self._hold = tuple(hold)
         self._agents: dict[tuple[str, ...], Agent] = {}
 
-    def of(self, argv: Sequence[str]) -> "Agent":
+    def of(self, argv: Sequence[str], *, is_far: bool = False) -> "Agent":
         """The agent behind a command; a new one where there is none that can be used.
 
         Args:
             argv: the engine, or the command that stands for it, without its verb.
+            is_far: it is on another host, and may be lost without a word.
         """
         key = tuple(argv)
         agent = self._agents.get(key)
         if agent is None or not agent.is_ready:
             self._close(key)
-            agent = self._agents[key] = Agent(key, self._hold)
+            agent = self._agents[key] = Agent(key, self._hold, is_far=is_far)
         return agent
 
     def close(self, but: Sequence[str] = ()) -> None:
@@ -86,8 +87,11 @@ class Agent:
     stops the trial; it ends when we close its input, and also when we die: then the kernel does.
     """
 
-    def __init__(self, argv: Sequence[str], hold: Sequence[int] = ()) -> None:
+    def __init__(
+        self, argv: Sequence[str], hold: Sequence[int] = (), *, is_far: bool = False
+    ) -> None:
         """Start it; nothing is waited for."""
+        self.is_far = is_far
         self._words = Words()
         self._hello: AgentHello | None = None
         self._rest = b""
@@ -221,7 +225,6 @@ class Trial:
         *,
         limit_s: float | None = None,
         secret: str = "",
-        is_far: bool = False,
     ) -> None:
         """Hand the job over.
 
@@ -231,10 +234,8 @@ class Trial:
             keep: receives the output of the trial verbatim.
             limit_s: it is stopped after that time; ``None`` for no limit.
             secret: what is kept and said of it has ``{secret}`` in its place.
-            is_far: it is on another host, and may be lost without a word.
         """
         self._agent = agent
-        self._is_far = is_far
         self._asked_at = agent.heard_at = time.monotonic()
         self._keep = keep
         self._secret = secret
@@ -353,10 +354,10 @@ class Trial:
         if self._limit_s is not None and now - self._began > self._limit_s:
             self.timed_out = True
             self.stop()
-        if self._is_far and now - max(self._agent.heard_at, self._asked_at) > _SILENT_S:
+        if self._agent.is_far and now - max(self._agent.heard_at, self._asked_at) > _SILENT_S:
             self._asked_at = now
             self._agent.tell(_BEAT)
-        if self._is_far and now - self._agent.heard_at > _LOST_S:
+        if self._agent.is_far and now - self._agent.heard_at > _LOST_S:
             self._agent.give_up()
         if self._stopped_at is not None and now - self._stopped_at > _GRACE_S:
             self._agent.kill()

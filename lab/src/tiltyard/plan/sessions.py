@@ -15,10 +15,9 @@ from typing import Final
 
 from tiltyard.plan.model import Design, Look, Plan, Unit, spares_for
 from tiltyard.plan.order import draw_blocks
+from tiltyard.stats.looks import FEWEST
 from tiltyard.stats.sequential import FIXED, looks, overall_alpha
 
-FEWEST: Final = 6
-"""Sessions from which on signed ranks reach 5 %: six that agree do so by chance in 1 of 32."""
 BESIDE: Final = "standard"
 """Profile by whose looks sessions are judged that a plan has too few of: 7, 10, 14 and 20. It is
 the same for every study, so that a session that is added leads to no look that was not planned."""

@@ -61,7 +61,9 @@ class Context:
     def agent(self, up: Up | None = None) -> Agent:
         """What executes trials on a system that is up, or on this host."""
         own = (str(self.engine.path),)
-        return self.agents.of((*up.prefix, *(up.engine or own)) if up else own)
+        if up is None:
+            return self.agents.of(own)
+        return self.agents.of((*up.prefix, *(up.engine or own)), is_far=bool(up.place.ssh))
 
     def leave(self, *, all_of_them: bool = False) -> None:
         """End the agents behind a system, which is to change or to go, or all."""

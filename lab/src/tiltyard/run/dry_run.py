@@ -1,5 +1,6 @@
 """The steps of a study on this host, system by system, printed and not executed."""
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -8,9 +9,11 @@ from tiltyard.errors import TiltyardError
 from tiltyard.folder import StudyFolder
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.changes.slurm import HeldNodes
 from tiltyard.host.ledger import state_directory
+from tiltyard.host.place import HERE
 from tiltyard.host.steps import Step, TakeBack, UndoTemporarily
-from tiltyard.run.nodes import foreseen
+from tiltyard.run.nodes import by_ssh, salloc
 from tiltyard.run.scratch_dir import open_systems
 from tiltyard.study.model import Placement, SystemSpec
 from tiltyard.systems.image_file import LayOutImage
@@ -101,7 +104,7 @@ def dry_run(
 ) -> list[PlannedPart]:
     """One turn of each system, with a refresh as between two trials, and the end of the run.
 
-    Of the hosts of a placement it is the first one.
+    Of the hosts of a placement it is the first one; of nodes that Slurm has yet to give only how.
 
     Every system is asked for its steps the way a run asks it. The ledger of this host is not
     touched. What is only known when a step has been executed (the number of a loop device) is
@@ -112,14 +115,28 @@ def dry_run(
     """
     preview = Preview()
     parts: list[PlannedPart] = []
-    place, *_ = foreseen(placement).values()
-    there = placement.directory if placement else ""
+    place, there = HERE, ""
+    if placement and placement.engine == "slurm":
+        return _of_slurm(placement)
+    if placement:
+        place, there = next(iter(by_ssh(placement).values())), placement.directory
     systems = open_systems(folder, specs, preview, lambda: None, place=place, there=there)
     for name, system in systems.items():
         parts += _turn(preview, name, system)
     preview.tell_way_back("run")
     parts.append(PlannedPart("", "at the end of the run", preview.new_lines()))
     return [part for part in parts if part.lines or part.refused]
+
+
+def _of_slurm(placement: Placement) -> list[PlannedPart]:
+    """What is known before there are nodes: how they are held and let go."""
+    held = HeldNodes(name=f"{PREFIX}TOKEN-nodes-1")
+    line = shlex.join(salloc(placement, held.name, placement.nodes))
+    inside = "# on each node: copy the engine, make a directory, remove both"
+    return [
+        PlannedPart("", "at the beginning of the run", (line, inside)),
+        PlannedPart("", "at the end of the run", (held.way_back,)),
+    ]
 
 
 def _turn(preview: Preview, name: str, system: System) -> Iterator[PlannedPart]:

@@ -4,8 +4,12 @@ A host is lost when it is not reached; the session that it was carrying out is b
 another one, and what there is of it is put aside, kept and reported.
 """
 
+import contextlib
 import re
-from collections.abc import Iterable
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,23 +17,20 @@ from tiltyard.errors import BusyError, HostLacksError, TiltyardError
 from tiltyard.host import commands
 from tiltyard.host.changes.slurm import HeldNodes, jobs_named
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.place import HERE, Place
+from tiltyard.host.place import Place
 from tiltyard.study.model import Placement
+from tiltyard.units import format_duration
 
 _DOWN: Final = re.compile(r"down|drain|fail|unk|reboot|maint|power|planned", re.IGNORECASE)
-_LONGEST_S: Final = 86_400.0
-"""What is waited for is said to Slurm; this only ends what hangs."""
+_ASKED: Final = {"partition", "account", "constraint", "licenses"}
 _ANSWERS_S: Final = 20.0
+_STEP_S: Final = 0.1
 _SOON_S: Final = 20.0
 """How long another node is waited for while other sessions go on."""
 
 
-def foreseen(placement: Placement | None) -> dict[str, Place]:
-    """The hosts as far as they are known before there is an allocation; of Slurm a stand-in."""
-    if placement is None:
-        return {"": HERE}
-    if placement.engine == "slurm":
-        return {"NODE": Place.through_slurm("JOB", "NODE")}
+def by_ssh(placement: Placement) -> dict[str, Place]:
+    """The hosts, by name."""
     return {host: Place.over_ssh(host, placement.ssh_options) for host in placement.hosts}
 
 
@@ -39,44 +40,39 @@ class Nodes:
 
     placement: Placement
     ledger: Ledger
-    wait_s: float
     places: dict[str, Place] = field(default_factory=dict)
     """Those that there are, by name."""
-    lost: list[str] = field(default_factory=list)
+    lost: set[str] = field(default_factory=set)
 
-    def take(self, known: Iterable[str], count: int) -> None:
+    def take(self, begun: set[str], count: int, wait_s: float, check: Callable[[], None]) -> None:
         """Get hosts for so many sessions, of which some have a host already.
 
         Args:
-            known: hosts that sessions were begun on.
+            begun: hosts that sessions were begun on.
             count: of all sessions that are not over.
+            wait_s: how long to wait for nodes.
+            check: raises if a person has asked to stop.
 
         Raises:
             HostLacksError: if there is no Slurm.
             BusyError: if nodes are not free in time.
         """
-        placement, begun = self.placement, set(known)
-        if placement.engine == "ssh":
-            self.places.update(foreseen(placement))
+        if self.placement.engine == "ssh":
+            self.places.update(by_ssh(self.placement))
             return
-        require_slurm(placement)
-        self.lost += sorted(_down(begun))
-        wanted = tuple(sorted(begun - {*self.lost}))
-        held = hold_nodes(self.ledger, placement, count, wanted, (*self.lost,), self.wait_s)
-        self.places.update(held)
+        require_slurm(self.placement)
+        self.lost |= _down(begun)
+        self._hold(count, begun - self.lost, wait_s, check)
 
     def another(self, taken: Iterable[str]) -> str:
         """A host that no session is on; empty: there is none now."""
-        free = [name for name in self.places if name not in {*taken, *self.lost}]
-        if not free and self.placement.engine == "slurm":
-            without = (*self.places, *self.lost)
-            try:
-                found = hold_nodes(self.ledger, self.placement, 1, (), without, _SOON_S)
-            except TiltyardError:
-                return ""
-            self.places.update(found)
-            free = [*found]
-        return free[0] if free else ""
+        if self.placement.engine == "slurm" and not self._free(taken):
+            with contextlib.suppress(BusyError, HostLacksError):
+                self._hold(1, set(), _SOON_S, lambda: None)
+        return next(iter(self._free(taken)), "")
+
+    def _free(self, taken: Iterable[str]) -> list[str]:
+        return [name for name in self.places if name not in {*taken, *self.lost}]
 
     def is_reached(self, name: str) -> bool:
         """Whether a host answers now."""
@@ -86,51 +82,55 @@ class Nodes:
             return False
         return self.placement.engine == "ssh" or not _down({name})
 
+    def _hold(self, count: int, wanted: set[str], wait_s: float, check: Callable[[], None]) -> None:
+        """Get so many whole nodes; the ledger has them until they are let go.
 
-def hold_nodes(
-    ledger: Ledger,
-    placement: Placement,
-    count: int,
-    wanted: tuple[str, ...],
-    without: tuple[str, ...],
-    wait_s: float,
-) -> dict[str, Place]:
-    """Get so many whole nodes; the ledger has them until they are let go.
+        Args:
+            count: of nodes, none of which there is already.
+            wanted: names of nodes that are to be among them.
+            wait_s: how long to wait for them.
+            check: raises if a person has asked to stop.
 
-    Args:
-        ledger: of the process that holds them.
-        placement: what is asked of Slurm.
-        count: of nodes.
-        wanted: names of nodes that are to be among them.
-        without: names of nodes that are not.
-        wait_s: how long to wait for them.
+        Raises:
+            BusyError: if they are not free in that time.
+            HostLacksError: if it would never give them; the message has its words.
+        """
+        name = self.ledger.name(f"nodes-{len(self.ledger.outstanding) + 1}")
+        held = self.ledger.record(HeldNodes(name=name))
+        try:
+            without = {*self.places, *self.lost}
+            _allocate(salloc(self.placement, name, count, wanted, without), wait_s, check)
+            ((job, nodes),) = jobs_named(name)
+            names = commands.run(("scontrol", "show", "hostnames", nodes)).stdout.split()
+        except BaseException:
+            self.ledger.undo(held)
+            raise
+        self.places.update({node: Place.through_slurm(job, node) for node in names})
 
-    Returns:
-        Node → how it is reached.
 
-    Raises:
-        HostLacksError: if there is no Slurm.
-        BusyError: if they are not free in that time.
-        TiltyardError: if Slurm refuses; the message has its words.
-    """
-    held = ledger.record(HeldNodes(name=ledger.name(f"nodes-{len(ledger.outstanding) + 1}")))
-    line = (
-        *("salloc", "--no-shell", "--no-kill", "--quiet", f"--job-name={held.name}"),
-        *(f"--immediate={max(1, round(wait_s))}", *_asked(placement, count, wanted, without)),
-    )
-    try:
-        commands.run(line, timeout_s=_LONGEST_S)
-        ((job, nodes),) = jobs_named(held.name)
-        names = commands.run(("scontrol", "show", "hostnames", nodes)).stdout.split()
-    except commands.CommandFailedError as error:
-        ledger.undo(held)
-        said = _told(error)
-        kind = BusyError if "mmediate" in said or "queued" in said else TiltyardError
-        raise kind(f"Slurm gives no {count} nodes: {said}") from None
-    except BaseException:
-        ledger.undo(held)
-        raise
-    return {name: Place.through_slurm(job, name) for name in names}
+def _allocate(line: tuple[str, ...], wait_s: float, check: Callable[[], None]) -> None:
+    """Wait in Slurm's queue; a person who asks to stop ends that."""
+    give_up = time.monotonic() + wait_s
+    with tempfile.TemporaryFile("w+") as said:
+        waiting = subprocess.Popen(
+            line, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
+        )
+        try:
+            while waiting.poll() is None:
+                check()
+                if time.monotonic() > give_up:
+                    raise BusyError(
+                        f"Slurm has given no nodes in {format_duration(wait_s)}. Fix: the same "
+                        "command when they are free, or with a longer --wait"
+                    )
+                time.sleep(_STEP_S)
+        finally:
+            waiting.terminate()
+            waiting.wait()
+        said.seek(0)
+        if waiting.returncode:
+            told = commands.complaint(said.read(), waiting.returncode)
+            raise HostLacksError(f"Slurm: {_plain(told)}")
 
 
 def _down(nodes: set[str]) -> set[str]:
@@ -153,25 +153,39 @@ def require_slurm(placement: Placement) -> None:
     try:
         commands.run(("srun", "--test-only", *_asked(placement, placement.nodes), "true"))
     except commands.CommandFailedError as error:
-        raise HostLacksError(f"Slurm: {_told(error)}") from None
+        raise HostLacksError(f"Slurm: {_plain(error.complaint)}") from None
 
 
-def _asked(
-    placement: Placement, count: int, wanted: tuple[str, ...] = (), without: tuple[str, ...] = ()
+def salloc(
+    placement: Placement,
+    name: str,
+    count: int,
+    wanted: Iterable[str] = (),
+    without: Iterable[str] = (),
 ) -> tuple[str, ...]:
-    """What is asked of Slurm, as its options."""
-    options = {
-        "nodes": f"{count}",
-        "partition": placement.partition,
-        "account": placement.account,
-        "constraint": placement.constraint,
-        "licenses": placement.licenses,
-        "nodelist": ",".join(wanted),
-        "exclude": ",".join(without),
-    }
-    return ("--exclusive", *(f"--{name}={value}" for name, value in options.items() if value))
+    """The command that waits for nodes, and ends when they are held.
+
+    Args:
+        placement: what is asked of Slurm.
+        name: of the job.
+        count: of nodes.
+        wanted: names of nodes that are to be among them.
+        without: names of nodes that are not.
+    """
+    named = {"nodelist": ",".join(sorted(wanted)), "exclude": ",".join(sorted(without))}
+    return (
+        *("salloc", "--no-shell", "--no-kill", f"--job-name={name}"),
+        *_asked(placement, count),
+        *(f"--{option}={names}" for option, names in named.items() if names),
+    )
 
 
-def _told(error: commands.CommandFailedError) -> str:
+def _asked(placement: Placement, count: int) -> tuple[str, ...]:
+    """What nodes are asked for, as options of Slurm's programs."""
+    asked = {"nodes": f"{count}", **placement.model_dump(include=_ASKED)}
+    return ("--exclusive", *(f"--{name}={value}" for name, value in asked.items() if value))
+
+
+def _plain(complaint: str) -> str:
     """Slurm's words without the name of its program."""
-    return re.sub(r"^(\w+: |error: )+", "", error.complaint)
+    return re.sub(r"^(\w+: )*(error: )?", "", complaint)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from tiltyard.errors import InterruptedRunError, TiltyardError
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.place import HERE
 from tiltyard.run.interrupt import Interrupt
 from tiltyard.run.lock import hold_lock
-from tiltyard.run.nodes import foreseen, require_slurm
+from tiltyard.run.nodes import by_ssh, require_slurm
 from tiltyard.run.scratch_dir import open_systems, scratch_dir
 from tiltyard.run.turn import facts_of
 from tiltyard.study.model import Placement, SystemSpec
@@ -77,8 +78,8 @@ def _opened(
     if placement and placement.engine == "slurm":
         require_slurm(placement)
         return
-    there = placement.directory if placement else ""
-    for host, place in foreseen(placement).items():
+    hosts, there = (by_ssh(placement), placement.directory) if placement else ({"": HERE}, "")
+    for host, place in hosts.items():
         found = open_systems(folder, specs, ledger, check, place=place, there=there)
         for name, system in found.items():
             yield f"{name} on {host}" if host else name, system

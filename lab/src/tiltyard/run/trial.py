@@ -146,10 +146,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bo
     with create_file(partial) as keep, _watching(context, up, brief=not sync) as watching:
         began = time.monotonic()
         secret = up.variables.get(SECRET, "")
-        trial = Trial(
-            context.agent(up), job.message(), keep,
-            limit_s=limit_s, secret=secret, is_far=bool(up.place.ssh),
-        )  # fmt: skip
+        trial = Trial(context.agent(up), job.message(), keep, limit_s=limit_s, secret=secret)
         with context.interrupt.stops(trial.stop):
             hello = _follow(trial, context.observer)
         elapsed_s = time.monotonic() - began

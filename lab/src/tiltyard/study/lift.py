@@ -1,11 +1,13 @@
 """From what was typed to what it means: every default resolved, every name looked up."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
 from pydantic import JsonValue
 
 from tiltyard.executors.engine import JobRefused
+from tiltyard.stats.looks import FEWEST
 from tiltyard.stats.sequential import looks
 from tiltyard.study.bounds import TRIALS_MAX
 from tiltyard.study.factors import Keys, combine, lift_systems, services_in
@@ -35,8 +37,6 @@ from tiltyard.wire import Card, Catalogue
 
 BLOCKS_OF_A_SESSION: Final = 7
 """Where the study names no number: as many as a study of one session takes at least."""
-FEWEST_BLOCKS: Final = 6
-"""On all hosts together: six that agree do so by chance in 1 of 32."""
 
 
 class FlawsError(Exception):
@@ -199,7 +199,7 @@ def _hosts(file: StudyFile, kinds: Sequence[Kind | None], flaws: list[Flaw]) -> 
     if services_in(file):
         text = "services are started on this host only; leave service out, or placement"
         flaws.append(Flaw(("placement",), text))
-    return file.precision.sessions if file.precision.sessions > 1 else hosts
+    return file.precision.sessions if file.precision.sessions > 1 else max(1, hosts)
 
 
 def _precision(table: PrecisionTable, hosts: int, flaws: list[Flaw]) -> Precision:
@@ -220,8 +220,9 @@ def _precision(table: PrecisionTable, hosts: int, flaws: list[Flaw]) -> Precisio
         if table.verdict == "adjusted":
             text = "what is said over sessions is not adjusted; leave verdict out, or sessions"
             flaws.append(Flaw(("precision", "verdict"), text))
-    if blocks is not None and hosts * blocks < FEWEST_BLOCKS:
-        text = f"{blocks} is too small: at least {FEWEST_BLOCKS}"
+    fewest = math.ceil(FEWEST / hosts)
+    if blocks is not None and blocks < fewest:
+        text = f"{blocks} is too small: at least {fewest}"
         flaws.append(Flaw(("precision", "blocks"), text))
     if table.verdict == "adjusted" and not table.adjust_for:
         text = 'needs something to adjust for: leave adjust_for out, or write ["external_cpu"]'
