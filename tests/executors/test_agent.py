@@ -15,7 +15,18 @@ from tiltyard.executors import agent as executors
 from tiltyard.executors import words
 from tiltyard.executors.agent import Agents, Trial, without
 from tiltyard.executors.engine import Engine, Job
-from tiltyard.wire import EndEvent, HelloEvent, read_event
+from tiltyard.wire import (
+    AgentBeat,
+    AgentEnded,
+    AgentHello,
+    AgentRefused,
+    AgentReply,
+    EndEvent,
+    HelloEvent,
+    read_event,
+)
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -167,12 +178,36 @@ BEATS = """while read -r asked; do printf '\\036{"agent":{"beat":{}}}\\n'; done"
 def test_an_agent_on_another_host_is_asked_and_given_up(
     start: Start, monkeypatch: pytest.MonkeyPatch, text: str, is_far: bool, flaw: str | None
 ) -> None:
-    for name, seconds in (("_SILENT_S", 0.2), ("_LOST_S", 0.8), ("_TICK_S", 0.05)):
+    for name, seconds in (("_BEAT_S", 0.2), ("_LOST_S", 0.8), ("_TICK_S", 0.05)):
         monkeypatch.setattr(executors, name, seconds)
     monkeypatch.setattr(executors, "_GRACE_S", 0.2)
     trial = start(text, ends=False, is_far=is_far)
     assert list(trial.lines()) == []
     assert trial.flaw == flaw
+
+
+@pytest.mark.parametrize(("is_far", "words"), [(True, b"agent --lease 900"), (False, b"agent")])
+def test_only_an_agent_on_another_host_has_a_lease(
+    start: Start, is_far: bool, words: bytes
+) -> None:
+    assert [*start('echo "$*"', is_far=is_far).lines()] == [words]
+
+
+def test_the_lab_knows_every_reply_of_the_wire() -> None:
+    """They are written by hand: what tells them apart is their only key."""
+    wire = json.loads((ROOT / "schema/wire.schema.json").read_text())["$defs"]
+    sent = {
+        name: set(data.get("properties", {}))
+        for variant in wire["AgentReply"]["oneOf"]
+        for name, data in variant["properties"].items()
+    }
+    assert sent == {
+        "hello": set(AgentHello.model_fields),
+        "ended": set(AgentEnded.model_fields),
+        "beat": set(AgentBeat.model_fields),
+        "refused": set(AgentRefused.model_fields),
+    }
+    assert set(sent) == set(AgentReply.model_fields)
 
 
 def test_stop_asks_politely_and_once(start: Start) -> None:

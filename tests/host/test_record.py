@@ -247,7 +247,10 @@ def test_changes_between_two_records() -> None:
     said = 'interrupts: em1-TxRx was "2 on CPUs 0 | 1" and is "2 on CPUs 1"'
     assert changes(before, moved) == (said,)
     balanced = {**SERVER.links, "/run/irqbalance": "/run/irqbalance"}
-    assert changes(before, told(Seen(irqs, balanced, SERVER.answers))) == ()
+    begun = told(Seen(irqs, balanced, SERVER.answers))
+    said = 'interrupts: moved by was "nobody" and is "irqbalance"'
+    assert changes(before, begun) == (said,)
+    assert changes(begun, told(Seen(SERVER.files, balanced, SERVER.answers))) == ()
     assert changes(before, before) == ()
 
 

@@ -104,7 +104,7 @@ def start(folder: StudyFolder) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def begun(folder: StudyFolder) -> int:
+def trials_begun(folder: StudyFolder) -> int:
     """How many trials there are."""
     return len([*folder.root.rglob("trials/*.jsonl")])
 
@@ -115,7 +115,7 @@ def test_nodes_of_slurm_carry_sessions_out_and_a_lost_one_is_replaced(
 ):
     folder = write(open_folder, NODES, blocks=4)
     running = start(folder)
-    wait_until(lambda: begun(folder) >= 3, "trials")
+    wait_until(lambda: trials_begun(folder) >= 3, "trials")
     cluster.lose("n1")
     assert running.wait(PATIENCE_S) == ExitCode.DONE
     require_whole(folder, 3, 4)
@@ -142,9 +142,9 @@ def test_killed_or_stopped_it_goes_on_and_no_node_stays_allocated(
 ):
     folder = write(open_folder, NODES, blocks=3)
     for number in (signal.SIGKILL, signal.SIGINT):
-        before = begun(folder)
+        before = trials_begun(folder)
         running = start(folder)
-        wait_until(lambda before=before: begun(folder) > before + 1, "trials")
+        wait_until(lambda before=before: trials_begun(folder) > before + 1, "trials")
         running.send_signal(number)
         code = running.wait(PATIENCE_S)
         assert code == (-number if number == signal.SIGKILL else ExitCode.INTERRUPTED)
@@ -209,28 +209,47 @@ def test_nodes_that_others_have_are_waited_for_and_ctrl_c_ends_that(
     capsys.readouterr()
     check(folder.root, dry_run=True)
     told = capsys.readouterr().out
-    assert "salloc --no-shell --no-kill --job-name=tiltyard-TOKEN-nodes-1" in told
+    assert "salloc --no-shell --no-kill --quiet --job-name=tiltyard-TOKEN-nodes-1" in told
     assert "scancel --me --name=tiltyard-TOKEN-nodes-1" in told
     subprocess.run(("scancel", "--name=others"), check=True)
     wait_until(lambda: cluster.jobs() == "", "the end of others")
 
 
-def test_two_sessions_of_one_host_take_turns():
-    begun: list[str] = []
-    fleet = _Fleet(Nodes(Placement(hosts=("a",)), None), None, lambda _: None, {})  # type: ignore[arg-type]
+class Fleet(_Fleet):
+    """One whose sessions are begun by name only."""
 
-    def begin(session: Any, node: str) -> None:
+    def _begin(self, session: Any, node: str) -> None:
         begun.append(f"{session} on {node}")
         runner = SimpleNamespace(session=SimpleNamespace(number=session), node=node, is_done=True,
                                  process=MagicMock(), said=MagicMock())  # fmt: skip
-        fleet._runners.append(runner)  # type: ignore[arg-type]
+        self._runners.append(runner)  # type: ignore[arg-type]
 
-    fleet._begin = begin  # type: ignore[method-assign]
-    for number in (1, 3):
-        fleet._take_turns(number, "a")  # type: ignore[arg-type]
-    assert begun == ["1 on a"]
+
+begun: list[str] = []
+
+
+@pytest.fixture
+def fleet() -> Fleet:
+    """Of three hosts, of which none carries anything out."""
+    begun.clear()
+    nodes = Nodes(Placement(hosts=("n2", "n3", "n4")), None, lambda: None)  # type: ignore[arg-type]
+    nodes.take(set(), 3, 0.0)
+    return Fleet(nodes, None, lambda _: None, {})  # type: ignore[arg-type]
+
+
+def test_two_sessions_of_one_host_take_turns(fleet: Fleet):
+    fleet._begin_all([(1, "n2"), (3, "n2")])  # type: ignore[list-item]
+    assert begun == ["1 on n2"]
     fleet._end(fleet._runners[0])
-    assert begun == ["1 on a", "3 on a"]
+    assert begun == ["1 on n2", "3 on n2"]
+
+
+def test_a_lost_host_is_replaced_by_one_that_nobody_waits_for(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("tiltyard.app.fleet._put_aside", lambda *_: None)
+    fleet._begin_all([(1, "n1"), (2, "n2"), (3, "n3")])  # type: ignore[list-item]
+    assert begun == ["2 on n2", "3 on n3", "1 on n4"]
 
 
 @pytest.fixture

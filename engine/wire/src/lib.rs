@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 /// Version of the messages. A reader refuses a stream of another version.
 pub const PROTOCOL: u32 = 1;
 
-/// The three documents that cross the seam, gathered so that one schema describes them all.
+/// The documents that cross the seam, gathered so that one schema describes them all.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Wire {
     /// What the lab sends.
@@ -45,6 +45,10 @@ pub struct Wire {
     pub event: Event,
     /// What `tiltyard-engine describe` prints.
     pub catalogue: Catalogue,
+    /// What an agent is asked.
+    pub request: AgentRequest,
+    /// What it says beside the events of trials.
+    pub line: AgentLine,
 }
 
 /// The JSON Schema (draft 2020-12) of [`Wire`].

@@ -16,21 +16,20 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Any, Final
 
-from tiltyard.analysis import decision as judged
-from tiltyard.app.run import run_until_decided
+from tiltyard.app.run import run_until_decided, when_whole
 from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, write_whole
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.phases import phase
 from tiltyard.plan.model import Plan, TrialKey
-from tiltyard.run.interrupt import Interrupt
+from tiltyard.run.interrupt import SIGNALS, Interrupt
 from tiltyard.run.lock import hold_lock
 from tiltyard.run.nodes import Nodes
 from tiltyard.run.observer import Decision, Outlook
 from tiltyard.run.patience import WAIT_S
 from tiltyard.run.read import read_history
-from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.run.record import TrialRecord
 from tiltyard.run.sessions import Session, sessions_of
 
 _PR_SET_PDEATHSIG: Final = 1
@@ -57,37 +56,29 @@ def run_placed(
         HostLacksError: if a session could not be ended; the others are.
     """
     go_on = f"Everything finished is kept. Go on with: tiltyard run {folder.study_root}"
-    sessions = sessions_of(folder)
-    placement = sessions[0].plan.placement
-    assert placement is not None
-    left = [
-        (session, history.starts[-1].node if history.starts else "")
-        for session in sessions
-        if not (history := read_history(session.folder, session.plan)).stopped
-    ]
-    if not left:
-        return
     with hold_lock(folder, folder.placed_lock), Interrupt(go_on) as interrupt:
+        left = [
+            (session, history.starts[-1].node if history.starts else "")
+            for session in sessions_of(folder)
+            if not (history := read_history(session.folder, session.plan)).stopped
+        ]
+        if not left:
+            return
+        placement = left[0][0].plan.placement
+        assert placement is not None
         for line in recover():
             note(line)
         with Ledger() as ledger:
-            nodes, begun = Nodes(placement, ledger), {node for _, node in left if node}
+            nodes = Nodes(placement, ledger, interrupt.check)
             with phase(f"waiting for {len(left)} hosts"):
                 patience_s = WAIT_S if wait_s is None else wait_s
-                nodes.take(begun, len(left), patience_s, interrupt.check)
+                nodes.take({node for _, node in left if node}, len(left), patience_s)
             fleet = _Fleet(nodes, engine, note, {"wait_s": wait_s, **options})
             with interrupt.stops(fleet.stop):
                 fleet.carry_out(left)
             interrupt.check()
     if fleet.open:
         raise HostLacksError(f"{'; '.join(fleet.open)}. {go_on}")
-
-
-def _enough(record: RunRecord) -> Decision:
-    """Sessions are judged together, when all of them have ended."""
-    del record
-    reason = "the blocks of the session are done"
-    return judged.Decision(done=True, open=(), reason=reason, going_on=frozenset())
 
 
 @dataclass
@@ -120,8 +111,7 @@ class _Fleet:
         """Have all of them take down what is up, and end; safe to call from a signal handler."""
         self._stopped = True
         for runner in self._runners:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(runner.process.pid or 0, signal.SIGTERM)
+            runner.process.terminate()
 
     def carry_out(self, sessions: Sequence[tuple[Session, str]]) -> None:
         """All of them, each on its host, until none goes on.
@@ -129,23 +119,34 @@ class _Fleet:
         Args:
             sessions: each with the host that it was begun on; empty: none yet.
         """
+        try:
+            self._begin_all(sessions)
+            while self._runners:
+                for said in wait([runner.said for runner in self._runners]):
+                    runner = next(one for one in self._runners if one.said is said)
+                    try:
+                        self._hear(runner, *runner.said.recv())
+                    except (EOFError, OSError):
+                        self._end(runner)
+        finally:
+            # What they have up is taken down before their nodes are let go.
+            self.stop()
+            for runner in self._runners:
+                runner.process.join()
+        for session, _ in self._waiting:
+            self.open.append(f"session {session.number}: no host is left for it")
+
+    def _begin_all(self, sessions: Sequence[tuple[Session, str]]) -> None:
+        """Those that have their host first: what is free for the others is known then."""
+        here = {*self.nodes.places} - self.nodes.lost
         for session, node in sessions:
-            if node and (node not in self.nodes.places or node in self.nodes.lost):
-                self._begin_anew(session, node, "it is not among the hosts that there are now")
-            elif node:
+            if node in here:
                 self._take_turns(session, node)
         for session, node in sessions:
             if not node:
                 self._place(session)
-        while self._runners:
-            for said in wait([runner.said for runner in self._runners]):
-                runner = next(one for one in self._runners if one.said is said)
-                try:
-                    self._hear(runner, *runner.said.recv())
-                except EOFError:
-                    self._end(runner)
-        for session, _ in self._waiting:
-            self.open.append(f"session {session.number}: no host is left for it")
+            elif node not in here:
+                self._begin_anew(session, node, "it is not among the hosts that there are now")
 
     @property
     def _busy(self) -> set[str]:
@@ -166,26 +167,42 @@ class _Fleet:
             self._waiting.append((session, ""))
 
     def _begin(self, session: Session, node: str) -> None:
+        if self._stopped:
+            self.open.append(f"session {session.number}: stopped before it began")
+            return
         context = multiprocessing.get_context("fork")
         said, tell = context.Pipe(duplex=False)
         process = context.Process(target=self._child, args=(session, node, tell))
-        process.start()
+        # A signal waits until the process is one of those that are stopped by it.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        try:
+            process.start()
+            self._runners.append(_Runner(session, node, process, said))
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         tell.close()
-        self._runners.append(_Runner(session, node, process, said))
         self.note(f"{node}: session {session.number}")
 
     def _child(self, session: Session, node: str, tell: Connection) -> None:
         """In a process of its own, which ends in the usual way when this one dies."""
+        # Nothing is up yet, and the handlers of the one that began it are not ours.
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        parent = multiprocessing.parent_process()
+        if parent is None or os.getppid() != parent.pid:
+            return
+        teller = _Teller(tell, session.plan.sequence[0].number)
+        whole = when_whole("the blocks of the session are done")
+        place = self.nodes.places[node]
         try:
-            place = self.nodes.places[node]
-            told = _Teller(tell, session.plan.sequence[0].number)
             run_until_decided(
-                session, self.engine, told, decide=_enough, place=place, **self.options
+                session, self.engine, teller, decide=whole, place=place, **self.options
             )
-            tell.send(("done", ""))
+            teller.say("done", "")
         except (TiltyardError, OSError) as error:
-            tell.send(("failed", str(error)))
+            teller.say("failed", str(error))
 
     def _hear(self, runner: _Runner, what: str, text: str) -> None:
         if what == "note":
@@ -244,16 +261,21 @@ class _Teller:
     _first: int
     """Number of the session's first block."""
 
+    def say(self, what: str, text: str) -> None:
+        """Whoever would hear it may be dead; the signal of that ends us."""
+        with contextlib.suppress(BrokenPipeError):
+            self._tell.send((what, text))
+
     def started(self, plan: Plan, outlook: Outlook) -> None:
         """Its host is told already."""
 
     def note(self, text: str) -> None:
         """Passed on."""
-        self._tell.send(("note", text))
+        self.say("note", text)
 
     def block_started(self, block: int, of: int) -> None:
         """Passed on."""
-        self._tell.send(("note", f"block {1 + block - self._first} of {1 + of - self._first}"))
+        self.say("note", f"block {1 + block - self._first} of {1 + of - self._first}")
 
     def preparing(self, system: str) -> None:
         """Too brief to be told."""
@@ -267,9 +289,7 @@ class _Teller:
     def trial_finished(self, record: TrialRecord, outlook: Outlook) -> None:  # noqa: ARG002
         """What has failed is told."""
         if record.outcome != "done":
-            self._tell.send(
-                ("note", f"{record.key.system}, {record.key.workload}: {record.reason}")
-            )
+            self.say("note", f"{record.key.system}, {record.key.workload}: {record.reason}")
 
     def looked(self, blocks: int, decision: Decision) -> None:
         """Sessions are judged together."""

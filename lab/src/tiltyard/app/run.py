@@ -66,5 +66,10 @@ def run_whole(
         observer: sees what goes on.
         reason: why it ends, in words.
     """
+    run_study(folder, plan, engine, when_whole(reason), observer)
+
+
+def when_whole(reason: str) -> Decide:
+    """What is said at the only look of what is not judged by itself."""
     enough = Decision(done=True, open=(), reason=reason, going_on=frozenset())
-    run_study(folder, plan, engine, lambda _: enough, observer)
+    return lambda _: enough

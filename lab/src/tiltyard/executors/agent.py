@@ -37,10 +37,12 @@ _WORDS_S = 2.0
 _CHUNK = 1 << 16
 _MASK: Final = "{secret}"
 _BEAT: Final = b'{"beat":{}}\n'
-_SILENT_S: Final = 15.0
-"""After so long without a word, one on another host is asked whether it is still there."""
+_BEAT_S: Final = 15.0
+"""So often one on another host is asked whether it is still there, while a trial runs."""
 _LOST_S: Final = 60.0
-"""After so long it is given up: some ways there break without ending our pipes."""
+"""After so long without a word it is given up: some ways there break without ending our pipes."""
+_LEASE: Final = ("--lease", "900")
+"""Seconds after which it ends by itself when nothing more reaches it."""
 _STOP: Final = b'{"stop":{}}\n'
 
 
@@ -102,7 +104,7 @@ class Agent:
         """When it has said something last."""
         try:
             self._process = subprocess.Popen(
-                (*argv, "agent"),
+                (*argv, "agent", *(_LEASE if is_far else ())),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._words.into,
@@ -157,20 +159,26 @@ class Agent:
         return found
 
     def _taken(self) -> bytes | AgentEnded | None:
-        """From what was read: the bytes of a trial, or a line of the agent's own."""
-        of_trial, mark, own = self._rest.partition(RECORD_SEPARATOR)
-        if of_trial:
-            self._rest = mark + own
-            if self._hello is None:
-                noise = of_trial.decode(errors="replace").strip().partition("\n")[0]
-                self._refuse(f'"{noise[:MESSAGE]}" is printed before the engine says anything')
-            return of_trial
-        line, newline, rest = own.partition(b"\n")
-        if not newline:
-            if len(line) > MESSAGE_BYTES:
-                self._refuse("a line of the engine about itself does not end")
-            return None
-        self._rest = rest
+        """From what was read: the bytes of a trial, or that it has ended."""
+        while True:
+            of_trial, mark, own = self._rest.partition(RECORD_SEPARATOR)
+            if of_trial:
+                self._rest = mark + own
+                if self._hello is None:
+                    noise = of_trial.decode(errors="replace").strip().partition("\n")[0]
+                    self._refuse(f'"{noise[:MESSAGE]}" is printed before the engine says anything')
+                return of_trial
+            line, newline, rest = own.partition(b"\n")
+            if not newline:
+                if len(line) > MESSAGE_BYTES:
+                    self._refuse("a line of the engine about itself does not end")
+                return None
+            self._rest = rest
+            if ended := self._of_its_own(line):
+                return ended
+
+    def _of_its_own(self, line: bytes) -> AgentEnded | None:
+        """What a line of the agent's own says of a trial."""
         try:
             said = AgentLine.model_validate_json(line).agent
         except ValidationError:
@@ -182,7 +190,7 @@ class Agent:
             if self._hello.protocol != PROTOCOL:
                 spoken = self._hello.protocol
                 self._refuse(f"the engine speaks protocol {spoken}, this lab speaks {PROTOCOL}")
-        return said.ended or self._taken()
+        return said.ended
 
     def give_up(self) -> None:
         """It does not answer any more."""
@@ -250,11 +258,8 @@ class Trial:
         self.excess: str | None = None
         """What there was too much of; it was stopped at that, and its beginning is kept."""
         agent.is_busy = True
-        self._is_handed_over = False
-        agent.tell(json.dumps({"run": {"job": job.decode()}}).encode() + b"\n")
-        self._is_handed_over = True
-        if self._stopped_at is not None:
-            agent.tell(_STOP)
+        request = json.dumps({"run": {"job": job.decode()}}, ensure_ascii=False)
+        agent.tell(f"{request}\n".encode())
 
     def lines(self) -> Iterator[bytes]:
         """Whole lines of output as they come; ends when the trial has ended.
@@ -286,9 +291,7 @@ class Trial:
         """Ask it to end; it removes its files. Safe to call from a signal handler."""
         if self._stopped_at is None:
             self._stopped_at = time.monotonic()
-            # In the middle of a job it would be a part of that.
-            if self._is_handed_over:
-                self._agent.tell(_STOP)
+            self._agent.tell(_STOP)
 
     @property
     def flaw(self) -> str | None:
@@ -354,7 +357,7 @@ class Trial:
         if self._limit_s is not None and now - self._began > self._limit_s:
             self.timed_out = True
             self.stop()
-        if self._agent.is_far and now - max(self._agent.heard_at, self._asked_at) > _SILENT_S:
+        if self._agent.is_far and now - self._asked_at > _BEAT_S:
             self._asked_at = now
             self._agent.tell(_BEAT)
         if self._agent.is_far and now - self._agent.heard_at > _LOST_S:

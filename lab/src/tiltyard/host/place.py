@@ -15,7 +15,7 @@ from tiltyard.host import commands
 from tiltyard.host.packages import find_program
 
 _ANSWER_S = 60
-SSH_FAILED: Final = 255
+_SSH_FAILED: Final = 255
 """Exit status of ssh when it is ssh that failed, and not the command there (ssh(1))."""
 
 
@@ -63,24 +63,28 @@ class Place:
         """A node of an allocation: further steps of it, each with pipes of its own."""
         return cls((*_SRUN, f"--jobid={job}", f"{_NODE}{node}", *_AS_SSH))
 
+    @property
+    def _is_of_slurm(self) -> bool:
+        return self.ssh[:1] == _SRUN[:1]
+
     def after_the_job(self, complaint: str) -> Self | None:
         """The same node of Slurm where the allocation is over; else there is no other way."""
-        if self.ssh[:1] != _SRUN[:1] or not _JOB_IS_OVER.search(complaint):
+        if not self._is_of_slurm or not _JOB_IS_OVER.search(complaint):
             return None
         words = (w for w in self.ssh if w != "--overlap" and not w.startswith("--jobid="))
         return type(self)(tuple("--immediate=5" if w == "--quiet" else w for w in words))
 
     def __str__(self) -> str:
         """As a person calls it."""
-        if self.ssh[:1] == _SRUN[:1]:
+        if self._is_of_slurm:
             return next(word for word in self.ssh if word.startswith(_NODE)).removeprefix(_NODE)
         return self.ssh[-1] if self.ssh else "this host"
 
     def is_lost(self, status: int, complaint: str) -> bool:
         """Whether a command ended so because the host was not reached."""
-        if self.ssh[:1] == _SRUN[:1]:
+        if self._is_of_slurm:
             return complaint.startswith(_SRUN_FAILED)
-        return status == SSH_FAILED
+        return status == _SSH_FAILED
 
     def read(self, path: str | Path) -> str | None:
         """The text of a small file, without blanks at its ends; ``None`` if it cannot be read."""

@@ -8,11 +8,11 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Self
+from typing import Final, Self
 
 from tiltyard.errors import InterruptedRunError
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupt:
@@ -26,7 +26,7 @@ class Interrupt:
 
     def __enter__(self) -> Self:
         """Install the handlers."""
-        self._before = {number: signal.signal(number, self._note) for number in _SIGNALS}
+        self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
         return self
 
     def __exit__(self, *_: object) -> None:

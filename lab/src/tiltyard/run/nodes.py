@@ -40,18 +40,19 @@ class Nodes:
 
     placement: Placement
     ledger: Ledger
+    check: Callable[[], None]
+    """Raises if a person has asked to stop."""
     places: dict[str, Place] = field(default_factory=dict)
     """Those that there are, by name."""
     lost: set[str] = field(default_factory=set)
 
-    def take(self, begun: set[str], count: int, wait_s: float, check: Callable[[], None]) -> None:
+    def take(self, begun: set[str], count: int, wait_s: float) -> None:
         """Get hosts for so many sessions, of which some have a host already.
 
         Args:
             begun: hosts that sessions were begun on.
             count: of all sessions that are not over.
             wait_s: how long to wait for nodes.
-            check: raises if a person has asked to stop.
 
         Raises:
             HostLacksError: if there is no Slurm.
@@ -62,13 +63,13 @@ class Nodes:
             return
         require_slurm(self.placement)
         self.lost |= _down(begun)
-        self._hold(count, begun - self.lost, wait_s, check)
+        self._hold(count, begun - self.lost, wait_s)
 
     def another(self, taken: Iterable[str]) -> str:
-        """A host that no session is on; empty: there is none now."""
+        """A host that no session is on; empty: there is none now, or a person asks to stop."""
         if self.placement.engine == "slurm" and not self._free(taken):
-            with contextlib.suppress(BusyError, HostLacksError):
-                self._hold(1, set(), _SOON_S, lambda: None)
+            with contextlib.suppress(TiltyardError):
+                self._hold(1, set(), _SOON_S)
         return next(iter(self._free(taken)), "")
 
     def _free(self, taken: Iterable[str]) -> list[str]:
@@ -78,18 +79,17 @@ class Nodes:
         """Whether a host answers now."""
         try:
             self.places[name].run(("true",), timeout_s=_ANSWERS_S)
+            return self.placement.engine == "ssh" or not _down({name})
         except TiltyardError:
             return False
-        return self.placement.engine == "ssh" or not _down({name})
 
-    def _hold(self, count: int, wanted: set[str], wait_s: float, check: Callable[[], None]) -> None:
+    def _hold(self, count: int, wanted: set[str], wait_s: float) -> None:
         """Get so many whole nodes; the ledger has them until they are let go.
 
         Args:
             count: of nodes, none of which there is already.
             wanted: names of nodes that are to be among them.
             wait_s: how long to wait for them.
-            check: raises if a person has asked to stop.
 
         Raises:
             BusyError: if they are not free in that time.
@@ -99,8 +99,10 @@ class Nodes:
         held = self.ledger.record(HeldNodes(name=name))
         try:
             without = {*self.places, *self.lost}
-            _allocate(salloc(self.placement, name, count, wanted, without), wait_s, check)
-            ((job, nodes),) = jobs_named(name)
+            _allocate(salloc(self.placement, name, count, wanted, without), wait_s, self.check)
+            if not (jobs := jobs_named(name)):
+                raise BusyError("Slurm has taken the nodes back. Fix: the same command")
+            ((job, nodes),) = jobs
             names = commands.run(("scontrol", "show", "hostnames", nodes)).stdout.split()
         except BaseException:
             self.ledger.undo(held)
@@ -174,7 +176,7 @@ def salloc(
     """
     named = {"nodelist": ",".join(sorted(wanted)), "exclude": ",".join(sorted(without))}
     return (
-        *("salloc", "--no-shell", "--no-kill", f"--job-name={name}"),
+        *("salloc", "--no-shell", "--no-kill", "--quiet", f"--job-name={name}"),
         *_asked(placement, count),
         *(f"--{option}={names}" for option, names in named.items() if names),
     )
@@ -188,4 +190,4 @@ def _asked(placement: Placement, count: int) -> tuple[str, ...]:
 
 def _plain(complaint: str) -> str:
     """Slurm's words without the name of its program."""
-    return re.sub(r"^(\w+: )*(error: )?", "", complaint)
+    return re.sub(r"^(\w+: )+", "", complaint)

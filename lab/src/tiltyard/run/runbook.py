@@ -49,7 +49,8 @@ def _job(context: Context, key: TrialKey, up: Up) -> str:
     text = _EXPANDED.sub(r"\\\g<0>", text)
     if isinstance(up.target, FarEnd):
         text = text.replace(f'"port": {up.target.port}', '"port": $port')
-        text = text.replace(up.target.secret or SECRET, "$secret")
+        if up.target.secret:
+            text = text.replace(up.target.secret, "$secret")
     if secret := up.variables.get(SECRET):
         text = text.replace(secret, "$secret")
     return text

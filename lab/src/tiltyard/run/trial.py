@@ -25,7 +25,6 @@ from tiltyard.folder import (
     sha256,
     sync_directory,
 )
-from tiltyard.host.place import SSH_FAILED
 from tiltyard.host.telemetry import FarWatch, Telemetry, Watch, watch
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.run.context import Context
@@ -223,13 +222,13 @@ def _death(trial: Trial, up: Up, *, heard: bool) -> str:
     """
     if trial.flaw is not None:
         return f"{up.place}: {trial.flaw}"
-    if up.place.ssh and not trial.is_told and trial.exit_status == SSH_FAILED:
+    words = trial.last_words()
+    if up.place.ssh and not trial.is_told and up.place.is_lost(trial.exit_status, words):
         what = "lost the connection to" if heard else "cannot reach"
-        return f"{what} {up.place}: {trial.last_words() or 'ssh does not say why'}"
+        return f"{what} {up.place}: {words or 'no reason is given'}"
     if trial.exit_status < 0:
         return f"the engine was killed by {signal.Signals(-trial.exit_status).name}"
-    said = trial.last_words() or "it did not say why"
-    return f"the engine ended with status {trial.exit_status}: {said}"
+    return f"the engine ended with status {trial.exit_status}: {words or 'it did not say why'}"
 
 
 def _follow(trial: Trial, observer: Observer) -> Hello | None:

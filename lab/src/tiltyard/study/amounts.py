@@ -104,7 +104,7 @@ def _smaller(value: JsonValue, schema: Schema, fraction: Fraction) -> JsonValue:
         return value  # what is not an amount here will be told by the engine
     if schema["amount"] == "count":
         return min(value, max(round(value * fraction), int(least)))
-    return min(value, max(float(value * fraction), float(least)))
+    return min(value, max(float(value * fraction), least))
 
 
 def _size(size_bytes: int, fraction: Fraction) -> int:

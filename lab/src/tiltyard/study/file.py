@@ -183,7 +183,7 @@ class PrecisionTable(Typed):
         ge=2,
         le=1000,
         description="Exactly so many blocks and one look at the end, instead of a profile: 6 or "
-        "more, on each of several hosts 2 or more.",
+        "more, with a placement 6 or more on all hosts together, and 2 or more on each.",
     )
     sessions: int = Field(
         1,

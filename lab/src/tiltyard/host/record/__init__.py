@@ -97,9 +97,8 @@ def changed(
         if section.name not in before or section.name not in now:
             continue
         own, other = before[section.name], now[section.name]
-        if section.unsettled(other):
-            continue
+        passed = section.volatile | section.unsettled(own) | section.unsettled(other)
         for fact in dict.fromkeys((*own, *other)):
             old, new = (each.get(fact, ABSENT) for each in (own, other))
-            if fact not in section.volatile and old != new:
+            if fact not in passed and old != new:
                 yield section.name, fact, old, new

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 from tiltyard.host.record.section import ABSENT, Section, Seen, Subject
@@ -10,6 +11,7 @@ _TABLE: Final = "/proc/interrupts"
 _IRQ: Final = "/proc/irq"
 _NOW: Final = "served now by"
 _MOVED: Final = "moved by"
+_NEW: Final = "CPUs of new ones, a mask"
 _IRQBALANCE: Final = ("/run/irqbalance", "/run/irqbalance.pid")
 """Where irqbalance(1) can be asked; it moves interrupts every ten seconds."""
 _QUEUE: Final = re.compile(r"(?<=\D)\d+(?=@)|[-._q]\d+$")
@@ -27,7 +29,7 @@ def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
             served[seen.file(f"{_IRQ}/{number}/effective_affinity_list")] += 1
     now = (f"CPUs {cpus}: {count}" for cpus, count in sorted(served.items()) if cpus != ABSENT)
     return {
-        "CPUs of new ones, a mask": seen.file(f"{_IRQ}/default_smp_affinity"),
+        _NEW: seen.file(f"{_IRQ}/default_smp_affinity"),
         _NOW: ", ".join(now) or ABSENT,
         _MOVED: "irqbalance" if any(path in seen.links for path in _IRQBALANCE) else "nobody",
         **{name: _placed(lists) for name, lists in devices.items()},
@@ -42,6 +44,11 @@ def _numbered(seen: Seen) -> list[tuple[str, str]]:
         if number.isdigit() and rest.split():
             found.append((number, _QUEUE.sub("", rest.split()[-1])))
     return found
+
+
+def _moved(facts: Mapping[str, str]) -> frozenset[str]:
+    """What irqbalance moves about, where it runs."""
+    return frozenset(facts) - {_MOVED, _NEW} if facts.get(_MOVED) == "irqbalance" else frozenset()
 
 
 def _placed(lists: list[str]) -> str:
@@ -62,5 +69,5 @@ SECTION = Section(
     ),
     links=_IRQBALANCE,
     volatile=frozenset({_NOW}),
-    unsettled=lambda facts: facts.get(_MOVED) == "irqbalance",
+    unsettled=_moved,
 )

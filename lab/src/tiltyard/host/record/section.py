@@ -86,8 +86,8 @@ class Section:
     """Commands that only tell, chosen by the files and links of this section."""
     volatile: frozenset[str] = frozenset()
     """Facts that change from one moment to the next."""
-    unsettled: Callable[[Mapping[str, str]], bool] = lambda _facts: False
-    """Whether all of its facts do so on a host that has these."""
+    unsettled: Callable[[Mapping[str, str]], frozenset[str]] = lambda _facts: frozenset()
+    """Those that do so only on a host that has these facts."""
 
 
 def fields(text: str) -> dict[str, str]:
