@@ -24,7 +24,7 @@ demo: $(if $(WHEEL),.demo/venv/.installed,setup) ## compare ext4, XFS and btrfs 
 	@scripts/install-tools $$(cat scripts/tools)
 	@touch $@
 
-test: setup-dev check ## every test: Rust, Python, real mounts, a real browser (about 24 minutes)
+test: setup-dev check ## every test: Rust, Python, real mounts, a real browser (about 26 minutes)
 	cargo test --workspace --locked --quiet
 	$(PYTHON) -m pytest -n 2 --dist loadscope
 
@@ -82,7 +82,7 @@ setup-dev: setup $(VENV)/.installed-dev
 	@scripts/install-tools ntfs-3g:ntfs-3g exfatprogs:mkfs.exfat
 	@scripts/install-tools fuse3:fusermount3 fuse2fs:fuse2fs zfs-fuse:zfs-fuse bindfs:bindfs fuse-overlayfs:fuse-overlayfs
 	@scripts/install-tools glusterfs-server:glusterd glusterfs-client:mount.glusterfs
-	@scripts/install-tools user-mode-linux:linux.uml cpio:cpio
+	@scripts/install-tools user-mode-linux:linux.uml cpio:cpio busybox-static:busybox
 	@scripts/install-tools mmdebstrap:mmdebstrap umoci:umoci
 	@scripts/install-tools qemu-system-x86:qemu-system-x86_64 qemu-utils:qemu-img kmod:depmod debootstrap:debootstrap
 	@scripts/guest-kernels >/dev/null || echo "Going on without kernels for virtual machines" >&2

@@ -1,16 +1,19 @@
 """What is around the programs of a block, and how much of a study is measurement.
 
-python -m benchmarks.blocks [--rounds 5] [--before CHECKOUT] [--engine FILE] [--directory DIR]
+python -m benchmarks.blocks [--rounds 5] [--shares 1] [--equal 0] [--before CHECKOUT] …
 
 `tiltyard compare` measures two commands of some milliseconds: the time from one block to the next,
 less that of all executions in it, and the CPU time of one more block, less theirs. Then two
-directories are compared by trials of 1 s and of 5 s: the share of the whole command that lies
-inside their timed regions. With `--before`, another checkout with an engine in its `.venv` does the
-same, in turn. Of the agent that executes trials: the time from its start to the first line of its
-first trial, from a job to the first line of a later one, and its resident memory while it waits.
+directories, and as root ext4 and XFS on an image, are compared by trials of 1 s and of 5 s: the
+share of the whole command that lies inside their timed regions, and that of the blocks after the
+first. With `--equal`, so many studies compare an ext4 with itself: how many name a winner?
+With `--before`, another checkout with an engine in its `.venv` does the same, in turn. Of the agent
+that executes trials: the time from its start to the first line of its first trial, from a job to
+the first line of a later one, and its resident memory while it waits.
 """
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -19,8 +22,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -36,16 +40,18 @@ TRIALS = 10
 """Of an agent that is watched."""
 LONG_BLOCKS = 7
 SECONDS = (1, 5)
+DIRECTORIES = 'directory = { a = "a", b = "b" }'
+IMAGES = 'filesystem = ["ext4", "xfs"]'
 STUDY = """\
 question = "How much of a study is measurement?"
 [factors]
-directory = {{ a = "{0}/a", b = "{0}/b" }}
+{}
 [[workload]]
 use = "random"
 file = "16M"
-runtime_s = {1}
+runtime_s = {}
 [precision]
-blocks = {2}
+blocks = {}
 [noise]
 disturbed = "keep"
 """
@@ -65,19 +71,26 @@ class Version:
         help_ = subprocess.run([self.engine, "--help"], capture_output=True, text=True, check=True)
         return help_.stdout
 
+    def execute(
+        self, argv: Sequence[str | Path], cwd: Path, **own: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Execute a command with its engine and a state directory in ``cwd``."""
+        own = {"TILTYARD_ENGINE": str(self.engine), "TILTYARD_STATE": str(cwd / "state"), **own}
+        environment = {**os.environ, **own}
+        done = subprocess.run(
+            argv, cwd=cwd, env=environment, check=False, capture_output=True, text=True
+        )
+        if done.returncode:
+            raise RuntimeError(f"{argv}: {done.stderr}")
+        return done
+
     def run(self, *words: str | Path, cwd: Path) -> float:
         """Seconds that the command takes."""
-        own = {"PYTHONPATH": str(self.root / "lab/src")}
-        own["TILTYARD_ENGINE"] = str(self.engine)
         argv = [sys.executable, "-m", "tiltyard", *map(str, words)]
         timed = f"import time, subprocess, sys; b = time.monotonic(); {_CALL}"
-        environment = {**os.environ, **own, "TILTYARD_STATE": str(cwd / "state")}
-        done = subprocess.run(
-            [sys.executable, "-c", timed, *argv],
-            cwd=cwd, env=environment, check=False, capture_output=True, text=True,
-        )  # fmt: skip
-        if done.returncode:
-            raise RuntimeError(f"{words}: {done.stderr}")
+        done = self.execute(
+            [sys.executable, "-c", timed, *argv], cwd, PYTHONPATH=str(self.root / "lab/src")
+        )
         return float(done.stdout.splitlines()[-1])
 
 
@@ -112,8 +125,10 @@ def around_ms(folder: Path) -> list[float]:
     return [1e3 * (ends[now] - ends[last] - inside[now]) for last, now in pairwise(sorted(ends))]
 
 
-def short(version: Version, place: Path) -> dict[str, float]:
+def around(version: Version, place: Path) -> dict[str, float]:
     """Of one comparison, in ms: the median over its blocks, and the CPU time of one more block."""
+    words = (f"{value:06}" for value in random.Random(20261123).choices(range(10**6), k=LINES))
+    (place / "words").write_text("\n".join(words))
     commands = [f"-c{name}=gzip -{name} -c {place}/words" for name in "16"]
     cpu_s = []
     for blocks in (BLOCKS // 2, BLOCKS):
@@ -126,6 +141,7 @@ def short(version: Version, place: Path) -> dict[str, float]:
     return {
         "around the programs of a block, ms": statistics.median(around_ms(folder)),
         "the same, CPU time, ms": 1e3 * (cpu_s[1] - cpu_s[0]) / (BLOCKS - BLOCKS // 2),
+        **(agent(version, place) if "agent" in version.verbs else {}),
     }
 
 
@@ -137,21 +153,55 @@ def used_s(folder: Path) -> float:
     return sum(one["user_s"] + one["system_s"] for one in used)
 
 
-def measured_share(version: Version, place: Path, seconds: float) -> float:
-    """Share of the whole command that is in timed regions."""
-    for name in "ab":
-        (place / name).mkdir()
-    study = place / "study"
-    study.mkdir()
-    (study / "study.toml").write_text(STUDY.format(place, seconds, LONG_BLOCKS))
-    took_s = version.run("run", study, cwd=place)
-    measured = [
-        event["data"]["elapsed_s"]
-        for file in (study / "trials").iterdir()
-        for event in map(json.loads, file.read_text().splitlines())
-        if event["type"] == "sample" and event["data"]["metric"] == "random_read"
-    ]
-    return sum(measured) / took_s
+def study(version: Version, place: Path, factors: str, seconds: float) -> tuple[Path, float]:
+    """Carry one out: its folder, and the seconds that it takes."""
+    folder = place / "study"
+    for name in ("a", "b"):
+        (folder / name).mkdir(parents=True)
+    (folder / "study.toml").write_text(STUDY.format(factors, seconds, LONG_BLOCKS))
+    return folder, version.run("run", folder, cwd=place)
+
+
+def shares(
+    version: Version, place: Path, *, head: str, factors: str, seconds: float
+) -> dict[str, float]:
+    """Shares in % that are in timed regions: of the whole command, of all blocks but the first."""
+    folder, took_s = study(version, place, factors, seconds)
+    ends: list[tuple[int, float]] = []
+    measured_s: list[float] = []
+    for entry in entries(folder):
+        if (event := entry["event"])["type"] == "trial_finished":
+            ends.append((event["key"]["block"], entry["t_s"]))
+            measured_s.append(sample_s(folder / event["file"]))
+    first = max(number for number, (block, _) in enumerate(ends) if block == ends[0][0])
+    return {
+        f"{head}: share of the command, %": 100 * sum(measured_s) / took_s,
+        f"{head}: share of later blocks, %": 100
+        * sum(measured_s[first + 1 :])
+        / (ends[-1][1] - ends[first][1]),
+    }
+
+
+def sample_s(file: Path) -> float:
+    """Time of the timed regions of a trial."""
+    events = map(json.loads, file.read_text().splitlines())
+    samples = (one["data"] for one in events if one["type"] == "sample")
+    return sum(one["elapsed_s"] for one in samples if one["metric"] == "random_read")
+
+
+def claims(version: Version, place: Path, *, seed: int = 0) -> dict[str, bool]:
+    """Whether the study of equal systems of the conformance tests names a winner."""
+    argv = (sys.executable, "-c", _EQUAL, place / "study", str(seed))
+    paths = f"{version.root / 'lab/src'}:{version.root / 'tests'}"
+    done = version.execute(argv, place, PYTHONPATH=paths)
+    return {"equal systems: a difference is claimed": done.stdout.split()[-1] == "True"}
+
+
+_EQUAL = """
+import pathlib, sys
+from conformance.test_equal_systems import names_a_winner
+print(names_a_winner(pathlib.Path(sys.argv[1]), int(sys.argv[2])))
+"""
 
 
 def agent(version: Version, place: Path) -> dict[str, float]:
@@ -172,11 +222,9 @@ def agent(version: Version, place: Path) -> dict[str, float]:
         for _ in range(TRIALS):
             process.stdin.write(request)
             process.stdin.flush()
-            while not process.stdout.readline().startswith(b'{"type":"hello"'):
-                pass
+            _until(process.stdout, b'{"type":"hello"')
             waits_ms.append(1e3 * (time.monotonic() - began))
-            while b'"ended"' not in process.stdout.readline():
-                pass
+            _until(process.stdout, b'"ended"')
             began = time.monotonic()
         status = Path(f"/proc/{process.pid}/status").read_text()
         process.stdin.close()
@@ -188,25 +236,42 @@ def agent(version: Version, place: Path) -> dict[str, float]:
     }
 
 
-def rows(versions: list[Version], rounds: int, directory: Path) -> Iterator[str]:
+def _until(lines: Iterable[bytes], words: bytes) -> None:
+    """Read on to a line that has them."""
+    if not any(words in line for line in lines):
+        raise RuntimeError(f"the agent has ended before it printed {words.decode()}")
+
+
+Measure = Callable[[Version, Path], Mapping[str, float]]
+"""Figures of a version, found in an empty directory; of type bool: a claim that is counted."""
+
+
+def measures(options: argparse.Namespace) -> Iterator[tuple[int, Measure]]:
+    """How often each is asked, and what it is."""
+    yield options.rounds, around
+    kinds = {"directories": DIRECTORIES} | ({"images": IMAGES} if os.geteuid() == 0 else {})
+    for seconds, (kind, factors) in itertools.product(SECONDS, kinds.items()):
+        yield options.shares, partial(shares, head=f"{kind}, {seconds} s", factors=factors,
+                                      seconds=seconds)  # fmt: skip
+    for seed in range(options.equal):
+        yield 1, partial(claims, seed=seed)
+
+
+def rows(versions: list[Version], options: argparse.Namespace, directory: Path) -> Iterator[str]:
     """A line a figure and version; versions take turns in random order."""
     rng = random.Random(20261123)
     figures: dict[tuple[str, str], list[float]] = {}
-    for number in range(rounds):
-        for version in rng.sample(versions, k=len(versions)):
-            with tempfile.TemporaryDirectory(dir=directory) as name:
-                place = Path(name)
-                words = (f"{value:06}" for value in rng.choices(range(10**6), k=LINES))
-                (place / "words").write_text("\n".join(words))
-                own = agent(version, place) if "agent" in version.verbs else {}
-                for key, value in {**short(version, place), **own}.items():
-                    figures.setdefault((key, version.name), []).append(value)
-            for seconds in SECONDS if number == 0 else ():
+    asked = list(measures(options))
+    for number in range(max(times for times, _ in asked)):
+        for measure in (measure for times, measure in asked if number < times):
+            for version in rng.sample(versions, k=len(versions)):
                 with tempfile.TemporaryDirectory(dir=directory) as name:
-                    share = measured_share(version, Path(name), seconds)
-                    key = f"measurement, trials of {seconds} s, %"
-                    figures.setdefault((key, version.name), []).append(100 * share)
+                    for key, value in measure(version, Path(name)).items():
+                        figures.setdefault((key, version.name), []).append(value)
     for (what, name), values in figures.items():
+        if isinstance(values[0], bool):
+            yield f"{what:<40}{name:<8}{sum(values):6} of {len(values)}"
+            continue
         low, high = median_interval(values)
         median = statistics.median(values)
         yield f"{what:<40}{name:<8}{median:8.1f} ({low:.1f} … {high:.1f})  {len(values)} rounds"
@@ -216,6 +281,8 @@ def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="comparisons of each version")
+    parser.add_argument("--shares", type=int, default=1, help="studies of each kind and length")
+    parser.add_argument("--equal", type=int, default=0, help="studies of equal systems (root)")
     parser.add_argument("--before", type=Path, help="another checkout, with an engine")
     parser.add_argument("--engine", type=Path, help="of both; by default each has its own")
     parser.add_argument("--directory", type=Path, help="where the studies are")
@@ -229,7 +296,7 @@ def main() -> None:
     ]
     directory = options.directory or Path(tempfile.gettempdir())
     say(machine())
-    for row in rows(versions, options.rounds, directory):
+    for row in rows(versions, options, directory):
         say(row)
     say(machine())
 

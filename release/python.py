@@ -11,7 +11,7 @@ from typing import Final
 
 from packaging.markers import Marker
 
-from release.version import ROOT, epoch
+from release.version import ROOT, epoch, version
 
 DEBIAN_PYTHON: Final = "3.11"
 """Of Debian 12, for which package and image are made."""
@@ -44,6 +44,8 @@ def _hatchling(target: str, into: Path, environment: dict[str, str]) -> Path:
         command = (sys.executable, "-m", "hatchling", "build", "-t", target, "-d", scratch)
         subprocess.run(command, check=True, cwd=ROOT, env=told, stderr=subprocess.PIPE)
         (made,) = Path(scratch).iterdir()
+        if f"-{version()}" not in made.name:
+            raise SystemExit(f"{made.name}: sources were {version()} before. Fix: make dist again")
         return made.rename(into / made.name)
 
 
@@ -59,8 +61,8 @@ def locked(python: str = DEBIAN_PYTHON) -> dict[str, str]:
         requirement, _, marker = pin.partition(" ; ")
         if "==" not in requirement:
             continue
-        version = {"python_full_version": f"{python}.0", "python_version": python}
-        if marker and not Marker(marker).evaluate(version):
+        release = {"python_full_version": f"{python}.0", "python_version": python}
+        if marker and not Marker(marker).evaluate(release):
             continue
         found[requirement.partition("==")[0]] = " ".join((requirement.strip(), *hashes))
     return found

@@ -7,11 +7,13 @@ import os
 import re
 import subprocess
 import tomllib
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
+@cache
 def version() -> str:
     """``1.2.0`` at the tag ``v1.2.0``, ``1.2.0.dev0+gCOMMIT`` elsewhere, by PEP 440.
 
@@ -36,6 +38,7 @@ def version() -> str:
     return stated
 
 
+@cache
 def epoch() -> int:
     """Time of the commit in seconds since 1970: the time of every packed file.
 

@@ -26,7 +26,7 @@ from tiltyard.app import documents as of_verbs
 from tiltyard.app.explain import glossary as words
 from tiltyard.charts import CHARTS
 from tiltyard.cli import app
-from tiltyard.cli.catalogue import choices, flowing
+from tiltyard.cli.catalogue import choices, flowing, with_key
 from tiltyard.cli.completion import script
 from tiltyard.errors import ExitCode
 from tiltyard.executors.engine import Engine
@@ -229,13 +229,13 @@ def workloads(cards: tuple[Card, ...]) -> str:
     text = f"{MADE}# Workloads\n\n{_head('workload', 'what it is', 'lineage')}"
     for card in cards:
         lineage = card.lineage.partition(";")[0]
-        text += f"| [{card.name}](workload-{card.name}.md) | {card.about} | {lineage} |\n"
+        text += f"| [{with_key(card.name, card.title)}](workload-{card.name}.md) | {card.about} | {lineage} |\n"
     return text
 
 
 def workload(card: Card) -> str:
     """One workload's page."""
-    text = f"{MADE}# {card.name}\n\n{card.about}.\n\n{card.description.strip()}\n\n"
+    text = f"{MADE}# {with_key(card.name, card.title)}\n\n{card.about}.\n\n{card.description.strip()}\n\n"
     text += f"**Lineage.** {card.lineage}\n\n**Timing.** {card.timing}\n\n"
     text += f"## Parameters\n\n{_head('parameter', 'default', 'meaning')}"
     for name, schema in card.parameters.get("properties", {}).items():

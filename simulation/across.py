@@ -13,6 +13,7 @@ import numpy as np
 
 from simulation.section import Line, Section, percent, span, table
 from simulation.sessions import BLOCK_SD, LAWS, SESSION_SDS
+from tiltyard.stats.looks import FEWEST
 from tiltyard.stats.random_effects import LEVEL, RandomEffects
 from tiltyard.stats.rank_sum import RankSum
 from tiltyard.stats.types import FloatArray
@@ -23,8 +24,6 @@ BLOCKS: Final = (7, 20)
 SESSIONS: Final = (4, 6)
 """Of each side."""
 STUDIES: Final = (3, 4, 5, 6, 8, 12)
-FEWEST: Final = 6
-"""Studies from which on there are verdicts."""
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,7 @@ def _needed(path: FloatArray, place: int, level: float) -> int | None:
     blocks = path.shape[1]
     low, high = float(evidence.low[0]), float(evidence.high[0])
     now = RepeatedInterval(blocks, float(evidence.estimate[0]), low, high, 0.5, 1 - level)
-    total = blocks_needed(SPENDING, now, ROPE, level)
+    total = blocks_needed(SPENDING, [now], ROPE, level)[0]
     return None if total is None or total > _FARTHEST else total
 
 

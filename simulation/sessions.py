@@ -80,7 +80,7 @@ def _rates(rng: np.random.Generator, paths: int, law: str, session_sd: float) ->
     reruns = np.stack(
         [_claims(_blocks(rng, effects[:, :1], BLOCKS_OF_ONE), BESIDE) for _ in range(RERUNS)]
     )
-    judged = {sessions: _at_end(means[:, :sessions]) for sessions in PLANNED}
+    judged = {sessions: at_end(means[:, :sessions]) for sessions in PLANNED}
     return SessionRates(
         law=law,
         session_sd=session_sd,
@@ -106,7 +106,7 @@ def _means(rng: np.random.Generator, effects: FloatArray) -> FloatArray:
     return by_session(differences, np.zeros(differences.shape, dtype=np.bool_), sessions)[0]
 
 
-def _at_end(differences: FloatArray) -> tuple[BoolArray, BoolArray]:
+def at_end(differences: FloatArray) -> tuple[BoolArray, BoolArray]:
     """Whether the one look of a fixed number claims a difference, and whether it covers."""
     spending = Spending(FIXED, False, looks(FIXED, False, differences.shape[1]))
     evidence = spending.evidence(0, differences)

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
-pytest_plugins: Final = ["pytester", "support.stolen"]
+pytest_plugins: Final = ["pytester", "support.shared_cpus", "support.stolen"]
 
 settings.register_profile(
     "the same everywhere",
@@ -19,18 +20,33 @@ settings.register_profile(
 settings.load_profile("the same everywhere")
 
 OF_THE_HOST: Final = frozenset(
-    {"calibration", "cli", "conformance", "executors", "host", "house", "installing", "oracle"}
-    | {"run", "systems", "tuning"}
+    {"calibration", "conformance", "host", "run", "systems", "tuning"}
+    | {"cli/test_command_line.py", "cli/test_compare_commands.py", "cli/test_forms.py"}
+    | {"cli/test_small_verbs.py", "cli/test_tuning.py"}
 )
-"""Rooms whose tests change this host or compare its state; one process runs them in order."""
+"""Rooms and files whose tests change this host or compare its state; one process runs them in
+order: what only starts programs and looks at its own files is not here."""
+OF_THEMSELVES: Final = ("run/test_placement.py", "run/test_remote.py")
+"""Files of those rooms that look at nothing but what they have made."""
+LONG: Final = ("second_host/test_power_cuts.py", *OF_THEMSELVES)
+"""The longest files but those of the host: at the end both processes shall have something to do."""
 
 
 class Rooms(LoadScopeScheduling):  # type: ignore[misc]
-    """With ``-n 2`` one process runs the tests of the host in order; the other has the rest."""
+    """With ``-n 2`` one process runs the tests of the host in order, and then helps the other."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return "host" if OF_THE_HOST.intersection(file.split("/")[1:2]) else file
+        inside = file.partition("/")[2]
+        of_host = OF_THE_HOST & {inside, inside.partition("/")[0]}
+        return "host" if of_host and inside not in OF_THEMSELVES else file
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        long = (f"tests/{name}" for name in LONG)
+        first = next((name for name in ("host", *long) if name in self.workqueue), None)
+        if first:
+            self.workqueue.move_to_end(first, last=False)
+        super()._assign_work_unit(node)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -24,11 +24,14 @@ def main() -> None:
     read = time.process_time(), time.perf_counter()
     findings = analyse(plan, run)
     end = time.process_time(), time.perf_counter()
+    findings.model_dump_json()
+    written = time.process_time()
     cost = {
         "read_cpu_s": read[0] - begin[0],
         "read_s": read[1] - begin[1],
         "cpu_s": end[0] - read[0],
         "elapsed_s": end[1] - read[1],
+        "write_cpu_s": written - end[0],
         "peak_memory_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
         "comparisons": findings.family,
     }

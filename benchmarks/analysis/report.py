@@ -22,6 +22,7 @@ from benchmarks.processes import timed
 from benchmarks.table import machine, say
 from tiltyard.folder import StudyFolder
 from tiltyard.report.formats import FORMATS
+from tiltyard.report.formats.html import LIMIT_BYTES
 
 from .one_report import ALL
 from .study import write_study
@@ -30,8 +31,6 @@ VALUES = 100_000
 ROUNDS = 5
 LIMIT_S = 10.0
 """CPU time of the whole process: start, reading, analysis, composition, one form, writing."""
-LIMIT_BYTES = 3_000_000
-"""Of the page."""
 REPORTING = "reporting_s"
 """CPU time of what comes after the analysis: composition, form, writing."""
 

@@ -35,7 +35,7 @@ def together(
 
 @contextmanager
 def _serving(rig: Rig, argv: Words, port: str, directory: Path, proto: str) -> Iterator[None]:
-    """The far end of a rig, from when its socket is there to the end of its process.
+    """The server of a rig, from when its socket is there to the end of its process.
 
     Raises:
         RuntimeError: if it does not listen in time.

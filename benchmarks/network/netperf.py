@@ -9,7 +9,7 @@ from .rig import Rig, free_port
 
 
 def stream(rig: Rig, message: int, seconds: int) -> Side:
-    """TCP_STREAM; what the far end received over the time of the near end."""
+    """TCP_STREAM; what the server received over the time of the client."""
     argv = _argv(rig, "TCP_STREAM", seconds, ["-f", "m"], ["-m", f"{message}"])
 
     def side(directory: Path) -> Times:

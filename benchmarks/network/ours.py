@@ -42,7 +42,7 @@ def exchange(rig: Rig, workload: str, **parameters: Any) -> Side:
 def _trial(
     rig: Rig, workload: str, metric: str, parameters: Mapping[str, Any], directory: Path
 ) -> tuple[float, Sample]:
-    """CPU time of both ends, and the one sample of a metric; the far end is of its own."""
+    """CPU time of both ends, and the one sample of a metric; the server is of its own."""
     port = free_port()
     job = _job(rig, workload, port, parameters)
     keep = directory / "far.secret"

@@ -37,7 +37,7 @@ def _flows(rig: Rig) -> Group:
     """Each CPU has both ends of a flow."""
     message = 16 << 10
     one = ours.stream(rig.on_one_cpu(), message=message, seconds=TRIAL_S)
-    cpus = (rig.near_cpus, rig.far_cpus)
+    cpus = (rig.client_cpus, rig.server_cpus)
     placed = {"cpus": [int(cpu) for cpu in cpus]}
     both = rig.on(",".join(cpus))
     two = ours.stream(both, message=message, seconds=TRIAL_S, flows=2, near=placed, far=placed)

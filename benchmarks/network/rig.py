@@ -20,34 +20,34 @@ class Rig:
     Attributes:
         name: as the table shows it.
         address: of the server.
-        near_cpus: CPUs of the client, as taskset takes them.
-        far_cpus: CPUs of the server.
+        client_cpus: CPUs of the client, as taskset takes them.
+        server_cpus: CPUs of the server.
         near_prefix: command that the client is started by.
         far_prefix: command that the server is started by.
     """
 
     name: str
     address: str
-    near_cpus: str
-    far_cpus: str
+    client_cpus: str
+    server_cpus: str
     near_prefix: tuple[str, ...] = ()
     far_prefix: tuple[str, ...] = ()
 
     def near(self, argv: Words) -> Words:
-        """A command line at the near end."""
-        return (*self.near_prefix, "taskset", "-c", self.near_cpus, *argv)
+        """A command line at the client."""
+        return (*self.near_prefix, "taskset", "-c", self.client_cpus, *argv)
 
     def far(self, argv: Words) -> Words:
-        """A command line at the far end."""
-        return (*self.far_prefix, "taskset", "-c", self.far_cpus, *argv)
+        """A command line at the server."""
+        return (*self.far_prefix, "taskset", "-c", self.server_cpus, *argv)
 
     def on_one_cpu(self) -> "Rig":
-        """Both ends on the near end's CPU: no wake-up crosses from one to another."""
-        return replace(self, name="one CPU", far_cpus=self.near_cpus)
+        """Both ends on the client's CPU: no wake-up crosses from one to another."""
+        return replace(self, name="one CPU", server_cpus=self.client_cpus)
 
     def on(self, cpus: str) -> "Rig":
         """Both ends on the same CPUs."""
-        return replace(self, near_cpus=cpus, far_cpus=cpus)
+        return replace(self, client_cpus=cpus, server_cpus=cpus)
 
 
 def two_cpus() -> tuple[str, str]:

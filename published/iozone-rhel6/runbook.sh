@@ -9,8 +9,9 @@
 # Optimized (DAPC)" out of the box, "(OS)" optimized. Each test was made three times.
 #
 # Written otherwise than in print: devices are named by whoever starts it; parameter NAME of a test
-# names its directory and files, as the first argument of the printed scripts does. The Windows half
-# (steps 1 to 33, CommandsNoPersonaManagement.bat, the .bat files) is not here.
+# names its directory and files, as the first argument of the printed scripts does; TEST is where
+# the file system under test is mounted, in print /test. The Windows half (steps 1 to 33,
+# CommandsNoPersonaManagement.bat, the .bat files) is not here.
 set -eu
 
 prepare() { # steps 23, 24, 27
@@ -24,7 +25,6 @@ prepare() { # steps 23, 24, 27
   mkswap "${SWAP}1"
   swapoff -a
   swapon "${SWAP}1"
-  mkdir -p /test
 }
 
 build() { # installing IOzone: 32 bits, so no file beyond 4 GB is mapped
@@ -38,21 +38,28 @@ build() { # installing IOzone: 32 bits, so no file beyond 4 GB is mapped
 }
 
 make_ext4() { # steps 25, 26
+  unmount
   mkfs.ext4 "${DISK:?it is erased; in print /dev/sdb}1"
-  mount "${DISK}1" /test
+  mount "${DISK}1" "$test"
 }
 
 make_xfs() {
+  unmount
   mkfs.xfs -f "${DISK:?it is erased; in print /dev/sdb}1"
-  mount "${DISK}1" /test
+  mount "${DISK}1" "$test"
+}
+
+unmount() { # what an earlier step has mounted
+  mkdir -p "$test"
+  ! mountpoint -q "$test" || umount "$test"
 }
 
 optimize() { # AdditionalLinuxFileSystemTuning.sh, DisableSomeDefaultServices.sh
-  mount /test || true
+  mountpoint -q "$test" || mount "$test" || true
   swapon "${SWAP:?in print /dev/sdd}1" || true
   tuned-adm profile default
   tuned-adm profile enterprise-storage
-  mount -o remount,barrier=0 /test
+  mount -o remount,barrier=0 "$test"
   for i in abrt-ccpp abrt-oops abrt-d acpid atd auditd autofs avahi-daemon cgconfig crond cups \
     haldaemon irqbalance kdump libvirt-guests mcelogd mdmonitor messagebus portreserve postfix \
     rhnsd rhsmcertd rpcbind rpcgssd rpcidmapd certmonger netfs sysstat; do
@@ -92,8 +99,8 @@ drop_caches=${DROP_CACHES:-/proc/sys/vm/drop_caches}
 [ $# -gt 0 ] || { sed -n '2,/^set/p' "$0" | sed '$d'; exit 2; }
 while [ $# -gt 0 ]; do
   case $1 in
-    prepare | build | make_ext4 | make_xfs | optimize) "$1" && shift ;;
-    inc | dio | otc) "$1" "${2:?NAME of the run}" && shift 2 ;;
+    prepare | build | make_ext4 | make_xfs | optimize) "$1"; shift ;;
+    inc | dio | otc) "$1" "${2:?NAME of the run}"; shift 2 ;;
     *) echo "$1: no such step. One of: prepare build make_ext4 make_xfs optimize inc dio otc" >&2
        exit 2 ;;
   esac

@@ -64,7 +64,7 @@ measure() { # SECONDS "TESTS" "SIZES"
       numactl -l -N 1 nice -n -10 "$folder/netperf" -P0 -l "$1" -H "${ADDRESS:?of the server}" \
         -t "$test" -B "running $test to $ADDRESS -- -m $big" -- -m "$big" &
       tuna --cpu 1 --isolate -t netperf --move
-      wait
+      wait $!
       sleep "${QUIET:-15}"
     done
   done

@@ -5,7 +5,8 @@
 #   DIRECTORY=/mnt/test DISK=sda POSTMARK=/path/of/postmark bash runbook.sh
 #
 # PostMark was compiled with -O3. Other mount options stand in a picture; on Windows nothing but
-# the eight commands is told. The four settings and the scheduler stay as they are set here.
+# the eight commands is told. PostMark 1.51 answers "Eh?" to the first: its word is subdirectories,
+# so all files lie in one directory; the engine's PostMark takes both words. The four settings and the scheduler stay as they are set here.
 set -eu
 postmark=${POSTMARK:-postmark}
 cd "${DIRECTORY:?the directory of the file system under test}"

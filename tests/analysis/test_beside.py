@@ -1,9 +1,10 @@
 """Two analyses of one study: which of them decides, and what stands beside it."""
 
-from dataclasses import replace
+import dataclasses
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from support.sessions import synthetic_sessions
 from support.synthetic import synthetic_study
@@ -120,7 +121,7 @@ def test_the_means_of_sessions_are_adjusted_by_the_means_of_what_others_took() -
     """Each session of six blocks is one difference, and one of each covariate."""
     rng = np.random.default_rng(6)
     groups = [
-        replace(
+        dataclasses.replace(
             group,
             plan=planned(group.plan, "unadjusted"),
             run=group.run.model_copy(

@@ -1,8 +1,7 @@
 """Cells that are measured for too short a time, and the work that mends it."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from support.synthetic import synthetic_study
 from tiltyard.analysis.cell_times import LEAST_S, cell_times, short_cells

@@ -1,11 +1,11 @@
 """Disturbed blocks in the findings: counted, explained, tested against systems, and put back."""
 
 from collections.abc import Collection
-from dataclasses import replace
 from io import StringIO
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from support.runs import GATES

@@ -1,10 +1,10 @@
 """The whole analysis on studies whose truth is known."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from support.synthetic import Shape, card, synthetic_study
 from tiltyard.analysis.findings import analyse

@@ -1,12 +1,12 @@
 """What must not matter, does not; what must turn round, does."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse

@@ -1,16 +1,17 @@
 """What trials measured, alone and together."""
 
-from dataclasses import replace
+import dataclasses
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from support.synthetic import SHAPES, synthetic_study
 from tiltyard.analysis.readings import Readings, read_trials
 from tiltyard.run.samples import PERCENTILES, Samples, SampleTable
 from tiltyard.wire import Sample
 
-TIMED = {"tcp_rr": replace(SHAPES["postmark"], timed={"transactions": 1e-4})}
+TIMED = {"tcp_rr": dataclasses.replace(SHAPES["postmark"], timed={"transactions": 1e-4})}
 
 
 def samples_of(workload="iozone", trials=3, **options):
@@ -72,7 +73,7 @@ def test_percentiles_are_there_where_enough_operations_were_timed():
     assert timed is not None
     names = [getattr(timed, name) * 1e-9 for name in PERCENTILES]
     np.testing.assert_allclose(found[0, 0], names)
-    few = replace(samples[0], latency_ns=timed.model_copy(update={"count": 99}))
+    few = replace(samples[0], latency_ns=replace(timed, count=99))
     assert np.isnan(read([few], workload="tcp_rr").percentiles).all()
 
 
@@ -82,7 +83,7 @@ def test_rows_are_the_samples_without_histograms():
     table.add(samples[:1])
     added = table.add(samples)
     for row, sample in zip(added, samples, strict=True):
-        latency = sample.latency_ns and sample.latency_ns.model_copy(update={"buckets": []})
+        latency = sample.latency_ns and replace(sample.latency_ns, buckets=[])
         assert row == replace(sample, latency_ns=latency)
     assert added[-1] == tuple(added)[-1]
     assert added == Samples.of(tuple(added)) != Samples.of(())

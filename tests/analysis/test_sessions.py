@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from support.sessions import BLOCKS, synthetic_sessions
+from support.synthetic import synthetic_study
 from tiltyard.analysis.contrast import by_session
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.sessions import analyse_sessions
@@ -25,6 +26,17 @@ def test_one_session_is_what_it_was():
     assert found == analyse(one.plan, one.run)
     assert found.sessions is None
     assert '"sessions"' not in found.model_dump_json()
+
+
+@pytest.mark.parametrize("blocks", [2, 5])
+def test_a_part_of_a_whole_shows_no_difference_by_itself(blocks):
+    effects = {"xfs": 3.0}
+    found = analyse(
+        *synthetic_study(
+            ("ext4", "xfs"), blocks=blocks, profile="fixed", fixed_blocks=blocks, effects=effects
+        )
+    )
+    assert (headline(found).verdict, headline(found).blocks) == ("undecided", blocks)
 
 
 def test_few_sessions_are_judged_by_their_blocks_and_say_so():
@@ -167,3 +179,46 @@ def test_sessions_are_told_against_the_baseline_too():
     told, [over] = headline(found), found.sessions.comparisons
     assert (over.system, over.against, over.verdict) == ("ext4", "xfs", "slower")
     assert (over.ratio, over.low, over.high) == (told.ratio, told.low, told.high)
+
+
+def test_a_slow_host_is_named_and_no_verdict_rests_on_it():
+    found = analyse_sessions(synthetic_sessions((0.1,) * 4, 4, hosts=(0, 0, np.log(0.8), 0)))
+    [level], [over] = found.sessions.levels, found.sessions.comparisons
+    [slow] = level.apart
+    assert (slow.session, slow.turned, over.apart) == (3, False, ())
+    assert slow.low < 0.8 < slow.high
+    assert level.sd_between == pytest.approx(np.std([0, 0, np.log(0.8), 0], ddof=1), rel=0.1)
+    assert "values of 4 hosts differ by 11 % (standard deviation" in level.sentence
+    assert "n3 is 20.0 % slower than the others over all systems" in level.sentence
+    assert headline(found).verdict == "faster"
+    assert headline(found).ratio == pytest.approx(np.exp(0.1), rel=0.01)
+
+
+def test_a_host_on_which_the_difference_turns_round_is_named():
+    effects = (0.1, 0.1, -0.1, 0.1, 0.1, 0.1)
+    found = analyse_sessions(synthetic_sessions(effects, 6, hosts=(0.0,) * 6))
+    [over] = found.sessions.comparisons
+    [odd] = over.apart
+    assert (odd.session, odd.turned) == (3, True)
+    assert odd.low < np.exp(-0.2) < odd.high
+    assert "n3 disagrees: −9.1 % there, +10.2 % on the others, the other way round" in over.sentence
+    assert headline(found).verdict == "undecided"
+    weaker = analyse_sessions(synthetic_sessions((0.1, 0.1, 0.03, 0.1), 4))
+    [odd] = weaker.sessions.comparisons[0].apart
+    assert not odd.turned
+    assert "session 3 disagrees: +3." in weaker.sessions.comparisons[0].sentence
+
+
+def test_a_host_that_carried_out_two_sessions_is_told_by_their_numbers():
+    groups = synthetic_sessions((0.1, 0.1, -0.1), 3, hosts=(0.0,) * 3)
+    lost = [replace(one, run=one.run.model_copy(update={"node": "n1"})) for one in groups]
+    [over] = analyse_sessions(lost).sessions.comparisons
+    assert "session 3 disagrees" in over.sentence
+
+
+def test_alike_sessions_are_not_told_apart():
+    for hosts in ((), (0.0,) * 3):
+        found = analyse_sessions(synthetic_sessions((0.0,) * 3, 3, hosts=hosts))
+        assert not found.sessions.levels[0].apart
+        assert not found.sessions.comparisons[0].apart
+        assert headline(found).verdict == "equivalent"

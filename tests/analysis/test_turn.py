@@ -1,10 +1,10 @@
 """Several trials in a turn are one value of their block; replaced blocks are none."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from support.runs import GATES
 from support.synthetic import synthetic_study

@@ -1,9 +1,8 @@
 """Leaving the warm-up out: exact where slices add up to the value, and nowhere else."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from support.synthetic import synthetic_study
 from support.turns import planned, sliced, with_slices, workload_of

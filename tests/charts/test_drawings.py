@@ -1,12 +1,15 @@
 """Drawings that are kept: found again, and believed only where they are ours."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import vl_convert
 
 from tiltyard.charts import drawings
+from tiltyard.charts.theme import FAMILY
 
 SPEC = {"mark": "point", "data": {"values": [{"a": 1}]}, "encoding": {"x": {"field": "a"}}}
 
@@ -39,6 +42,25 @@ def test_a_chart_is_drawn_once_for_all_processes(calls: list[str]) -> None:
     assert calls == [spec]
     anew(json.dumps({**SPEC, "width": 99}))
     assert len(calls) == 2
+
+
+def test_a_picture_of_a_kept_drawing_has_the_typeface(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    spec = json.dumps({**SPEC, "config": {"font": FAMILY}})
+    make = f"""
+import sys
+from tiltyard.charts.drawings import drawn
+from tiltyard.report.figures import KINDS
+sys.stdout.buffer.write(KINDS["png"](drawn({spec!r})))
+"""
+    first, again = (
+        subprocess.run([sys.executable, "-c", make], check=True, capture_output=True).stdout
+        for _ in range(2)
+    )
+    assert first.startswith(b"\x89PNG")
+    assert first == again
 
 
 def test_what_is_not_whole_or_not_ours_is_drawn_again(calls: list[str]) -> None:

@@ -28,6 +28,13 @@ def test_every_name_that_a_parameter_may_take_is_on_the_page(card: Card) -> None
             assert meaning in text
 
 
+def test_a_page_begins_with_what_people_read_and_what_they_type() -> None:
+    heads = {card.name: page(card).partition(":")[0] for card in CARDS}
+    assert heads["tcp_stream"] == "TCP throughput (tcp_stream)"
+    assert heads["program"] == "program"
+    assert all(name in head for name, head in heads.items())
+
+
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
 def test_the_default_is_among_the_names(card: Card) -> None:
     named = {name: [one for one, _ in choices(card, schema)] for name, schema in defaults(card)}

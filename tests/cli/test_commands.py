@@ -185,6 +185,7 @@ def test_what_is_quoted_needs_none(line: str) -> None:
         (("ls", "true"), {"output": "null", "same_output": True}, "nothing is left to compare"),
         (("ls", "true"), {"compare_output": "cmp", "same_output": True}, "give one of them"),
         (("ls", "true"), {"command_name": ("a",)}, "1 times for 2 commands"),
+        (("ls", "w"), {"command_name": ("a",), "reference": "f"}, "1 times for 2 commands"),
         (("ls", "true"), {"server": ("cat",)}, "Fix: --ready PORT, or --ready COMMAND"),
         (("ls", "true"), {"server": ("cat",) * 2, "ready": ("80", "stdout=x")}, "a port for each"),
         (("ls", "true"), {"ready": ("80",)}, "--ready goes with --server"),
@@ -288,6 +289,9 @@ def test_a_server_for_all_for_each_and_servers_that_are_compared() -> None:
         "a": {"command": ["ls"], "serving": ["cat"]},
         "b": {"command": ["true"], "serving": ["sh", "-c", "yes; yes"]},
     }
+    for shell in (False, True):
+        servers = typed("ls", server=("cat -u a", "cat -u b"), ready=("true",), shell=shell)
+        assert servers.names == ("cat a", "cat b")
     compared = study("ls", server=("x=cat", "tail -f"), ready=("test -e x", "true"))
     assert compared["question"] == "Which is faster: x or tail?"
     assert compared["factors"] == {

@@ -11,7 +11,7 @@ import pytest
 from support.imports import collected
 from support.patience import wait_until
 from tiltyard.analysis.collected import analyse_collection
-from tiltyard.analysis.model import Findings
+from tiltyard.analysis.model import Comparison, Findings
 from tiltyard.analysis.values import cells_of
 from tiltyard.cli.commands import Commands
 from tiltyard.cli.compare import compare
@@ -22,6 +22,7 @@ from tiltyard.errors import ExitCode, RefusedError, UsageError
 from tiltyard.exporters import phoronix as exporter
 from tiltyard.host.ledger import recover
 from tiltyard.importers import phoronix as importer
+from tiltyard.run.runner import HOPELESS_BLOCKS
 
 SERVE = """
 import socket, sys, time
@@ -137,7 +138,12 @@ def test_servers_are_compared_and_none_outlives_its_trial(
         ready=("stdout=serves",),
         runs=6,
     )
-    assert compare(commands=asked, require_decision=True) == ExitCode.DONE
+    exports = Exports(here / "h.json")
+    assert compare(commands=asked, require_decision=True, exports=exports) == ExitCode.DONE
+    results = json.loads((here / "h.json").read_text())["results"]
+    assert [(one["command"], "parameters" in one) for one in results] == [
+        ("soon", False), ("late", False)
+    ]  # fmt: skip
     (late,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("  late"))
     assert "slower" in late
     words = ("-m", "tiltyard", "compare", "-c", "a=sleep 60", "-c", "b=sleep 60")
@@ -168,16 +174,26 @@ def test_standard_output_may_be_a_file_or_nothing(here: Path) -> None:
 
 
 def test_neither_answer_is_told_apart_from_both(here: Path) -> None:
-    same = Commands(command=("a=sleep 0.001", "b=sleep 0.001"))
-    # Six blocks that agree by chance are 1 of 32.
-    answers = (gate(within="0.0001%", blocks=6, commands=same) for _ in range(4))
-    assert ExitCode.UNDECIDED in answers
+    """Every other block the other one of two is the slower one."""
+    (here / "turns").write_text(
+        'echo >> "$1.log"; [ $((($(wc -l < "$1.log") + $2) % 2)) = 0 ] || sleep 0.05\n'
+    )
+    turns = tuple(f"{name}=sh {here}/turns {name} {n}" for n, name in enumerate("ab"))
+    assert gate(within="0.0001%", commands=Commands(command=turns, runs=6)) == ExitCode.UNDECIDED
+    pair = _only_pair(here / "gate-a-b/findings.json")
+    assert (sum(one > 1 for one in pair.differences), len(pair.differences)) == (3, 6)
+
+
+def _only_pair(findings: Path) -> Comparison:
+    (workload,) = Findings.model_validate_json(findings.read_bytes()).workloads
+    (pair,) = workload.index.comparisons
+    return pair
 
 
 def test_a_head_that_fails_is_no_pass(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fails = Commands(command=("base=true", "head=false"))
     assert gate(within="3%", blocks=6, commands=fails) == ExitCode.TRIALS_FAILED
-    assert "Invalid: 6 trials failed" in capsys.readouterr().out
+    assert "Invalid: 3 trials failed" in capsys.readouterr().out
 
 
 def test_what_was_asked_for_cannot_be(here: Path) -> None:
@@ -216,3 +232,23 @@ command = ["{path}"]
     with pytest.raises(RefusedError, match="--trust"):
         gate(here / "suite.toml", within="3%")
     assert not (here / "executed").exists()
+
+
+def test_what_fails_in_every_block_is_not_executed_in_all_of_them(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = Commands(command=("good=true", "bad=sh -c 'exit 3'"), runs=20)
+    assert compare(commands=typed, folder=here / "study") == ExitCode.TRIALS_FAILED
+    told = " ".join(capsys.readouterr().err.split())
+    assert told.count("Failed") == HOPELESS_BLOCKS
+    assert "Ended nothing can be compared: program on bad never worked" in told
+    assert "exit code 3, expected 0. Fix: mend it, or if that is right" in told
+    assert "-i=3. Then begin a new folder" in told
+    accepted = Commands(command=typed.command, exit_codes="3", runs=6)
+    assert compare(commands=accepted, folder=here / "accepted") == ExitCode.DONE
+
+
+def test_commands_that_work_go_on_beside_one_that_never_does(here: Path) -> None:
+    typed = Commands(command=("a=true", "b=true", "bad=false"), runs=6)
+    assert compare(commands=typed, folder=here / "study") == ExitCode.TRIALS_FAILED
+    assert len(list((here / "study/trials").iterdir())) == 3 * 6

@@ -13,6 +13,7 @@ import pytest
 from tiltyard.analysis.model import Findings
 from tiltyard.cli.commands import Commands
 from tiltyard.cli.compare import compare
+from tiltyard.cli.exports import Exports
 from tiltyard.cli.measuring import Measuring
 from tiltyard.cli.printing import Printing
 from tiltyard.cli.report import report
@@ -58,12 +59,14 @@ def test_three_are_pooled_and_their_page_is_made_again(
     assert compare(*months, folder=folder, require_decision=True) == ExitCode.DONE
     first = capsys.readouterr().out
     assert "another study" in first
-    assert "b is" in first
+    assert "b takes" in first
     page = (folder / "report/index.html").read_bytes()
     found = Findings.model_validate_json((folder / "findings.json").read_bytes())
     (pair,) = found.workloads[0].index.comparisons
     assert pair.verdict == "slower"
-    assert b"Each study, and all of them" in page or b"another study" in page
+    assert b"Square: a study, larger with more blocks" in page
+    assert b"Every comparison over the studies" in page
+    assert b"another study" in page
     (folder / "findings.json").unlink()
     report(folder)
     assert Findings.model_validate_json((folder / "findings.json").read_bytes()) == found
@@ -119,6 +122,13 @@ def test_what_cannot_be_compared(words: tuple[str, ...], message: str) -> None:
 def test_options_of_measuring_are_refused(here: Path) -> None:
     with pytest.raises(UsageError, match="--blocks: studies are compared as they were measured"):
         compare("may", "june", measuring=Measuring(blocks=8))
+    for option in ("blocks", "seed"):
+        with pytest.raises(UsageError, match=f"--{option}: studies are compared as they were"):
+            compare("may", "june", measuring=Measuring(**{option: 0}))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="--export-json: studies are compared as they were"):
+        compare("may", "june", exports=Exports(export_json=here / "h.json"))
+    with pytest.raises(UsageError, match="--command and its options: studies are compared"):
+        compare("may", "june", commands=Commands(command=COMMANDS))
     with pytest.raises(UsageError, match="--pool goes with studies"):
         compare("ext4", "xfs", pool=True)
     with pytest.raises(RefusedError, match="not empty"):

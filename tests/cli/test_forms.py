@@ -1,6 +1,7 @@
 """Every form that compare takes is a study file that gives the same plan elsewhere."""
 
 import shutil
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tiltyard.app.freeze import frozen, open_study, planned
 from tiltyard.cli.commands import Commands
 from tiltyard.cli.compare import compare
 from tiltyard.cli.contestants import understood
-from tiltyard.errors import HostLacksError, UsageError
+from tiltyard.errors import HostLacksError, UsageError, WrittenWarning
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
@@ -191,6 +192,21 @@ def test_the_wrong_part_is_named(typed: dict[str, object], message: str) -> None
         plan_of("old", "new", **typed)
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("xsf", "xfs"), ("XFS", "xfs"), ("./odl", "old"), ("new/odl", "new/old")]
+)
+def test_the_nearest_system_is_named(typed: str, meant: str) -> None:
+    Path("new/old").mkdir()
+    with pytest.raises(UsageError, match=f'Did you mean "{meant}"'):
+        plan_of("old", typed)
+
+
+def test_the_nearest_study_is_named() -> None:
+    typed_study(("old", "new"), (), asked=ASKED)
+    with pytest.raises(UsageError, match=r'no study here\. Did you mean "postmark-old-new"\?'):
+        StudyFolder.of(Path("postmark-old-nwe"))
+
+
 def test_the_same_command_resumes_and_another_one_has_a_folder_of_its_own() -> None:
     first, _ = typed_study(("old", "new"), (), asked=ASKED)
     again, amendment = typed_study(("old", "new"), (), asked=replace(ASKED, disturbed="keep"))
@@ -254,3 +270,14 @@ def test_two_factors_may_set_different_keys_of_a_table_and_not_the_same(here: Pa
     study.write_text(text.format(key="vm.swappiness"))
     with pytest.raises(UsageError, match="is set by the factor x as well"):
         frozen(study, Engine.find(), None)
+
+
+def test_a_benchmark_that_is_compared_by_its_time_is_told() -> None:
+    words = ("old", "new")
+    fio = understood(Commands(command=("fio job.fio",)), words)
+    with pytest.warns(WrittenWarning, match=r"time that fio takes.*: -w fio:JOB in place of -c"):
+        typed_study(words, (), commands=fio)
+    others = understood(Commands(command=("git --version", "sort job.fio")), words)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        typed_study(words, (), commands=others)

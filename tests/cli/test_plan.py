@@ -130,7 +130,7 @@ def test_short_cells_are_named_with_what_to_write_and_what_it_costs(
     plan(copy.root)
     said = capsys.readouterr().out
     (line,) = (line.strip() for line in said.splitlines() if line.strip().startswith("file = "))
-    assert f"iozone: {own['short']} of {own['cells']} take less than 0.1 s" in said
+    assert f"IOzone: {own['short']} of {own['cells']} take less than 0.1 s" in said
     assert "Nothing is changed by itself" in said
     assert copy.study.read_text() == STUDY
     copy.study.write_text(STUDY.replace('file = "128k"', line))

@@ -35,7 +35,7 @@ TILTYARD = Path(sys.executable).parent / "tiltyard"
         ("equivalent-within", "equivalent_within", "key of [precision]"),
         ("foreign_cpu", "foreign_cpu", "key of [noise]"),
         ("loop-image", "loop-image", "kind of system"),
-        ("far_cpus", "far_cpus", "setting of pair, loopback, hosts"),
+        ("server_cpus", "server_cpus", "setting of pair, loopback, hosts"),
     ],
 )
 def test_a_word_is_explained(asked: str, word: str, sort: str) -> None:
@@ -120,6 +120,11 @@ def test_clean_removes_what_may_go_and_nothing_else(
 
 
 @needs_root
+def test_clean_of_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nothere: no such folder"):
+        leftovers([tmp_path, tmp_path / "nothere"])
+
+
 def test_clean_leaves_what_is_attached(tmp_path: Path) -> None:
     study = killed(tmp_path)
     with loop_disk(study / "work/tiltyard-0123-image.img", MIB):

@@ -13,12 +13,15 @@ from support.agents import ENDED, HELLO, stand_in
 from support.patience import wait_until
 from tiltyard.executors import agent as executors
 from tiltyard.executors import words
-from tiltyard.executors.agent import Agents, Trial, without
+from tiltyard.executors.agent import Agents, Trial
 from tiltyard.executors.engine import Engine, Job
+from tiltyard.executors.words import without
 from tiltyard.wire import (
     AgentBeat,
+    AgentClock,
     AgentEnded,
     AgentHello,
+    AgentReady,
     AgentRefused,
     AgentReply,
     EndEvent,
@@ -138,7 +141,8 @@ def test_a_killed_agent_is_seen(start: Start) -> None:
     assert trial.exit_status == -9
 
 
-def test_what_else_speaks_first_is_named(start: Start) -> None:
+def test_what_else_speaks_first_is_named(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executors, "_WORDS_S", 0.2)
     text = f"printf 'Welcome to host7!\\nmotd\\n'; {HELLO}; {ENDED} 0 ''; sleep 60"
     trial = start(text, greets=False, ends=False)
     assert list(trial.lines()) == []
@@ -156,7 +160,7 @@ def test_what_else_speaks_first_is_named(start: Start) -> None:
 def test_another_agent_is_not_listened_to(
     start: Start, monkeypatch: pytest.MonkeyPatch, line: str, flaw: str
 ) -> None:
-    monkeypatch.setattr(executors, "_GRACE_S", 0.2)
+    monkeypatch.setattr(executors, "_WORDS_S", 0.2)
     text = f"""printf '\\036%s\\n' '{{"agent":{line}}}'; exec sleep 60"""
     trial = start(text, greets=False, ends=False)
     assert list(trial.lines()) == []
@@ -205,6 +209,8 @@ def test_the_lab_knows_every_reply_of_the_wire() -> None:
         "hello": set(AgentHello.model_fields),
         "ended": set(AgentEnded.model_fields),
         "beat": set(AgentBeat.model_fields),
+        "ready": set(AgentReady.model_fields),
+        "clock": set(AgentClock.model_fields),
         "refused": set(AgentRefused.model_fields),
     }
     assert set(sent) == set(AgentReply.model_fields)

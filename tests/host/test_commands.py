@@ -33,6 +33,14 @@ def test_silent_failure_says_the_status() -> None:
         run(("sh", "-c", "exit 3"))
 
 
+def test_what_was_cut_off_is_no_reason() -> None:
+    with pytest.raises(TiltyardError, match=r": 98\.39$"):
+        run(("sh", "-c", "echo 98.39; exit 1"))
+    for end in ("exit 255", "kill -9 $$"):
+        with pytest.raises(TiltyardError, match=r": exit status (255|-9)$"):
+            run(("sh", "-c", f"echo 98.39; {end}"))
+
+
 def test_missing_program() -> None:
     with pytest.raises(HostLacksError, match='there is no program "nonesuch"'):
         run(("nonesuch", "-V"))

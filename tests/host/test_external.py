@@ -63,7 +63,7 @@ def hosts(
     """A host that is made of numbers: before, and now."""
     looks, uses = iter(cpus), iter(processes)
     monkeypatch.setattr(external, "_cpus", lambda: next(looks))
-    monkeypatch.setattr(external, "_processes", lambda: {use.pid: use for use in next(uses)})
+    monkeypatch.setattr(external, "_processes", lambda _: {use.pid: use for use in next(uses)})
     monkeypatch.setattr(external.os, "getpid", lambda: 50)
     monkeypatch.setattr(external, "_may_run", lambda pid, _: pid != 53)
 
@@ -115,3 +115,17 @@ def test_telemetry_tells_where_it_was_counted() -> None:
     assert here.external_s is not None
     assert everywhere.external_s is not None
     assert unknown.external_s is unknown.external_steal_s is None
+
+
+def test_a_stranger_is_read_once_and_its_number_may_come_again() -> None:
+    never = 2**22 + 1
+    with busy(max(os.sched_getaffinity(0)), stranger=True):
+        watch = ExternalWatch()
+        strangers = watch._strangers
+        known = set(strangers)
+        strangers.add(never)
+        watch.seen(None)
+        assert known
+        assert not known & watch._processes.keys()
+        assert os.getpid() in watch._processes
+    assert never not in strangers

@@ -9,9 +9,13 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
+from support.runs import Watcher, directory_system, go_on, place, plan_of
+from tiltyard.executors.engine import Engine
 from tiltyard.host import isolation
 from tiltyard.host.changes import isolation as changes
 from tiltyard.host.changes.isolation import MovedTasks, RestrictedGroups
@@ -24,6 +28,11 @@ from tiltyard.host.isolation import (
 )
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.tasks import Task, parse_cpus, tasks
+from tiltyard.plan.model import TrialKey
+from tiltyard.run import runner
+from tiltyard.run.observer import Outlook
+from tiltyard.run.read import read_run
+from tiltyard.run.runner import run_study
 
 OLD = _hierarchy("cgroup")
 CPUS = sorted(os.sched_getaffinity(0))
@@ -201,6 +210,26 @@ def test_unasked_it_harms_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert found.text == f"another run (process {os.getpid()}) is under way"
 
 
+def test_unasked_it_is_for_the_cpus_that_the_systems_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for the last one, which would move the tasks of others to the client's."""
+    asked: list[tuple[int, ...]] = []
+
+    def harmless(_: object, cpus: tuple[int, ...]) -> isolation.Isolation:
+        asked.append(cpus)
+        return isolation.Isolation(False, "no CPU would be left for others")
+
+    monkeypatch.setattr(runner, "isolate_if_harmless", harmless)
+    for settings in ({"client_cpus": [0], "server_cpus": [1]}, {"filesystem": "ext4"}):
+        plan = SimpleNamespace(
+            conditions=SimpleNamespace(isolate="auto", cpus=()),
+            systems=[SimpleNamespace(settings=settings)],
+            is_elsewhere=False,
+        )
+        context = SimpleNamespace(plan=plan, ledger=None, journal=[], observer=Mock())
+        runner._isolate(context)  # type: ignore[arg-type]
+    assert asked == [(0, 1), (max(os.sched_getaffinity(0)),)]
+
+
 @pytest.fixture
 def unified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A hierarchy of version 2 in plain files; removing a group there removes its settings."""
@@ -247,3 +276,31 @@ def test_undoing_what_was_never_done_does_nothing(tmp_path: Path) -> None:
     )
     assert moved.undo() is None
     assert restricted.undo() is None
+
+
+@needs_old
+def test_a_study_that_says_nothing_of_it_has_it_where_nobody_is_harmed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is bound to that CPU for the sake of other tests is left out of account."""
+    found = isolation._others
+    last = str(CPUS[-1])
+    monkeypatch.setattr(
+        isolation, "_others", lambda: [task for task in found() if task.cpus != last]
+    )
+    plan = plan_of((directory_system("a", tmp_path / "a"),), blocks=1)
+    conditions = plan.conditions.model_copy(update={"isolate": "auto"})
+    plan = plan.model_copy(update={"conditions": conditions})
+    folder = place(tmp_path / "study", plan)
+    first = Path("/proc/1/status")
+    during = []
+
+    class Looking(Watcher):
+        def trial_started(self, key: TrialKey, slot: int, outlook: Outlook) -> None:
+            during.append(first.read_text().partition("Cpus_allowed_list:")[2].split()[0])
+
+    run_study(folder, plan, Engine.find(), go_on, Looking())
+    note = read_run(folder, plan).isolation
+    assert note is not None
+    assert (note.granted, note.unasked) == (True, (CPUS[-1],)), note.text
+    assert [CPUS[-1] in parse_cpus(cpus) for cpus in during] == [False]

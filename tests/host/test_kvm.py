@@ -48,6 +48,19 @@ def test_a_refused_call_is_told() -> None:
     assert "a guest could not be run: Invalid argument" in proof.text
 
 
+def test_a_processor_that_machines_get_and_kvm_refuses_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / kvm.QEMU
+    program.write_text(
+        '#!/bin/sh\ncase "$*" in *"-cpu host"*) echo no register >&2; exit 134; esac'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert kvm.boot_time_s("tcg", 60) < 60
+    assert "a guest could not be run: no register" in kvm.judge(kvm.boot_time_s).text
+
+
 @pytest.mark.skipif(kvm.find_program(kvm.QEMU) is None, reason=f"no {kvm.QEMU}")
 def test_the_firmware_ends_by_itself_and_a_limit_holds() -> None:
     assert 0.01 < kvm.boot_time_s("tcg", 60) < 60

@@ -8,9 +8,11 @@ import pytest
 
 from support.hosts import needs_root
 from tiltyard.errors import HostLacksError, RefusedError, TiltyardError
+from tiltyard.host import changes
 from tiltyard.host.changes import MadeDirectory, MadeFile, Mounted
 from tiltyard.host.commands import run
 from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.steps import Steps, UndoTemporarily
 
 
 def lines(ledger: Ledger) -> list[dict[str, object]]:
@@ -157,3 +159,20 @@ def test_a_failed_clean_up_says_how_to_repeat_it(tmp_path: Path) -> None:
     run(("umount", str(made.path)))
     assert recover() == [f"an earlier run was killed: removed {made.path}"]
     assert not list(tmp_path.iterdir())
+
+
+def test_what_the_ledger_keeps_need_not_be_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A directory that is made again in the next turn costs no sync; one that is forgotten does."""
+    synced: list[Path] = []
+    monkeypatch.setattr(changes, "sync_directory", synced.append)
+    with Ledger() as ledger:
+        made = ledger.record(MadeDirectory(path=tmp_path / ledger.name("a")))
+        made.path.mkdir()
+        UndoTemporarily(change=made).execute(Steps(ledger, lambda: None))
+        assert not made.path.exists()
+        assert synced == []
+        made.path.mkdir()
+        ledger.undo(made)
+    assert synced == [tmp_path]

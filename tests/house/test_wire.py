@@ -49,7 +49,7 @@ def test_the_engine_keeps_to_the_schema(
     assert events[-1].type == "end"
     assert events[-1].data.outcome == "done"
     assert (events[-1].data.network is not None) == (card.target == "far")
-    assert {event.data.metric for event in events if event.type == "sample"} == {
+    assert {event.data.metric for event in events if isinstance(event, wire.SampleEvent)} == {
         metric.name for metric in card.metrics
     }
     assert list(tmp_path.iterdir()) == []

@@ -49,6 +49,15 @@ def test_what_was_not_done_is_missing() -> None:
     }  # fmt: skip
 
 
+def test_operations_that_move_nothing_are_none() -> None:
+    """As of ioengine=cpuio, which counts its loops as reads."""
+    report = json.loads(data_of("fio/plus-grouped.json"))
+    report["jobs"][0]["read"].update(io_bytes=0, io_kbytes=0, bw=0, bw_bytes=0)
+    found = values(imported("fio/x.json", json.dumps(report).encode()))
+    assert not [metric for metric, _ in found if metric.startswith("read")]
+    assert found["write", "mix"] > 0
+
+
 def test_fsyncs_are_timed() -> None:
     found = values(imported("fio/fsync.json"))
     assert found["sync_latency", "trimmed"] == pytest.approx(698107.8e-9)

@@ -117,7 +117,7 @@ def test_of_output_that_was_not_kept_whole_only_the_first_number_counts() -> Non
     table = {"regex": r"(\d+)", "unit": "s"}
     first = executed("1\n2\n", truncated=True, found=table | {"take": "first"})
     assert values(first) == {"found": 1}
-    with pytest.raises(UsageError, match=r'only its beginning was kept\. Fix: keep = "64M"'):
+    with pytest.raises(UsageError, match=r'only its beginning was kept\. Fix: keep = "4M"'):
         executed("1\n2\n", truncated=True, found=table)
     fio = (Path(__file__).parent / "golden/fio/two-jobs.json").read_text()
     with pytest.raises(UsageError, match="only its beginning was kept"):

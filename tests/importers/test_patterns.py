@@ -1,9 +1,11 @@
 """Expressions of a study: what they mean is what Python says, and none takes for ever."""
 
+import json
 import re
 import time
 
 import pytest
+from jsonpath.segments import JSONPathRecursiveDescentSegment
 
 from tiltyard.errors import UsageError
 from tiltyard.importers import IMPORTERS, json_path, patterns
@@ -81,6 +83,14 @@ def test_an_expression_that_takes_too_long_is_stopped(table: dict[str, str], tex
     with pytest.raises(TooSlowMetricError):
         value_of("t", metric, Printed("stdout of execution 2", text))
     assert time.process_time() - again < 0.2
+
+
+def test_a_descent_is_stopped_however_the_library_descends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(JSONPathRecursiveDescentSegment, "resolve", lambda *_: iter(()))
+    with pytest.raises(TooSlowError):
+        json_path.selected("$..*..*..*.other", [json.loads(NESTED)])
 
 
 def test_a_document_that_is_too_deep_for_an_expression_is_told() -> None:

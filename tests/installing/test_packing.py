@@ -15,6 +15,8 @@ from cyclonedx.validation.json import JsonStrictValidator
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from release import __main__ as dist
+from release import python
 from release.debian import build_deb
 from release.image import build_image
 from release.python import build_sdist, build_wheel, locked
@@ -50,6 +52,30 @@ def test_a_wheel_takes_no_engine_that_needs_libraries(tmp_path: Path) -> None:
     """As the interpreter of this test does, or whatever shell is here."""
     with pytest.raises(subprocess.CalledProcessError):
         build_wheel(Path("/bin/sh"), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_machine_gets_as_much_as_can_be_made(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*_: object) -> None:
+        raise subprocess.CalledProcessError(1, "pip")
+
+    monkeypatch.setattr(dist, "build_engine", lambda _: Engine.find().path)
+    monkeypatch.setattr(dist, "build_wheel", lambda *_: wheel)
+    monkeypatch.setattr(dist, "download_wheels", fails)
+    assert list(dist._of_machine("sparc64", tmp_path)) == [wheel]
+    assert "No Debian package for sparc64: " in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        list(dist._of_machine(MACHINE, tmp_path))
+
+
+def test_sources_that_change_under_a_release_end_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(python, "version", lambda: "0.0.1")
+    with pytest.raises(SystemExit, match=r"sources were 0\.0\.1 before. Fix: make dist again"):
+        build_wheel(Engine.find().path, tmp_path)
     assert not list(tmp_path.iterdir())
 
 

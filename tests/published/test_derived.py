@@ -12,6 +12,8 @@ from fractions import Fraction
 import pytest
 
 from tiltyard.analysis.collected import analyse_collection
+from tiltyard.collected.model import CollectedWorkload
+from tiltyard.report.sections.summary import summary_table
 from tiltyard_published.derived import Derived
 from tiltyard_published.read import Publication
 
@@ -183,3 +185,52 @@ def test_advantages_of_averages_are_of_the_averages_and_not_averages(netperf: Pu
         assert number.against is not None
         share = 1 - means[number.workload, number.system] / means[number.workload, number.against]
         assert f"{float(100 * share):.2f}" == number.text, number.id
+
+
+def test_where_other_digits_are_printed_a_table_says_so(
+    publications: dict[str, Publication],
+) -> None:
+    """Of what is calculated from printed values; a delta is that of the two values beside it."""
+    found = {
+        name: [
+            one for own in analyse_collection(study.collection).workloads for one in own.differing
+        ]
+        for name, study in publications.items()
+    }
+    told = found.pop("iozone-rhel6")
+    assert not any(found.values())
+    assert len(told) == len(OFF_BY_ONE) + len(ROUNDED_TWICE)
+    assert "out-of-cache, NTFS optimized: 650,379, in the source 650,378" in told
+    deltas = [one for one in told if " over " in one]
+    assert [one.rpartition(": ")[2] for one in deltas] == [
+        "65.1 %, in the source 65.2 %", "15.2 %, in the source 15.3 %"
+    ]  # fmt: skip
+    findings = analyse_collection(publications["iozone-rhel6"].collection)
+    table = summary_table(findings)
+    assert table is not None
+    assert table.caption.endswith(f" The source rounds otherwise: {'; '.join(told)}.")
+
+
+def test_a_delta_without_an_interval_is_that_of_the_two_values_beside_it(
+    netperf: Publication,
+) -> None:
+    table = summary_table(analyse_collection(netperf.collection))
+    assert table is not None
+    rows = {row[0].text: [entry.text for entry in row] for row in table.rows}
+    assert rows["TCP request/response"][-3:] == ["37.96", "+32.93", "+35.65"]
+    assert rows["UDP request/response"][-1] == "+34.56"
+
+
+def test_an_average_that_is_printed_wrongly_is_told(netperf: Publication) -> None:
+    def wrong(workload: CollectedWorkload) -> CollectedWorkload:
+        means = [
+            one.model_copy(update={"text": "99.99"}) if one.against else one
+            for one in workload.means
+        ]
+        return workload.model_copy(update={"means": tuple(means)})
+
+    workloads = tuple(map(wrong, netperf.collection.workloads))
+    spoiled = netperf.collection.model_copy(update={"workloads": workloads})
+    told = [one for own in analyse_collection(spoiled).workloads for one in own.differing]
+    assert len(told) == 4
+    assert any(one.endswith("35.65 %, in the source 99.99 %") for one in told)

@@ -4,17 +4,23 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import pytest
 
+from support.hosts import needs_root
+from support.patience import PATIENCE_S
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.runbook import script
 from tiltyard.collected.model import Collection
+from tiltyard.executors.engine import Engine
 from tiltyard_published.read import read_publication
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "published"
 FOLDERS = sorted(path.parent for path in PUBLISHED.glob("*/published.toml"))
-STAND_IN = '#!/bin/sh\necho "$(basename "$0") $*" >> "$CALLS"\ncat >> "$CALLS"\n'
+STAND_IN = (
+    '#!/bin/sh\necho "$(basename "$0") $*" >> "$CALLS"\ncat >> "$CALLS"\nexit "${STATUS:-0}"\n'
+)
 """In the place of a tool: it writes down how it was called and what it read."""
 
 
@@ -30,15 +36,20 @@ class Host:
 
     def run(self, study: str, *steps: str, **environment: str) -> list[str]:
         """Lines of the calls."""
+        status, calls = self.end(study, *steps, **environment)
+        assert status == 0, calls
+        return calls
+
+    def end(self, study: str, *steps: str, **environment: str) -> tuple[int, list[str]]:
+        """The exit status, and lines of the calls."""
         known = {**os.environ, "CALLS": str(self.calls), **environment}
         known["PATH"] = f"{self.at}:{known['PATH']}"
         argv = ("bash", str(PUBLISHED / study / "runbook.sh"), *steps)
         done = subprocess.run(
-            argv, cwd=self.at, env=known, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            check=False,
+            argv, cwd=self.at, env=known, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            check=False, timeout=PATIENCE_S,
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return self.calls.read_text().splitlines()
+        return done.returncode, self.calls.read_text().splitlines()
 
 
 def collection(study: str) -> Collection:
@@ -87,6 +98,21 @@ def test_the_file_system_paper_runs_its_three_scripts(tmp_path: Path) -> None:
     assert said == [cached, direct, *(beyond.replace("$r", r) for r in ("64k", "1024k"))]
 
 
+@pytest.mark.parametrize("steps", [("inc", "a", "dio", "a"), ("build", "inc", "a")])
+def test_a_step_that_fails_is_the_last_one(steps: tuple[str, ...], tmp_path: Path) -> None:
+    host = Host(tmp_path, "iozone", "yum", "wget")
+    there = {"TEST": str(tmp_path / "test"), "DROP_CACHES": "/dev/null", "STATUS": "1"}
+    status, calls = host.end("iozone-rhel6", *steps, **there)
+    assert (status, len(calls)) == (1, 1), calls
+
+
+def test_a_netperf_that_fails_is_the_last_one(tmp_path: Path) -> None:
+    host = Host(tmp_path, "numactl")
+    (tmp_path / "tuna").symlink_to("/bin/true")
+    status, calls = host.end("netperf-rhel6", "rr", ADDRESS="x", QUIET="0", STATUS="1")
+    assert (status, len(calls)) == (1, 1), calls
+
+
 @pytest.mark.parametrize(("step", "workloads"), [("rr", "_rr"), ("stream", "_stream")])
 def test_the_network_paper_measures_all_of_its_sizes(
     step: str, workloads: str, tmp_path: Path
@@ -110,3 +136,45 @@ def test_postmark_is_told_its_eight_commands(tmp_path: Path) -> None:
     calls = Host(tmp_path, "postmark").run("postmark-systems", DIRECTORY=str(tmp_path))
     (workload,) = collection("postmark-systems").workloads
     assert calls == ["postmark ", *workload.commands, "quit"]
+
+
+SMALL = """#!/bin/bash
+arguments=()
+for word; do
+  case $word in 4096000) word=1024 ;; 32g) word=2m ;; esac
+  arguments+=("$word")
+done
+exec -a iozone {engine} "${{arguments[@]}}"
+"""
+"""IOzone's command line of the engine, on files that a test has room for."""
+
+
+@needs_root
+def test_the_file_system_paper_measures_what_it_has_made(tmp_path: Path) -> None:
+    """On a real file system; a step that makes another one takes the one before it down."""
+    disk, mounted = tmp_path / "disk1", tmp_path / "test"
+    iozone = tmp_path / "iozone"
+    iozone.write_text(SMALL.format(engine=Engine.find().path))
+    iozone.chmod(0o755)
+    with NamedTemporaryFile(dir="/dev/shm") as image:
+        image.truncate(32 << 20)
+        device = run("losetup", "--find", "--show", image.name).strip()
+    disk.symlink_to(device)
+    known = {**os.environ, "DISK": str(disk)[:-1], "TEST": str(mounted)}
+    known |= {"DROP_CACHES": "/dev/null", "PATH": f"/usr/sbin:{os.environ['PATH']}"}
+    steps = ("make_ext4", "make_ext4", "inc", "a", "dio", "a", "otc", "a")
+    argv = ("bash", str(PUBLISHED / "iozone-rhel6/runbook.sh"), *steps)
+    try:
+        subprocess.run(argv, cwd=tmp_path, env=known, check=True, timeout=PATIENCE_S)
+        at = [one for one in Path("/proc/mounts").read_text().splitlines() if str(mounted) in one]
+        assert [line.split()[:3] for line in at] == [[device, str(mounted), "ext4"]]
+        for name in ("incache_a", "directio_a", "outcache_a-64k", "outcache_a-1024k"):
+            assert "iozone test complete" in (tmp_path / f"{name}.txt").read_text(), name
+    finally:
+        subprocess.run(("umount", str(mounted)), check=False)
+        run("losetup", "--detach", device)
+
+
+def run(*argv: object) -> str:
+    done = subprocess.run([*map(str, argv)], check=True, capture_output=True, text=True)
+    return done.stdout

@@ -10,7 +10,9 @@ from support.browser import needs_chromium, opened, pictured, without_policy
 from support.judged import judged as told
 from support.network_studies import network_study
 from support.pages import page_of
+from support.printed_studies import curves
 from support.synthetic import factorial_study
+from tiltyard.analysis.collected.findings import analyse_collection
 from tiltyard.analysis.findings import analyse
 from tiltyard.charts.theme import DARK, LIGHT
 
@@ -56,6 +58,12 @@ def test_a_network_study_on_a_phone(tmp_path: Path) -> None:
     findings = analyse(*network_study(blocks=7, effects={"optimized": 1.2}))
     found = probed(page_of(findings), tmp_path)
     assert found["sticks_out"] == []
+
+
+def test_a_printed_study_on_a_phone_says_why_it_has_no_intervals(tmp_path: Path) -> None:
+    page = page_of(analyse_collection(curves(3)))
+    assert probed(page, tmp_path)["sticks_out"] == []
+    assert "no interval: the source has no repetitions of both" in opened(page, tmp_path)
 
 
 def test_everything_about_the_judging_on_a_phone(tmp_path: Path) -> None:

@@ -3,10 +3,13 @@
 import json
 from pathlib import Path
 
+from support.across import pooled_studies
 from support.network_studies import network_study
 from support.synthetic import synthetic_study
+from tiltyard.analysis.chosen import choices
 from tiltyard.analysis.findings import analyse
 from tiltyard.app.report import findings_of
+from tiltyard.charts import forest
 from tiltyard.executors.engine import Engine
 from tiltyard.plan.model import Plan
 from tiltyard.report.document import Document, Figure, Section, Table
@@ -66,12 +69,20 @@ def test_headings_figures_and_sentences_have_the_title_and_machines_the_name() -
         document = style.compose(findings)
         assert any(TITLE in head for head in heads(document)), style.name
         assert not [head for head in heads(document) if NAME in head], style.name
+        assert not [figure.alt for figure in document.figures() if NAME in figure.alt], style.name
+    assert f"{TITLE} received" in [test.name for test in choices(findings).tests]
     told = " ".join(sentence for one in findings.workloads for sentence in (
         one.answer, *(pair.sentence for pair in one.index.comparisons)))  # fmt: skip
     assert NAME not in told
     json_format = next(one for one in FORMATS if one.name == "json")
     data = json.loads(json_format.render(STYLES[0].compose(findings), findings)["report.json"])
     assert [one["name"] for one in data["workloads"]] == names
+
+
+def test_a_picture_of_several_studies_has_the_title() -> None:
+    findings = pooled_studies()
+    own = findings.workloads[0].model_copy(update={"title": TITLE})
+    assert forest.alt(findings, own).startswith(f"{TITLE} over 6 studies. ")
 
 
 def test_two_of_a_kind_keep_the_names_that_the_study_gives_them() -> None:

@@ -119,10 +119,10 @@ def test_what_was_lost_and_what_it_cost_stand_beside_it(findings: Findings, page
         "throughput sent": "Mbit/s",
         "loss": "%",
         "connect": "µs",
-        "CPU use, near": "%",
-        "CPU use, far": "%",
-        "service demand, near": "µs/KB",
-        "service demand, far": "µs/KB",
+        "CPU use, client": "%",
+        "CPU use, server": "%",
+        "service demand, client": "µs/KB",
+        "service demand, server": "µs/KB",
     }
     assert details_apart(workload) == []
     lossless = next(row for row in rows_in(page, 2) if row.startswith("32 out-of-box"))

@@ -1,17 +1,21 @@
 """Sessions in every style and every form: one ratio, one interval, one verdict."""
 
 import io
+import json
 import re
 import zipfile
+from dataclasses import replace
 
 import pytest
 
+from support.pages import page_of
 from support.papers import squeezed, text_of
 from support.sessions import synthetic_sessions
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.sessions import analyse_sessions
 from tiltyard.charts.figures import interval_text
 from tiltyard.report.formats import FORMATS
+from tiltyard.report.redaction import redacted
 from tiltyard.report.styles import STYLES
 from tiltyard.report.terminal import verdicts
 
@@ -55,6 +59,15 @@ def _text(name: str, data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
+def test_a_page_links_to_the_trials_of_every_session(found):
+    folders = [one.file.rpartition("/")[0] for one in found.trials]
+    assert {*folders} == {"trials", *(f"sessions/{n}/trials" for n in range(2, 9))}
+    page = page_of(found)
+    data = json.loads(re.search(r'id="view-data"[^>]*>(.*?)</script>', page)[1])
+    assert data["files"] == [one.file for one in found.trials]
+    assert {one.file for one in redacted(found).findings.trials} == {None}
+
+
 def test_the_terminal_tells_of_them(found):
     from rich.console import Console
 
@@ -63,6 +76,33 @@ def test_the_terminal_tells_of_them(found):
     told = re.sub(r"\s+", " ", console.export_text())
     assert "8 of 8 sessions are done" in told
     assert "Over sessions: xfs is " in told
+
+
+def test_odd_hosts_are_told_on_the_page_and_in_the_terminal():
+    from rich.console import Console
+
+    found = analyse_sessions(
+        synthetic_sessions((0.1, 0.1, -0.1, 0.1), 4, hosts=(0.0, -0.3, 0.0, 0.0))
+    )
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(verdicts(found))
+    page = page_of(found)
+    for text in (console.export_text(), re.sub(r"<[^>]*>", "", page)):
+        told = re.sub(r"\s+", " ", text)
+        assert re.search(r"n2 is 2\d\.\d % slower than the others over all systems", told)
+        assert re.search(r"n3 disagrees: −\S+ % there, \+\S+ % on the others, the other way", told)
+    assert all(re.search(rf"<th[^>]*>[^/]*{node}", page) for node in ("n1", "n2", "n3", "n4"))
+
+
+def test_names_of_hosts_are_taken_out():
+    groups = synthetic_sessions((0.1, 0.1, -0.1), 3, hosts=(0.0,) * 3)
+    named = [
+        replace(one, run=one.run.model_copy(update={"node": f"rack7-{one.number}"}))
+        for one in groups
+    ]
+    found = analyse_sessions(named)
+    assert "rack7-3 disagrees" in found.sessions.comparisons[0].sentence
+    assert "rack7" not in redacted(found).findings.model_dump_json()
 
 
 def test_nothing_is_said_of_a_study_of_one_session():

@@ -9,6 +9,7 @@ from support.printed_verdicts import READERS, contradictions, read, terminal, te
 from tiltyard.analysis.model import Findings
 from tiltyard.report.document import Figure, Table
 from tiltyard.report.styles import STYLES
+from tiltyard.report.styles.style import Style
 
 MADE: dict[str, Callable[[], Findings]] = {
     "two": two_studies,
@@ -25,9 +26,9 @@ def findings() -> dict[str, Findings]:
 @pytest.mark.parametrize("name", MADE)
 @pytest.mark.parametrize("style", STYLES, ids=lambda style: style.name)
 def test_nothing_printed_contradicts_the_findings(
-    findings: dict[str, Findings], name: str, style: object
+    findings: dict[str, Findings], name: str, style: Style
 ) -> None:
-    document = next(one for one in STYLES if one is style).compose(findings[name])
+    document = style.compose(findings[name])
     for format in set(READERS) - {"pdf", "html"}:
         text = text_in(format, document, findings[name])
         assert contradictions(text, findings[name]) == [], format

@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,18 @@ import numpy as np
 import pytest
 
 from support.browser import accessible, needs_chromium, opened, without_policy
+from support.collections import collection, metric
 from support.pages import page_of
+from support.shapes import Shape, card
 from support.synthetic import synthetic_study
+from tiltyard.analysis.collected.evidence import Location, unpaired
+from tiltyard.analysis.collected.findings import analyse_collection
+from tiltyard.analysis.collected.workload import locations, points
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.statements.numbers import percent_digits
 from tiltyard.charts.figures import interval_text, percent_better, ratio_text
+from tiltyard.collected.model import Collection, Reading
 from tiltyard.plan.model import TrialKey
 from tiltyard.stats.sequential import repeated_interval
 
@@ -33,13 +40,17 @@ FRAGMENTS = (
     "#view&hide=xfs&base=nobody&unit=parsecs&weights=1,2",
 )
 
+ALONE = Shape((card("rate", "transactions", "1/s", "higher"),), {"rate": 3000.0})
+
 pytestmark = needs_chromium
 
 
-def looked_at(findings: Findings, folder: Path) -> dict[str, Any]:
+def looked_at(
+    findings: Findings, folder: Path, sent: Sequence[str] = FRAGMENTS, script: str = SCRIPT
+) -> dict[str, Any]:
     """What a reader sees of some views."""
-    fragments = json.dumps(FRAGMENTS)
-    acted = f"<script>const FRAGMENTS = {fragments};\n{SCRIPT}</script></body>"
+    fragments = json.dumps(sent)
+    acted = f"<script>const FRAGMENTS = {fragments};\n{script}</script></body>"
     page = without_policy(page_of(findings)).replace("</body>", acted)
     found: dict[str, Any] = json.loads(opened(page, folder))
     return found
@@ -66,8 +77,8 @@ class Estimate:
     """One line of a view."""
 
     ratio: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 def logs_of(findings: Findings) -> list[dict[tuple[str, int], float]]:
@@ -123,14 +134,13 @@ def words(findings: Findings, differences: "np.ndarray[Any, Any]", unit: str) ->
         differences[:rested], spending.profile, spending.looks, spending.strict, level
     )
     assert found is not None
-    bounds = (float(np.exp(one)) for one in (found.estimate, found.low, found.high))
+    bounds = [float(np.exp(one)) for one in (found.estimate, found.low, found.high)]
     estimate = Estimate(*bounds)
     if unit != "percent":
         return ratio_text(estimate), interval_text(estimate), str(found.blocks)
-    half = (estimate.high - estimate.low) / 2
+    half = (bounds[2] - bounds[1]) / 2
     ratio, low, high = (
-        percent_better(one, "higher", percent_digits(half)).replace(" %", "\xa0%")
-        for one in (estimate.ratio, estimate.low, estimate.high)
+        percent_better(one, "higher", percent_digits(half)).replace(" %", "\xa0%") for one in bounds
     )
     return ratio, f"{low} … {high}", str(found.blocks)
 
@@ -210,11 +220,31 @@ def test_a_point_leads_to_its_trials(seen: dict[str, Any], findings: Findings) -
     assert {file for _, file in rows} == own
 
 
+def test_a_point_of_every_picture_leads_to_what_it_is_made_of(
+    seen: dict[str, Any], findings: Findings
+) -> None:
+    for figure, title, files in seen["points"]:
+        told = {name: text for name, _, text in (p.rpartition(": ") for p in title.split("; "))}
+        workload = figure.removeprefix("figure-").partition("-")[0]
+        assert files, figure
+        slot = next((text for name, text in told.items() if name.startswith("place in")), "")
+        assert set(files) == {
+            trial.file
+            for trial in findings.trials
+            if (trial.system, trial.workload) == (told["system"], workload)
+            and told.get("in block", str(trial.block)) == str(trial.block)
+            and slot in ("", str(trial.slot))
+        }, figure
+    kinds = {figure.rpartition("-")[2] for figure, *_ in seen["points"]}
+    assert {"ranking", "overview", "differences", "values", "order"} <= kinds
+
+
 def test_a_screen_reader_is_told_all_of_it(page: str, tmp_path: Path) -> None:
     open_at_once = re.sub(r'className: "view" \}', 'className: "view", open: true }', page)
     tree = accessible(without_policy(open_at_once), tmp_path)
     assert ("combobox", "Baseline") in tree
-    assert ("combobox", "Unit") in tree
+    assert ("combobox", "Relative values") in tree
+    assert ("combobox", "Throughput") in tree
     assert ("combobox", "Axis") in tree
     assert ("group", "Systems") in tree
     assert ("checkbox", "xfs") in tree
@@ -227,11 +257,144 @@ def test_a_screen_reader_is_told_all_of_it(page: str, tmp_path: Path) -> None:
     assert [role for role, name in tree if role in unnamed and not name] == []
 
 
+def test_a_view_of_one_test_can_be_sent(tmp_path: Path) -> None:
+    one = analyse(*synthetic_study(workloads=("postmark",), shapes={"postmark": ALONE}))
+    begun, _, rest = SCRIPT.partition("  seen.opened")
+    script = f"{begun}}}\nlook().then(() => (document.body.textContent = JSON.stringify(seen)));"
+    assert rest
+    sent = ("#view&base=btrfs", "#view&weights=1e999")
+    for fragment, own in looked_at(one, tmp_path, sent, script)["sent"].items():
+        assert own["rows"] == expected(one, fragment.partition("&weights")[0]), fragment
+
+
 def test_where_it_cannot_be_recomputed_the_page_says_why(
     findings: Findings, tmp_path: Path
 ) -> None:
     design = findings.design.model_copy(update={"unit": "session"})
     page = page_of(findings.model_copy(update={"design": design}))
     shown = opened(without_policy(page), tmp_path)
-    assert "Not available here: the verdicts rest on sessions" in shown
+    assert "No mean is recomputed here: the verdicts rest on sessions" in shown
+    assert 'name="rate"' in shown
     assert 'name="weight"' not in shown
+
+
+RNG = np.random.default_rng(31)
+ELSEWHERE = {"A": 1.0, "B": 1.1, "C": 0.8}
+SOURCE = (
+    *(
+        Reading(metric="throughput", system=name, at={"record": record},
+                values=tuple(5e8 * factor * RNG.lognormal(0, 0.02, 3 + place)))
+        for place, (name, factor) in enumerate(ELSEWHERE.items())
+        for record in (4096, 65536)
+    ),
+    *(
+        Reading(metric="latency", system=name, at={"record": 4096}, mean=2e-3 / factor,
+                se=2e-5 * factor, n=5)
+        for name, factor in ELSEWHERE.items()
+    ),
+    *(
+        Reading(metric="transactions", system=name, at={"record": 4096}, mean=900 * factor**2)
+        for name, factor in ELSEWHERE.items() if name != "C"
+    ),
+)  # fmt: skip
+SENT_ELSEWHERE = {
+    "#view&weights=1,1,0": (1, 1, 0),
+    "#view&base=C&weights=1,0,0": (1, 0, 0),
+    "#view&base=B&unit=percent&weights=0.5,3,0": (0.5, 3, 0),
+    "#view&weights=0,0,1": (0, 0, 1),
+    "#view&weights=1,1,2": (1, 1, 2),
+}
+ONLY_LOOK = (
+    SCRIPT.partition('  await sent("#view");')[0]
+    + "}\nlook().then(() => (document.body.textContent = JSON.stringify(seen)));"
+)
+
+
+def weighted(places: Sequence[Location | None], weights: Sequence[float]) -> Location | None:
+    """The mean over tests whose errors are fully dependent."""
+    used = [(one, weight) for one, weight in zip(places, weights, strict=True) if weight]
+    found = [one for one, _ in used if one is not None]
+    if len(found) < len(used):
+        return None
+    shares = np.array([weight for _, weight in used]) / sum(weights)
+    errors = [one.error for one in found if one.error is not None]
+    return Location(
+        mean=float(shares @ [one.mean for one in found]),
+        error=float(shares @ errors) if len(errors) == len(found) else None,
+        n=min(one.n for one in found),
+        rounding=float(shares @ [one.rounding for one in found]),
+    )
+
+
+def expected_elsewhere(fragment: str, weights: Sequence[float]) -> Iterator[list[str]]:
+    """The rows of a view of the source, by the functions of the lab from what was collected."""
+    given = {name: values[0] for name, values in parse_qs(fragment).items()}
+    base, unit = given.get("base", "A"), given.get("unit", "ratio")
+    read = points(collected(SOURCE).workloads[0], list(ELSEWHERE))
+    tests = [list(own) for _, own in groupby(read, key=lambda point: point.metric.name)]
+    faster = [1 if own[0].metric.direction == "higher" else -1 for own in tests]
+    found = {
+        name: weighted(
+            [
+                place and replace(place, mean=sign * place.mean)
+                for own, sign in zip(tests, faster, strict=True)
+                for place in [locations(own).get(name)]
+            ],
+            weights,
+        )
+        for name in ELSEWHERE
+    }
+    for name in ELSEWHERE:
+        if name == base:
+            continue
+        own, other = found[name], found[base]
+        if own is None or other is None:
+            yield [name, "–", "not measured in all of these tests", "0"]
+            continue
+        (evidence,) = unpaired([(own, other)])
+        ends = evidence.interval(0.05 / 3) if evidence.p is not None else None
+        low, high = map(float, np.exp(ends)) if ends else (None, None)
+        estimate = Estimate(float(np.exp(evidence.estimate)), low, high)
+        interval = f"no interval: {evidence.lacks(0.95)}".replace(
+            "repetitions of both were not kept", "the source has no repetitions of both"
+        )
+        if low is not None and high is not None:
+            half = (high - low) / 2
+            printed = partial(percent_better, direction="higher", digits=percent_digits(half))
+            interval = (
+                f"{printed(low)} … {printed(high)}".replace(" %", "\xa0%")
+                if unit == "percent"
+                else interval_text(estimate)
+            )
+        ratio = ratio_text(estimate)
+        if unit == "percent":
+            ratio = printed(estimate.ratio).replace(" %", "\xa0%")
+        yield [name, ratio, interval, str(evidence.n)]
+
+
+def collected(readings: Sequence[Reading]) -> Collection:
+    metrics = (metric(), metric("latency", "s"), metric("transactions", "1/s"))
+    return collection(readings, metrics)
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    found = analyse_collection(collected(SOURCE))
+    folder = tmp_path_factory.mktemp("elsewhere")
+    return looked_at(found, folder, list(SENT_ELSEWHERE), ONLY_LOOK)
+
+
+@pytest.mark.parametrize("fragment", SENT_ELSEWHERE)
+def test_results_from_elsewhere_are_recomputed_as_the_lab_does(
+    elsewhere: dict[str, Any], fragment: str
+) -> None:
+    wanted = list(expected_elsewhere(fragment, SENT_ELSEWHERE[fragment]))
+    assert elsewhere["sent"][fragment]["rows"] == wanted
+
+
+def test_without_repetitions_the_view_has_a_ratio_and_says_why_no_interval(
+    elsewhere: dict[str, Any],
+) -> None:
+    b, c = elsewhere["sent"]["#view&weights=0,0,1"]["rows"]
+    assert b == ["B", "1.21", "no interval: the source has no repetitions of both", "1"]
+    assert c[1] == "–"

@@ -58,6 +58,12 @@ async function look() {
   const dot = [...document.querySelectorAll("#view circle")].at(-1);
   dot.dispatchEvent(new Event("click", { bubbles: true }));
   seen.block = [dot.textContent, picked()];
+  seen.points = [...document.querySelectorAll("figure[id] .wide svg")].map((svg) => {
+    const mark = [...svg.querySelectorAll("title")].filter((one) => one.textContent.includes("system: ")).at(-1);
+    document.querySelectorAll("tr.picked").forEach((row) => row.classList.remove("picked"));
+    mark?.parentNode.dispatchEvent(new Event("click", { bubbles: true }));
+    return [svg.closest("figure").id, mark?.textContent, picked().map(([, file]) => file)];
+  });
   document.body.textContent = JSON.stringify(seen);
 }
 look().catch((error) => (document.body.textContent = JSON.stringify(String(error.stack))));

@@ -18,7 +18,7 @@ from tiltyard.folder import StudyFolder
 from tiltyard.host import processes, resumption
 from tiltyard.host.ledger import recover, restore
 from tiltyard.plan.model import Plan
-from tiltyard.run.boot import boots
+from tiltyard.run.boot import boots, require_allowed
 from tiltyard.run.history import History
 from tiltyard.run.journal import BootAsked, read_journal
 from tiltyard.run.read import read_run
@@ -89,7 +89,7 @@ def test_the_run_goes_on_after_each_boot(
 ) -> None:
     folder, plan = study
     images, copies = set(), set()
-    assert boots(plan) == 4
+    assert boots(plan) == {"this host": 4}
     for number in range(4):
         with pytest.raises(BootingError, match="the run goes on by itself"):
             start(study, engine)
@@ -162,10 +162,25 @@ def test_restore_gives_the_run_up(
 def test_nothing_is_booted_that_only_the_study_asks_for(
     study: tuple[StudyFolder, Plan], engine: Engine, host: Host
 ) -> None:
-    with pytest.raises(RefusedError, match=r"up to 4 times\. If that is meant: .*--allow-reboot"):
+    with pytest.raises(
+        RefusedError, match=r"this host up to 4 times\. If that is .*--allow-reboot"
+    ):
         start(study, engine, allow=False)
     assert host.said == []
     assert History(read_journal(study[0].journal)).starts == []
+
+
+def test_booting_another_host_needs_the_permission_and_nothing_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resumption, "_SYSTEMD", tmp_path / "none")
+    monkeypatch.setattr(os, "geteuid", lambda: 1)
+    systems = [image_system("ext4", "16M", reset="reboot", host="root@sut")]
+    plan = plan_of((*systems, directory_system("here", tmp_path / "here")), blocks=3)
+    folder = place(tmp_path / "study", plan)
+    with pytest.raises(RefusedError, match=r"boots hosts before turns: root@sut up to 3 times\."):
+        require_allowed(folder, plan, allowed=False)
+    require_allowed(folder, plan, allowed=True)
 
 
 def test_a_host_that_could_not_go_on_is_not_booted(
@@ -184,7 +199,7 @@ def test_a_host_that_could_not_go_on_is_not_booted(
 
 def test_other_studies_need_no_permission(tmp_path: Path, engine: Engine, host: Host) -> None:
     plan = plan_of((directory_system("a", tmp_path / "disk"),), blocks=1)
-    assert boots(plan) == 0
+    assert boots(plan) == {}
     start((place(tmp_path / "study", plan), plan), engine, allow=False)
     assert host.said == []
 

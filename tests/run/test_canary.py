@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from support.runs import GATES, Watcher, directory_system, go_on, place, plan_of
 from tiltyard.executors.engine import Engine
-from tiltyard.run import canary, settle
+from tiltyard.run import canary
 from tiltyard.run.canary import check_canary
 from tiltyard.run.history import History
 from tiltyard.run.journal import CanaryRun
@@ -87,8 +88,8 @@ def test_clean_blocks_are_rarely_spoiled() -> None:
 def test_a_run_with_gates_has_one_before_and_one_after_each_block(
     tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settle, "_LIMIT_S", 0.0)
     monkeypatch.setitem(canary._COMPUTE, "operations", 100_000)
+    monkeypatch.setattr(canary, "_WORTH_S", 0.0)
     systems = tuple(directory_system(name, tmp_path / "disk" / name) for name in "ab")
     gates = GATES.model_copy(update={"spoiled": "keep"})
     plan = plan_of(systems, blocks=2, gates=gates)
@@ -109,15 +110,31 @@ def test_a_run_with_gates_has_one_before_and_one_after_each_block(
     assert not folder.work.exists(), "a canary leaves nothing behind"
 
 
+def test_nothing_is_executed_here_for_systems_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(canary, "_WORTH_S", 0.0)
+    plan = SimpleNamespace(gates=GATES, is_elsewhere=True)
+    # Whatever else it asked of a run is not there.
+    canary.run_canary(SimpleNamespace(plan=plan), 1, "before")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
-    "gates", [None, GATES.model_copy(update={"canary": 0.0, "spoiled": "keep"})]
+    ("gates", "worth_s"),
+    [
+        (None, 0.0),
+        (GATES.model_copy(update={"canary": 0.0, "spoiled": "keep"}), 0.0),
+        (GATES.model_copy(update={"spoiled": "keep"}), canary._WORTH_S),
+    ],
 )
-def test_a_study_may_do_without(
-    tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch, gates: GatesSpec | None
+def test_a_study_may_do_without_and_one_of_short_blocks_does(
+    tmp_path: Path,
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    gates: GatesSpec | None,
+    worth_s: float,
 ) -> None:
-    monkeypatch.setattr(settle, "_LIMIT_S", 0.0)
+    monkeypatch.setattr(canary, "_WORTH_S", worth_s)
     systems = (directory_system("a", tmp_path / "disk" / "a"),)
-    plan = plan_of(systems, blocks=1, gates=gates)
+    plan = plan_of(systems, blocks=2, gates=gates)
     folder = place(tmp_path / "study", plan)
     run_study(folder, plan, engine, go_on, Watcher())
     assert History.read(folder.journal).canaries == []

@@ -18,11 +18,13 @@ from support.runs import directory_system, image_system
 from tiltyard.folder import StudyFolder
 from tiltyard.host import commands
 from tiltyard.host.steps import AnyStep, Step
-from tiltyard.run.dry_run import PlannedPart, Preview, dry_run
+from tiltyard.run.dry_run import dry_run
 from tiltyard.run.rehearsal import rehearse
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site
+from tiltyard.systems.planned import PlannedPart
+from tiltyard.systems.preview import Preview
 
 ACTS = {
     *("os.chmod", "os.chown", "os.kill", "os.link", "os.mkdir", "os.remove", "os.rename"),
@@ -143,7 +145,7 @@ def test_two_ends_are_told_as_they_are_done(
     told = dry_run(folder, [system])
     assert sh("ip", "netns", "list") == before
     lines = told_commands(told)
-    assert lines[0] == "ip netns add tiltyard-TOKEN-near"
+    assert lines[0] == "ip netns add tiltyard-TOKEN-client"
     assert any("somaxconn=4001" in line for line in lines)
     done = executed_commands(folder, system, monkeypatch)
     assert [line for line in done if line in lines] == lines

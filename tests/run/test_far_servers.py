@@ -1,4 +1,4 @@
-"""Servers of programs at the far end of a pair: started there, reached from here, and gone."""
+"""Servers of programs at the server's end of a pair: started there, reached from here, and gone."""
 
 import json
 import signal
@@ -19,7 +19,6 @@ from tiltyard.host.changes.network import namespace_path
 from tiltyard.host.ledger import recover
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import write_plan
-from tiltyard.run import settle
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
 from tiltyard.study.problems import StudyFileError
@@ -122,7 +121,7 @@ def short(folder: StudyFolder, text: str) -> Plan:
     ("factor", "shared", "ends"),
     [
         ("mtu = [1500, 9000]", 'word = "x"', 2),
-        ('family = ["ipv4", "ipv6"]', 'word = "x"\nkind = "pair"\nfar_cpus = [0]', 2),
+        ('family = ["ipv4", "ipv6"]', 'word = "x"\nkind = "pair"\nserver_cpus = [0]', 2),
         ('family = ["ipv4", "ipv6"]', 'word = "x"\nkind = "loopback"', 1),
         ('word = ["x", "y"]', "", 1),
     ],
@@ -149,10 +148,9 @@ def test_a_server_is_at_the_far_end_where_there_is_one(
     ],
 )
 def test_a_service_of_two_ends_is_at_the_far_one(
-    open_folder: StudyFolder, monkeypatch: pytest.MonkeyPatch, name: str, factor: str
+    open_folder: StudyFolder, name: str, factor: str
 ) -> None:
     """Ready by a command, by its port as the client reaches it, by a file; as nobody."""
-    monkeypatch.setattr(settle, "_LIMIT_S", 0.1)
     start, ready, client, regex = SERVICES[name]
     text = SERVICE.replace("READY", ready).replace("REGEX", regex).replace("FACTOR", factor)
     words = {"START": json.dumps(start.split()), "CLIENT": json.dumps(client.split())}
@@ -168,11 +166,12 @@ def test_a_service_of_two_ends_is_at_the_far_one(
     for turn in record.prepared:
         assert turn.facts["service runs as"] == "nobody"
         (argv,) = (one.argv for one in turn.commands if start.split()[0] in one.argv)
-        assert argv[1].endswith("-far") is ("mtu" in factor)
+        assert argv[1].endswith("-server") is ("mtu" in factor)
 
 
 def test_no_server_is_started_on_another_host(open_folder: StudyFolder) -> None:
-    open_folder.study.write_text(study('far = ["a@b", "a@c"]', 'word = "x"'))
+    shared = 'kind = "hosts"\nword = "x"'
+    open_folder.study.write_text(study('server = ["a@b", "a@c"]', shared))
     says = r"no program can be executed on hosts: .* Fix: start it there"
     with pytest.raises(StudyFileError, match=says):
         planned(open_folder, Engine.find(), trust=True)
@@ -189,20 +188,25 @@ def test_while_a_far_server_serves(
         cwd=Path(__file__).resolve().parents[1],
         stderr=subprocess.DEVNULL,
     ) as process:
-        wait_for_trial(open_folder, "iperf3")
-        (ledger,) = state.glob("*.jsonl")
-        token = ledger.stem.partition("-")[2]
-        wait_until(lambda: "iperf3" in names(token), "no server at the far end")
-        serving = pids(token)
-        process.send_signal(number)
+        try:
+            wait_for_trial(open_folder, "iperf3")
+            (ledger,) = state.glob("*.jsonl")
+            token = ledger.stem.partition("-")[2]
+            wait_until(lambda: "iperf3" in names(token), "no server at the other end")
+            serving = pids(token)
+        except BaseException:
+            number = signal.SIGTERM
+            raise
+        finally:
+            process.send_signal(number)
     recover()
     assert left_behind(token) == []
     wait_until(lambda: not [pid for pid in serving if Path(f"/proc/{pid}").exists()], "it serves")
 
 
 def pids(token: str) -> list[int]:
-    """Processes in the far namespace of a run."""
-    spaces = [one.name for one in namespace_path(".").glob(f"*{token}*far*")]
+    """Processes in the server's namespace of a run."""
+    spaces = [one.name for one in namespace_path(".").glob(f"*{token}*server*")]
     asked = (("ip", "netns", "pids", name) for name in spaces)
     done = [subprocess.run(ask, capture_output=True, text=True, check=False) for ask in asked]
     return [int(pid) for one in done for pid in one.stdout.split()]

@@ -1,11 +1,12 @@
 """The gates: what spoils a block, what does not, and that no result can."""
 
 import math
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from pydantic import BaseModel
 
 from support.runs import GATES

@@ -1,11 +1,16 @@
 """The system record is in the journal at each start, and changes between starts are told."""
 
 import json
+import os
 from pathlib import Path
 
-from support.runs import Watcher, directory_system, go_on, place, plan_of
+import pytest
+
+from support.runs import GATES, Watcher, directory_system, go_on, place, plan_of
+from support.sshd import sshd
 from support.unchained import unchained
 from tiltyard.executors.engine import Engine
+from tiltyard.run import canary
 from tiltyard.run.history import History
 from tiltyard.run.journal import read_journal
 from tiltyard.run.read import read_run
@@ -30,6 +35,35 @@ def test_a_change_between_two_starts_is_told(tmp_path: Path) -> None:
     assert f"Start 2: {told}" in run.host_changes
     (prepared, *_) = run.prepared
     assert "disk under test" in prepared.facts or not run.record["disks"]
+
+
+def test_a_change_of_another_host_is_told_and_none_of_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor has this one a canary."""
+    monkeypatch.setattr(canary, "_WORTH_S", 0.0)
+    with sshd(tmp_path / "server") as server:
+        (server.home / "disk").mkdir()
+        settings = {"directory": "disk", "host": server.far, "ssh_options": server.options}
+        here = directory_system("there", tmp_path / "here")
+        there = here.model_copy(update={"kind": "remote", "settings": settings})
+        plan = plan_of((there,), gates=GATES.model_copy(update={"spoiled": "keep"}), blocks=1)
+        folder = place(tmp_path / "study", plan)
+        run_study(folder, plan, Engine.find(), go_on, Watcher())
+        assert History.read(folder.journal).canaries == []
+        lines = [json.loads(line) for line in unchained(folder.journal)]
+        lines = [line for line in lines if line["event"]["type"] in ("started", "other_host")]
+        for line in lines:
+            line["event"]["record"]["kernel"]["release"] = "5.0"
+        folder.journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        for file in folder.trials.iterdir():
+            file.unlink()
+        watcher = Watcher()
+        run_study(folder, plan, Engine.find(), go_on, watcher)
+    told = f'kernel: release was "5.0" and is "{os.uname().release}"'
+    assert [note for note in watcher.told if told in note] == [f"{server.far} has changed: {told}"]
+    assert f"{server.far} in start 2: {told}" in read_run(folder, plan).host_changes
+    assert not [one for one in read_run(folder, plan).host_changes if one.startswith("Start 2")]
 
 
 def test_a_journal_of_an_older_tiltyard_is_read(tmp_path: Path) -> None:

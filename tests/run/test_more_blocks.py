@@ -1,5 +1,6 @@
 """`tiltyard run STUDY --blocks N`: the same study with so many blocks, in a folder beside it."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,10 @@ TABLES = {
         "[precision]\nblocks = 40\nstrict = true\n[noise]\n"
     ),
     "[precision]\nblocks = 7": "[precision]\nblocks = 40\n",
+    "[precision]": "[precision]\nblocks = 40\n",
+    "  [precision]\n  blocks = 7\n  [noise]\n  budget = 1\n": (
+        "[precision]\nblocks = 40\n  [noise]\n  budget = 1\n"
+    ),
 }
 
 
@@ -43,6 +48,10 @@ def test_what_another_folder_would_lack_is_refused(tmp_path: Path) -> None:
     study.write_text('[factors]\ndirectory = { a = "disk", b = "/srv" }\n')
     with pytest.raises(UsageError, match=f'"disk" lies in .* Fix: write "{tmp_path}/spool/disk"'):
         open_study(tmp_path / "spool", None, None, 40)
+    long = f"[systems]\nsetup = '{'x' * 300}'\n"
+    study.write_text(long)
+    assert open_study(tmp_path / "spool", None, None, 40).study.read_text().startswith(long)
+    shutil.rmtree(tmp_path / "spool-40")
     study.write_text('precision = { profile = "quick" }\n')
     with pytest.raises(UsageError, match=r"Fix: write blocks = 40 there"):
         open_study(tmp_path / "spool", None, None, 40)

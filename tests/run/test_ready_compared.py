@@ -13,7 +13,6 @@ from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.report.terminal import verdicts
-from tiltyard.run import settle
 from tiltyard.run.record import RunRecord
 from tiltyard.study.toml import toml_key, toml_value
 from tiltyard.workloads.catalogue import ProfileCard, catalogue_of
@@ -57,9 +56,8 @@ pytestmark = needs_root
 
 
 @pytest.fixture
-def folder(open_folder: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> StudyFolder:
-    """Where a study is carried out, without waiting for a calm host."""
-    monkeypatch.setattr(settle, "_LIMIT_S", 0.1)
+def folder(open_folder: StudyFolder) -> StudyFolder:
+    """Where a study is carried out."""
     return open_folder
 
 
@@ -131,7 +129,7 @@ def test_profiles_of_computing_with_two_settings(folder: StudyFolder) -> None:
 
 
 def test_profiles_of_two_ends_over_two_paths(folder: StudyFolder) -> None:
-    """The server has an address that only the far namespace has; segments and rates fit the path.
+    """The server's address is only in its own namespace; segments and rates fit the path.
 
     A rate counts Ethernet headers, and a bucket that is full at first is 256 KiB.
     """

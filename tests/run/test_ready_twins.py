@@ -11,7 +11,6 @@ from support.hosts import needs_root
 from support.runs import one_block
 from tiltyard.folder import StudyFolder
 from tiltyard.host import sysctls
-from tiltyard.run import settle
 from tiltyard.run.record import Prepared
 
 READY = Path(__file__).resolve().parents[2] / "studies"
@@ -21,9 +20,8 @@ pytestmark = needs_root
 
 
 @pytest.fixture
-def folder(open_folder: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> StudyFolder:
-    """Where a study is carried out, without waiting for a calm host."""
-    monkeypatch.setattr(settle, "_LIMIT_S", 0.1)
+def folder(open_folder: StudyFolder) -> StudyFolder:
+    """Where a study is carried out."""
     return open_folder
 
 

@@ -16,8 +16,8 @@ from support.networks import left_behind
 from support.patience import wait_until
 from support.runs import SMOKE, Watcher, directory_system, go_on, place, plan_of, wait_for_trial
 from support.sshd import Sshd, again, sshd
-from tiltyard.app.freeze import frozen, planned
-from tiltyard.errors import TrialsFailedError, UsageError
+from tiltyard.app.freeze import planned
+from tiltyard.errors import TrialsFailedError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import recover
@@ -322,18 +322,43 @@ metrics = {{ tps = {{ key = "tps", unit = "1/s", better = "higher" }} }}
     shutil.rmtree(state / "trusted")
 
 
-def test_there_is_no_service_on_another_host(tmp_path: Path, server: Sshd, engine: Engine) -> None:
-    folder = StudyFolder(tmp_path)
-    folder.study.write_text(f"""
+def test_a_service_is_started_and_ended_on_another_host(
+    tmp_path: Path, engine: Engine, state: Path
+) -> None:
+    client = (
+        "import urllib.request as u; print('status =', u.urlopen('http://{server}:{port}').status)"
+    )
+    folder = StudyFolder(tmp_path / "study")
+    folder.root.mkdir()
+    (there := tmp_path / "there").mkdir()
+    with sshd(tmp_path / "server", state=tmp_path / "far") as server:
+        folder.study.write_text(f"""
 question = "q"
-factors.level = [1, 2]
+factors.level = [0, 1]
 [systems]
 host = "{server.far}"
-directory = "/tmp"
-service = {{ start = ["sleep", "{{level}}"], ready = {{ path = "." }} }}
+ssh_options = {json.dumps(list(server.options))}
+directory = "{there}"
+[systems.service]
+start = ["python3", "-mhttp.server", "-b", "{{server}}", "{{port}}", "-p", "HTTP/1.{{level}}"]
+ready = {{ port = "{{port}}" }}
 [[workload]]
 use = "program"
-command = ["true"]
+command = ["python3", "-c", {json.dumps(client)}]
+metrics = {{ status = {{ key = "status", unit = "1", better = "higher" }} }}
 """)
-    with pytest.raises(UsageError, match=r"study\.toml:5: .*directory with a service"):
-        frozen(folder.study, engine, None, folder)
+        plan = planned(folder, engine, trust=True)
+        plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+        folder.plan.unlink()
+        write_plan(folder, plan)
+        run_study(folder, plan, engine, go_on, Watcher())
+        found = [
+            (trial.reason, sample.value)
+            for trial in read_run(folder, plan).trials
+            for sample in trial.samples
+            if sample.metric == "status"
+        ]
+        assert found == [(None, 200.0), (None, 200.0)]
+        wait_until(lambda: not list(server.home.iterdir()), "the copy is removed")
+        assert not list(there.iterdir())
+    shutil.rmtree(state / "trusted")

@@ -18,7 +18,6 @@ from tiltyard.folder import StudyFolder
 from tiltyard.recipe import ENGINE, Recipe
 from tiltyard.report.redaction import redacted
 from tiltyard.report.styles import STYLES
-from tiltyard.run import settle
 
 STUDY = """
 question = "Which file system, when writing back begins late?"
@@ -54,9 +53,8 @@ pytestmark = needs_root
 
 
 @pytest.fixture
-def study(open_folder: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> StudyFolder:
-    """Where a study is carried out, without waiting for a calm host."""
-    monkeypatch.setattr(settle, "_LIMIT_S", 0.1)
+def study(open_folder: StudyFolder) -> StudyFolder:
+    """Where a study is carried out."""
     return open_folder
 
 
@@ -149,6 +147,26 @@ def test_what_no_script_can_do_is_only_told(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     made = sorted(path.name for path in (tmp_path / "results").iterdir())
     assert made == ["b1-ext4-postmark.jsonl", "b2-ext4-postmark.jsonl"]
+
+
+def test_a_command_of_two_lines_is_a_comment_of_one_or_of_two(tmp_path: Path) -> None:
+    """What is only told is never executed, whatever was typed."""
+    findings = analyse(*synthetic_study(("ext4", "aged"), blocks=1))
+    line = f"echo 'a\ntouch {tmp_path}/executed\n'"
+    systems = tuple(one.model_copy(update={"commands": (line,)}) for one in findings.systems)
+    text = script(findings.model_copy(update={"systems": systems}))
+    assert {own[:1] for own in text.splitlines()} == {"#"}
+    assert execute(text, tmp_path).returncode == 0
+    told = Recipe(up=(line,), jobs={"postmark": "{}"})
+    whole = told.model_copy(update={"up": ("true",), "engine": ENGINE})
+    systems = tuple(
+        one.model_copy(update={"recipe": recipe})
+        for one, recipe in zip(findings.systems, (whole, told), strict=True)
+    )
+    text = script(findings.model_copy(update={"systems": systems}))
+    assert f"  # touch {tmp_path}/executed" in text.splitlines()
+    assert execute(text, tmp_path, ENGINE="/bin/echo").returncode == 0
+    assert not (tmp_path / "executed").exists()
 
 
 def test_two_ends_come_up_and_go(study: StudyFolder, tmp_path: Path) -> None:

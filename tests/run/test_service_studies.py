@@ -92,9 +92,8 @@ def test_a_secret_is_in_nothing_that_is_kept(
     run_study(folder, plan, engine, go_on, Watcher())
     good, bad = sorted(read_run(folder, plan).trials, key=lambda trial: trial.outcome)
     assert (good.outcome, bad.outcome) == ("done", "failed")
-    assert (bad.reason or "").endswith(
-        "sh {secret}: exit code 2, expected 1; it said: err {secret}"
-    )
+    says = "sh {secret}: exit code 2, expected 1; it said: err {secret}. Fix: "
+    assert says in (bad.reason or "")
     text = (folder.root / good.file).read_text()
     assert '"text":"out {secret}\\n"' in text
     assert '"WORD":"{secret}"' in text

@@ -16,7 +16,6 @@ from tiltyard.cli.status import status
 from tiltyard.errors import BusyError, ExitCode, UsageError
 from tiltyard.folder import StudyFolder
 from tiltyard.host import processes
-from tiltyard.run import settle
 from tiltyard.run.journal import Started, TrialFinished, read_journal
 from tiltyard.run.sessions import sessions_of
 
@@ -44,7 +43,6 @@ def boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file = tmp_path / "boot_id"
     file.write_text("11111111-first\n")
     monkeypatch.setattr(processes, "_BOOT_ID", file)
-    monkeypatch.setattr(settle, "_LIMIT_S", 0.0)
     return file
 
 

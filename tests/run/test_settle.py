@@ -44,13 +44,16 @@ def test_a_busy_disk_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (len(steps), found.waiting_share) == (2, 0.0)
 
 
-def test_patience_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settle, "_LIMIT_S", 0.1)
+@pytest.mark.parametrize(("limit_s", "trial_s"), [(0.1, None), (0.1, 600.0), (600.0, 1.0)])
+def test_patience_ends(
+    monkeypatch: pytest.MonkeyPatch, limit_s: float, trial_s: float | None
+) -> None:
+    monkeypatch.setattr(settle, "_LIMIT_S", limit_s)
     count = itertools.count(0.0, 1e6)
     monkeypatch.setattr(settle, "machine_waited_s", lambda _: next(count))
     monkeypatch.setattr(settle.os, "sync", lambda: None)
     monkeypatch.setattr(settle, "_dirty_bytes", lambda: 2**30)
-    found = settle.settle(lambda: None)
+    found = settle.settle(lambda: None, trial_s=trial_s)
     assert found.elapsed_s >= 0.1
     assert (found.dirty_bytes, found.waiting_share) == (2**30, 1.0)
 

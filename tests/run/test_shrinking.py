@@ -10,7 +10,6 @@ from support.runs import SMOKE, Recording, Verdict, Watcher, directory_system, g
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
-from tiltyard.run import settle
 from tiltyard.run.read import read_run
 from tiltyard.run.record import RunRecord
 from tiltyard.run.runner import run_study
@@ -29,9 +28,8 @@ RAN = [
 
 
 @pytest.fixture
-def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[StudyFolder, Plan]:
+def study(tmp_path: Path) -> tuple[StudyFolder, Plan]:
     """Three directories, two workloads, a look after each of three blocks."""
-    monkeypatch.setattr(settle, "_LIMIT_S", 0.0)
     systems = tuple(directory_system(name, tmp_path / "disk" / name) for name in "abc")
     plan = plan_of(systems, workloads=(SMOKE, OTHER), blocks=3, looks=(1, 2, 3))
     return place(tmp_path / "study", plan), plan

@@ -42,7 +42,6 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         if context.plan.gates:
             context.journal.append(CanaryRun(block=number, when=when, cpu_s=0.3, disk_s=None))
 
-    monkeypatch.setattr(settle, "_LIMIT_S", 0.0)
     monkeypatch.setattr(settle, "_STEP_S", 0.0)
     monkeypatch.setattr(block, "run_canary", canary)
 

@@ -52,7 +52,7 @@ def test_each_block_has_a_fresh_pair(tmp_path: Path) -> None:
     _, record = carry_out(
         tmp_path,
         system("1500", "pair", mtu=1500),
-        system("9000", "pair", mtu=9000, near_cpus=[CPU], far_cpus=[CPU]),
+        system("9000", "pair", mtu=9000, client_cpus=[CPU], server_cpus=[CPU]),
     )
     for prepared in record.prepared:
         made = [command.argv[1:3] for command in prepared.commands]
@@ -94,7 +94,7 @@ def test_a_pair_in_a_users_own_namespaces(tmp_path: Path) -> None:
 def test_a_far_end_by_ssh(tmp_path: Path) -> None:
     with sshd(tmp_path / "server") as server:
         options = {"ssh_options": server.options, "data_ports": "23100-23110"}
-        there = system("there", "hosts", far=server.far, **options)
+        there = system("there", "hosts", server=server.far, **options)
         _, run = carry_out(tmp_path / "study", there)
         assert not list(server.home.iterdir())
     assert run.other_hosts[server.far]["kernel"]["release"] == os.uname().release

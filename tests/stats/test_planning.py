@@ -47,7 +47,7 @@ def needed(estimate, half_width, blocks=20, claim_level=0.05, rope=0.02, level=0
         blocks, estimate, estimate - half_width, estimate + half_width, 0.5, level
     )
     spending = Spending("standard", False, STANDARD)
-    return blocks_needed(spending, interval, math.log1p(rope), claim_level)
+    return blocks_needed(spending, [interval], math.log1p(rope), claim_level)[0]
 
 
 def test_blocks_needed_are_looks_first_and_grow_with_the_noise():

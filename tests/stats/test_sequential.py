@@ -128,6 +128,10 @@ def test_fixed_profile_has_one_exact_look(blocks, c):
     assert sequential_p("fixed", 0.0123) == 0.0123
 
 
+def test_a_part_has_a_look_at_its_end():
+    assert looks("fixed", False, 5) == ((5, 0),)
+
+
 @pytest.mark.parametrize(
     ("profile", "blocks", "message"),
     [

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.stats import kstest
+from scipy.stats import kstest, theilslopes, ttest_ind, ttest_ind_from_stats
 
-from tiltyard.stats.level_shift import level_shift
+from tiltyard.stats.level_shift import _steps, level_shift
 from tiltyard.stats.permutation import MOST, lag_one, largest_cusum, permutation_p
+from tiltyard.stats.steady import _halves_p
+from tiltyard.stats.trend import theil_sen_interval
 
 
 @pytest.mark.parametrize("statistic", [largest_cusum, lag_one])
@@ -53,3 +55,38 @@ def test_a_level_shift_has_its_place_and_interval():
 def test_noise_and_constants_have_no_shift():
     assert level_shift(np.random.default_rng(9).normal(size=50), 0.01) is None
     assert level_shift(np.ones(30), 0.01) is None
+
+
+@pytest.mark.parametrize(
+    ("seed", "n", "changes", "steps"),
+    [
+        (1, 40, {12: 0.4, 30: -0.3}, {0.02: [12, 24, 27, 31], 0.1: [12, 31], 0.5: [12]}),
+        (2, 60, {20: 0.2, 23: -0.2, 45: 0.5},
+         {0.02: [4, 8, 20, 23, 27, 30, 42, 45, 53, 57], 0.1: [45]}),
+        (3, 25, {4: 1.0}, {0.02: [4, 9, 12, 16], 0.1: [4]}),
+    ],
+)  # fmt: skip
+def test_steps_are_those_that_ruptures_finds(seed, n, changes, steps):
+    """As ``Pelt(model="l2", min_size=3, jump=1)`` of ruptures 1.1.10 did, by penalty."""
+    values = np.random.default_rng(seed).normal(0, 0.1, n)
+    for place, change in changes.items():
+        values[place:] += change
+    assert {penalty: _steps(values, penalty) for penalty in steps} == steps
+
+
+def test_intervals_and_p_values_are_those_of_scipy():
+    """Whose import takes longer than a page."""
+    rng = np.random.default_rng(10)
+    for n in (12, 33, 80):
+        values = np.round(rng.normal(0, 0.1, n), 2 if n == 33 else 9)
+        values[n // 3 :] += 0.4
+        found = level_shift(values, 0.01)
+        after, before = values[found.place :], values[: found.place]
+        welch = ttest_ind(after, before, equal_var=False).confidence_interval(0.99)
+        assert (found.low, found.high) == (welch.low, welch.high)
+        order = np.sort(rng.integers(0, 40, n)).astype(float)
+        sen = theilslopes(values, order, alpha=0.99)
+        assert theil_sen_interval(order, values, 0.01) == (sen.low_slope, sen.high_slope)
+        halves = values[: n // 2], values[(n + 1) // 2 :]
+        moments = [of for part in halves for of in (part.mean(), part.std(ddof=1), len(part))]
+        assert _halves_p(values, 1) == ttest_ind_from_stats(*moments, equal_var=False).pvalue

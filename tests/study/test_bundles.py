@@ -79,7 +79,7 @@ def test_systems_of_one_study_may_be_of_several_kinds() -> None:
     [
         ('systems.family = "ipv6"', "a = {}\nb = { mtu = 9000 }", ["pair", "pair"]),
         ("", 'a = { mtu = 1500 }\nb = { kind = "loopback" }', ["pair", "loopback"]),
-        ("", 'a = { kind = "loopback" }\nb = { far = "user@host" }', ["loopback", "hosts"]),
+        ("", 'a = { kind = "loopback" }\nb = { server = "user@host" }', ["loopback", "hosts"]),
         ("", 'a = { filesystem = "ext4" }\nb = { filesystem = "xfs" }', ["loop-image"] * 2),
     ],
 )

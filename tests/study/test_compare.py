@@ -82,7 +82,7 @@ def test_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _both(value: object) -> dict[str, object]:
     """A setting that is the same at both ends."""
-    return {"near": value, "far": value}
+    return {"client": value, "server": value}
 
 
 def over_a_network(*names: str) -> dict[str, object]:

@@ -122,6 +122,15 @@ def test_everything_else_has_a_default() -> None:
     )
 
 
+def test_nothing_is_isolated_here_for_systems_that_are_all_elsewhere() -> None:
+    asked = "conditions = { cpus = [1], isolate = true }\n"
+    far = asked + SMALLEST + '[systems]\nhost = "root@sut"\n'
+    assert study(asked + SMALLEST).conditions.isolate is True
+    (found,) = problems(far)
+    assert (found.line, found.key) == (1, "conditions.isolate")
+    assert "all systems are on other hosts; leave it out" in found.text
+
+
 def test_a_number_of_blocks_is_a_profile_of_its_own() -> None:
     precision = study(SMALLEST + "precision.blocks = 8\n").precision
     assert (precision.profile, precision.blocks) == ("fixed", 8)
@@ -130,7 +139,8 @@ def test_a_number_of_blocks_is_a_profile_of_its_own() -> None:
 def test_settings_are_complete_and_read_as_they_were_written() -> None:
     for system in study(SPOOL).systems:
         model = kind(system.kind).Settings
-        assert set(system.settings) == set(model.model_fields) - {"service", "sysctl"}
+        left_out = {"service", "sysctl", "host", "ssh_options", "reboot_command"}
+        assert set(system.settings) == set(model.model_fields) - left_out
         assert model.model_validate(system.settings).model_dump(mode="json") == system.settings
 
 

@@ -1,12 +1,13 @@
 """Studies with known effects, compared with each other and pooled, without a file."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import exp
 
 from support.synthetic import synthetic_study
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.findings import analyse
-from tiltyard.analysis.model import Findings
+from tiltyard.analysis.model import Cell, Findings
 from tiltyard.app.across import side_by_side
 from tiltyard.app.source_study import Study
 
@@ -39,6 +40,28 @@ def study(
         )
         found[number] = analyse(plan, run)
     return Study(name, found)
+
+
+def cut(one: Study, system: str, blocks: int) -> Study:
+    """The same study, of whose last session a system has that many blocks."""
+    last = max(one.sessions)
+
+    def of_cell(cell: Cell) -> Cell:
+        summaries = tuple(
+            own.model_copy(update={"values": own.values[:blocks], "blocks": own.blocks[:blocks]})
+            if own.system == system
+            else own
+            for own in cell.summaries
+            if own.system != system or blocks
+        )
+        return cell.model_copy(update={"summaries": summaries})
+
+    workloads = tuple(
+        own.model_copy(update={"cells": tuple(map(of_cell, own.cells))})
+        for own in one.sessions[last].workloads
+    )
+    changed = one.sessions[last].model_copy(update={"workloads": workloads})
+    return replace(one, sessions={**one.sessions, last: changed})
 
 
 def compared(*studies: Study, pool: bool = False) -> Findings:

@@ -1,7 +1,8 @@
 """Synthetic studies whose clock counted instructions."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from support.synthetic import synthetic_study
 from tiltyard.plan.model import Plan

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from PIL import Image
@@ -18,7 +17,10 @@ from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings
 from tiltyard.app.report import findings_of, style_of
+from tiltyard.executors.engine import Engine
+from tiltyard.plan.model import Plan
 from tiltyard.report.formats.html import render_page
+from tiltyard.run.record import RunRecord
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "docs/pictures/first-screens"
@@ -30,9 +32,30 @@ def _printed(name: str) -> Findings:
     return findings_of(ROOT / "published" / name)
 
 
+def _titled(plan: Plan, run: RunRecord, question: str, decide: str = "") -> Findings:
+    """Workloads have the titles that they have in a study that was run."""
+    titles = {card.name: card.title for card in Engine.find().describe().workloads}
+    workloads = tuple(
+        one.model_copy(update={"title": titles[one.spec.name]}) for one in plan.workloads
+    )
+    found = analyse(plan.model_copy(update={"workloads": workloads}), run)
+    return found.model_copy(update={"question": question, "decide": decide})
+
+
 def _network() -> Findings:
-    decided = {"decide": "Choose the settings of the network"}
-    return analyse(*network_study(effects={"optimized": 1.2})).model_copy(update=decided)
+    question = "Does tuning buy throughput or latency between two hosts?"
+    plan, run = network_study(effects={"optimized": 1.2})
+    return _titled(plan, run, question, "Choose the settings of the network")
+
+
+def _aa() -> Findings:
+    study = synthetic_study(("ext4-a", "ext4-b"), ("postmark",), blocks=20)
+    return _titled(*study, "Does this host report false differences?")
+
+
+def _unfinished() -> Findings:
+    study = synthetic_study(workloads=("postmark",), blocks=3)
+    return _titled(*study, "Which is faster: ext4 or xfs or btrfs?", "Choose the file system")
 
 
 def _imported() -> Findings:
@@ -46,8 +69,8 @@ def _imported() -> Findings:
 
 SCREENS: dict[str, tuple[Callable[[], Findings], str]] = {
     "demo": (lambda: findings_of(ROOT / ".demo/file-systems"), "study"),
-    "aa": (lambda: analyse(*synthetic_study(workloads=("postmark",), blocks=20)), "study"),
-    "unfinished": (lambda: analyse(*synthetic_study(workloads=("postmark",), blocks=3)), "study"),
+    "aa": (_aa, "study"),
+    "unfinished": (_unfinished, "study"),
     "network": (_network, "study"),
     "imported": (_imported, "study"),
     "netperf-rhel6": (lambda: _printed("netperf-rhel6"), "whitepaper"),
@@ -59,12 +82,10 @@ SCREENS: dict[str, tuple[Callable[[], Findings], str]] = {
 
 
 def take(name: str, findings: Findings, style: str) -> Path:
-    """The top of a page as a picture; what is below is not rendered."""
-    document = style_of(style).compose(findings)
-    bare = tuple(replace(one, blocks=(), sections=()) for one in document.sections)
+    """The top of a page as a picture."""
     path = PICTURES / f"{name}.webp"
     with tempfile.TemporaryDirectory() as folder:
-        page = render_page(replace(document, sections=bare), findings)
+        page = render_page(style_of(style).compose(findings), findings)
         shot = pictured(page, Path(folder), WIDTH_PX, HEIGHT_PX)
         with Image.open(shot) as picture:
             picture.convert("RGB").save(path, quality=82, method=6)

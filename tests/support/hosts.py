@@ -16,6 +16,7 @@ from support.networks import left_behind
 from tiltyard.folder import StudyFolder
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.changes.network import namespace_path
+from tiltyard.run import settle
 
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="only root can make loop devices and mount file systems"
@@ -47,9 +48,13 @@ def assert_as_before(before: str, mine: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The directory of ledgers, for this test and the processes that it starts."""
+    """The directory of ledgers, for this test and the processes that it starts.
+
+    No trial waits for a calm host: other tests use its disks, so that each would wait to the limit.
+    """
     directory = tmp_path_factory.mktemp("state")
     monkeypatch.setenv("TILTYARD_STATE", str(directory))
+    monkeypatch.setattr(settle, "_LIMIT_S", 0.0)
     return directory
 
 

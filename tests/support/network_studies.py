@@ -18,10 +18,10 @@ LINK_RATE = 1.18e9
 def _ends(demand_unit: str) -> tuple[MetricCard, ...]:
     """What is measured at both ends of every network workload."""
     return (
-        card("cpu_near", "CPU use, near", "1", "lower", "detail"),
-        card("cpu_far", "CPU use, far", "1", "lower", "detail"),
-        card("service_demand_near", "service demand, near", demand_unit, "lower", "detail"),
-        card("service_demand_far", "service demand, far", demand_unit, "lower", "detail"),
+        card("cpu_near", "CPU use, client", "1", "lower", "detail"),
+        card("cpu_far", "CPU use, server", "1", "lower", "detail"),
+        card("service_demand_near", "service demand, client", demand_unit, "lower", "detail"),
+        card("service_demand_far", "service demand, server", demand_unit, "lower", "detail"),
     )
 
 

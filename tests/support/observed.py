@@ -1,11 +1,11 @@
 """Studies of one workload with a grid whose values are given, cell by cell."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from support.shapes import Shape, card
 from support.synthetic import synthetic_study

@@ -34,7 +34,7 @@ from tiltyard.report.formats import FORMATS
 from tiltyard.report.terminal import verdicts
 
 NUMBER = r"[−+]?\d[\d,]*(?:\.\d+)?"
-INTERVAL = rf"{NUMBER} … {NUMBER}"
+INTERVAL = rf"(?:> )?{NUMBER} … (?:< )?{NUMBER}"
 WORDS = "faster|slower|equivalent|undecided|invalid"
 SIGN = "".join(MARKS.values())
 MARKED = re.compile(rf"([{re.escape(SIGN)}]) ([^A-Za-z{re.escape(SIGN)}…|]{{0,40}}?)({INTERVAL})")
@@ -69,7 +69,7 @@ def read(text: str, findings: Findings) -> Printed:
     rest = squeezed(text)
     for sentence in sorted(map(squeezed, sentences(findings)), key=len, reverse=True):
         rest = rest.replace(sentence, "¶")
-    told = re.finditer(r"%CI[−+\d]", rest)
+    told = re.finditer(r"%CI[>−+\d][^a-z]*?(?:to|…)", rest)
     unknown = [rest[max(0, at.start() - 60) : at.end() + 30] for at in told]
     return Printed(beside, ranked, re.findall(INTERVAL, text), unknown)
 
@@ -131,7 +131,7 @@ def besides(pair: Comparison) -> Iterator[str]:
     if over is None:
         return
     predicted = Interval(None, over.predicted_low, over.predicted_high)
-    for one in (*over.values, Interval(pair.ratio, over.low, over.high), predicted):
+    for one in (*over.values, Interval(over.ratio, over.low, over.high), predicted):
         yield interval_text(one)
 
 
@@ -214,6 +214,8 @@ LATEX = {
     r"$\pm$": "±",
     r"$\times$": "×",
     r"$\approx$": "≈",
+    r"\textless{}": "<",
+    r"\textgreater{}": ">",
     "---": "—",
     "--": "–",
 }

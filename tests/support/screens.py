@@ -124,7 +124,11 @@ def status() -> Iterator[str]:
         block=4, replaced=True, reason="other processes used 12 % of CPU 1 (limit 3 %)"
     )
     failed = FailedTrial(
-        block=2, system="xfs", workload="postmark", reason="no space left on device"
+        block=2,
+        system="xfs",
+        workload="postmark",
+        title="PostMark",
+        reason="no space left on device",
     )
     session = SessionStatus(
         session=1, state="interrupted", ended="", node="", pid=None,

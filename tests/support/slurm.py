@@ -39,6 +39,7 @@ ReturnToService=2
 SlurmdParameters=config_overrides
 KillWait=2
 SlurmdTimeout=10
+Licenses=nas:1
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 _NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=100\n"

@@ -1,23 +1,28 @@
 """A server of ssh on loopback, with keys and a configuration of its own, for one test.
 
-Whoever logs in finds themselves in a directory of the test instead of their home.
+Whoever logs in finds themselves in a directory of the test instead of their home. It is their
+``HOME`` as well: bash reads what is there for each command that comes by ssh, and what this machine
+has set up in the real one may take longer than the command.
 """
 
 import os
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from getpass import getuser
 from pathlib import Path
+from typing import Final
 
 from support.patience import PATIENCE_S
 from tiltyard.host.packages import find_program
 
 _OF_ITS_OWN = 'mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && exec "$@"'
 """Started by root, sshd insists on an empty directory in /run, which only it shall see."""
+_PATH: Final = f"{sys.base_prefix}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True)
@@ -83,19 +88,19 @@ def _serving(folder: Path, port: int) -> Iterator[int]:
 
 
 @contextmanager
-def sshd(folder: Path) -> Iterator[Sshd]:
+def sshd(folder: Path, state: Path | None = None) -> Iterator[Sshd]:
     """Start a server at a free port, and end it.
+
+    Whoever logs in has that state directory, if one is given, and mounts what we see, too.
 
     It fails, and does not skip, if there is none: ``make setup-dev`` installs it.
     """
     home = folder / "home"
     home.mkdir(parents=True)
     for name in ("host_key", "key"):
-        subprocess.run(
-            ("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)), check=True
-        )
-    port = _free_port()
-    (folder / "config").write_text(_config(folder, home, port))
+        key_pair(folder / name)
+    port = free_port()
+    (folder / "config").write_text(_config(folder, home, port, state))
     public = (folder / "host_key.pub").read_text()
     (folder / "known_hosts").write_text(f"[127.0.0.1]:{port} {public}")
     options = ["-F", "none", "-p", str(port), "-i", str(folder / "key"),
@@ -105,8 +110,12 @@ def sshd(folder: Path) -> Iterator[Sshd]:
         yield Sshd(far=far, options=options, home=home, pid=pid, port=port)
 
 
-def _config(folder: Path, home: Path, port: int) -> str:
+def _config(folder: Path, home: Path, port: int, state: Path | None) -> str:
     """Nothing of this host's own configuration."""
+    inside = f'cd {home} && eval "$SSH_ORIGINAL_COMMAND"'
+    if state is not None:
+        ours = f"nsenter --mount=/proc/{os.getpid()}/ns/mnt " if os.geteuid() == 0 else ""
+        inside = f"export TILTYARD_STATE={state}; exec {ours}sh -c '{inside}'"
     return "\n".join(
         [
             f"Port {port}",
@@ -118,7 +127,8 @@ def _config(folder: Path, home: Path, port: int) -> str:
             "UsePAM no",
             "KexAlgorithms curve25519-sha256",
             "PasswordAuthentication no",
-            f'ForceCommand cd {home} && eval "$SSH_ORIGINAL_COMMAND"',
+            f"SetEnv HOME={home} PATH={_PATH}",
+            f"ForceCommand {inside}",
             "",
         ]
     )
@@ -129,7 +139,12 @@ def _children(pid: int) -> list[int]:
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def _free_port() -> int:
+def key_pair(path: Path) -> None:
+    """A key without a passphrase; the public one lies beside it."""
+    subprocess.run(("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path), check=True)
+
+
+def free_port() -> int:
     """A port of loopback that nobody uses now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -1,8 +1,7 @@
 """Synthetic studies with several trials in a turn, or with time slices in each trial."""
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from support.synthetic import synthetic_study
 from tiltyard.plan.model import Plan, PlannedWorkload

@@ -31,13 +31,14 @@ def brings(name: str, root: Path, **settings: Any) -> list[str]:
     [
         ("remote", REMOTE | {"ssh_options": ["-4", "-p", "22", "-p22", "-l", "me", "-i", "~/key"]}),
         ("remote", REMOTE | {"ssh_options": ["-o", "Port=22", "-oServerAliveInterval 5"]}),
-        ("hosts", {"far": "me@[::1]", "ssh_options": ["-F", "none"]}),
+        ("hosts", {"server": "me@[::1]", "ssh_options": ["-F", "none"]}),
         ("mount", MOUNT | {"mount": ["vers=4.2", "hard"]}),
         ("mount", {"type": "fuse.sshfs", "source": "me@there:/srv", "mount": ["reconnect"]}),
         ("mount", {"type": "glusterfs", "source": "there:/volume"}),
         ("mount", {"type": "glusterfs", "source": "a:/b", "mount": ["log-file=/dev/null"]}),
         ("overlay", {"driver": "kernel", "mount": ["redirect_dir=on"]}),
         ("loop-image", LOOP | {"mkfs": ["-O", "^has_journal"], "mount": ["data=journal"]}),
+        ("loop-image", LOOP | {"reboot_command": ["reboot"]}),
         ("vm", {"kernel": "6.12", "cmdline": ["mitigations=off"]}),
         ("vm", {"kernel": UML, "cmdline": ["mitigations=off"]}),
         ("pair", {"qdisc": "pfifo limit 1000"}),
@@ -60,8 +61,10 @@ def test_what_starts_nothing_is_not_named(
         ("remote", REMOTE | {"ssh_options": ["-oUserKnownHostsFile=/etc/x"]}, "KnownHosts"),
         ("remote", REMOTE | {"ssh_options": ["-p", "-oProxyCommand=x"]}, "ProxyCommand=x"),
         ("remote", REMOTE | {"host": "$(x)@there"}, 'host "$(x)@there"'),
-        ("hosts", {"far": "a`b`", "ssh_options": []}, 'far: host "a`b`"'),
-        ("hosts", {"far": "me", "ssh_options": ["-I./lib.so"]}, '"-I./lib.so" of ssh'),
+        ("tmpfs", {"host": "a`b`"}, 'host: host "a`b`"'),
+        ("loop-image", LOOP | {"host": "a", "ssh_options": ["-oProxyCommand=x"]}, "Proxy"),
+        ("hosts", {"server": "a`b`", "ssh_options": []}, 'server: host "a`b`"'),
+        ("hosts", {"server": "me", "ssh_options": ["-I./lib.so"]}, '"-I./lib.so" of ssh'),
         ("mount", {"type": "fuse.sh", "source": "./evil"}, 'program "sh ./evil"'),
         ("mount", {"type": "fuse3", "source": "./evil#x"}, 'program "./evil#x"'),
         ("mount", {"type": "fuseblk.sh", "source": "x"}, 'program "sh x"'),
@@ -76,13 +79,14 @@ def test_what_starts_nothing_is_not_named(
         ("mount", {"type": "glusterfs", "source": "a:/b", "mount": ["log-file=/x"]}, "log-file=/x"),
         ("overlay", {"driver": "fuse-overlayfs", "mount": ["plugins=./x"]}, "plugins=./x"),
         ("loop-image", LOOP | {"mkfs": ["-d", "/etc"]}, '"/etc" of mkfs, which names a path'),
+        ("loop-image", LOOP | {"reboot_command": ["sh", "x"]}, '"sh x", executed by root'),
         ("loop-image", {"filesystem": "fuse2fs", "mount": ["modules=x"]}, "of fuse2fs"),
         ("vm", {"kernel": "/usr/bin/env"}, "kernel: program /usr/bin/env"),
         ("vm", {"kernel": UML, "cmdline": ["con1=xterm"]}, '"con1=xterm" of User-Mode Linux'),
         ("vm", {"kernel": "6.12", "modules": "here"}, "modules: modules {root}/here"),
         ("vm", {"disk": "here.img"}, "disk: disk image {root}/here.img"),
         ("vm", {"kernel": "./vmlinuz"}, "kernel: kernel {root}/vmlinuz"),
-        ("pair", {"qdisc": {"near": "netem delay 1ms distribution ../x"}}, '"../x" of tc'),
+        ("pair", {"qdisc": {"client": "netem delay 1ms distribution ../x"}}, '"../x" of tc'),
     ],
 )
 def test_what_would_be_executed_is_named(
@@ -137,8 +141,8 @@ def test_a_parameter_of_a_workload_that_is_a_command(tmp_path: Path) -> None:
 def test_every_command_like_setting_of_a_kind_is_known_here() -> None:
     """A new kind or setting is looked at once, whether it can start anything."""
     looked_at = {
-        "loop-image": {"mkfs", "mount"},
-        "block-device": {"mkfs", "mount", "device"},
+        "loop-image": {"mkfs", "mount", "reboot_command"},
+        "block-device": {"mkfs", "mount", "device", "reboot_command"},
         "directory": {"directory"},
         "tmpfs": {"mount", "mpol"},
         "overlay": {"mount", "base", "lower"},
@@ -146,11 +150,11 @@ def test_every_command_like_setting_of_a_kind_is_known_here() -> None:
         "vm": {"kernel", "disk", "modules", "load", "cmdline", "mkfs", "mount", "filesystem"},
         "pair": {"rate", "delay", "loss", "qdisc", "congestion_control", "sysctl", "offloads"},
         "loopback": {"address", "sysctl", "congestion_control"},
-        "hosts": {"far", "address", "ssh_options", "data_ports"},
-        "remote": {"host", "ssh_options", "directory"},
+        "hosts": {"server", "address", "data_ports"},
+        "remote": {"directory"},
         "host": set(),
     }
-    common = {"tuning", "scheduler", "filesystem", "sysctl"}
+    common = {"tuning", "scheduler", "filesystem", "sysctl", "host", "ssh_options"}
     for own in KINDS:
         texts = {
             name

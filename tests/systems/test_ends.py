@@ -19,38 +19,38 @@ TABLES = st.dictionaries(KEYS, VALUES)
 
 
 def test_what_stands_outside_holds_for_both_ends() -> None:
-    typed = {"net.core.somaxconn": 10, "far": {"net.core.somaxconn": 20, "net.ipv4.tcp_sack": 0}}
+    typed = {"net.core.somaxconn": 10, "server": {"net.core.somaxconn": 20, "net.ipv4.tcp_sack": 0}}
     found = SYSCTLS.validate_python(typed)
-    assert found.near == {"net.core.somaxconn": "10"}
-    assert found.far == {"net.core.somaxconn": "20", "net.ipv4.tcp_sack": "0"}
+    assert found.client == {"net.core.somaxconn": "10"}
+    assert found.server == {"net.core.somaxconn": "20", "net.ipv4.tcp_sack": "0"}
 
 
 def test_a_key_without_quotes_is_meant_too() -> None:
     typed = {"net": {"core": {"somaxconn": 10}, "ipv4": {"tcp_rmem": [1, 2, 3]}}}
     meant = {"net.core.somaxconn": "10", "net.ipv4.tcp_rmem": "1 2 3"}
-    assert SYSCTLS.validate_python(typed).near == HOST.validate_python(typed) == meant
+    assert SYSCTLS.validate_python(typed).client == HOST.validate_python(typed) == meant
 
 
 @given(TABLES, TABLES, TABLES)
 def test_what_a_plan_keeps_is_read_back_as_it_was(
-    shared: dict[str, object], near: dict[str, object], far: dict[str, object]
+    shared: dict[str, object], client: dict[str, object], server: dict[str, object]
 ) -> None:
-    found = SYSCTLS.validate_python({**shared, "near": near, "far": far})
+    found = SYSCTLS.validate_python({**shared, "client": client, "server": server})
     assert SYSCTLS.validate_python(found.model_dump(mode="json")) == found
-    assert set(found.near) == {*shared, *near}
-    assert set(found.far) == {*shared, *far}
+    assert set(found.client) == {*shared, *client}
+    assert set(found.server) == {*shared, *server}
 
 
 def test_offloads_are_on_or_off() -> None:
-    found = OFFLOADS.validate_python({"tso": "off", "gso": True, "near": {"tx": False}})
-    assert found.far == {"tso": False, "gso": True}
-    assert found.near == {"tso": False, "gso": True, "tx": False}
+    found = OFFLOADS.validate_python({"tso": "off", "gso": True, "client": {"tx": False}})
+    assert found.server == {"tso": False, "gso": True}
+    assert found.client == {"tso": False, "gso": True, "tx": False}
 
 
 def test_a_queueing_discipline_is_text_or_each_ends_own() -> None:
-    assert QDISCS.validate_python("pfifo limit 9").far == "pfifo limit 9"
-    only = QDISCS.validate_python({"near": "bfifo limit 1m"})
-    assert (only.near, only.far) == ("bfifo limit 1m", None)
+    assert QDISCS.validate_python("pfifo limit 9").server == "pfifo limit 9"
+    only = QDISCS.validate_python({"client": "bfifo limit 1m"})
+    assert (only.client, only.server) == ("bfifo limit 1m", None)
     assert QDISCS.validate_python(only.model_dump()) == only
 
 
@@ -60,13 +60,13 @@ def test_a_queueing_discipline_is_text_or_each_ends_own() -> None:
         ({"sysctl": {"kernel.core_pattern": "x"}}, "they begin with net."),
         ({"sysctl": {"net.core.somaxconn": True}}, "true is not a number, text, or list"),
         ({"sysctl": {"net.core.somaxconn": []}}, "[] is not a number, text, or list"),
-        ({"sysctl": {"near": 4}}, "near: 4 is not a table"),
+        ({"sysctl": {"client": 4}}, "client: 4 is not a table"),
         ({"sysctl": 4}, "4 is not a table"),
         ({"offloads": {"tso": "of"}}, '"of" is neither true nor false'),
         ({"offloads": {"TSO!": True}}, '"TSO!" is not the name of an offload'),
         ({"offloads": ["tso"]}, '["tso"] is not a table'),
         ({"qdisc": " "}, '" " is not a queueing discipline'),
-        ({"qdisc": {"middle": "pfifo"}}, '"middle" is not an end. One of: near, far.'),
+        ({"qdisc": {"middle": "pfifo"}}, '"middle" is not an end. One of: client, server.'),
         ({"rate": "500 Mbit/s"}, 'Write it like "500mbit"'),
         ({"rate": "1gbit", "qdisc": "pfifo"}, "set one of them, rate or qdisc"),
         ({"delay": "1ms", "qdisc": "pfifo"}, "set one of them, delay or qdisc"),
@@ -77,7 +77,7 @@ def test_a_queueing_discipline_is_text_or_each_ends_own() -> None:
             "net.core.busy_read is set twice: in sysctl, and by busy_poll",
         ),
         ({"mtu": 576}, "greater than or equal to 1280"),
-        ({"far_cpus": [-1]}, "greater than or equal to 0"),
+        ({"server_cpus": [-1]}, "greater than or equal to 0"),
     ],
 )
 def test_a_wrong_setting_of_a_pair_is_told(document: dict[str, object], text: str) -> None:
@@ -107,7 +107,9 @@ def test_a_path_with_delay_or_loss_holds_what_is_under_way(
     settings: dict[str, str], words: str
 ) -> None:
     found = PairSettings.model_validate(settings)
-    assert " ".join(found.qdisc_of("near")) == " ".join(found.qdisc_of("far")) == f"netem {words}"
+    assert (
+        " ".join(found.qdisc_of("client")) == " ".join(found.qdisc_of("server")) == f"netem {words}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -121,18 +123,18 @@ def test_a_path_with_delay_or_loss_holds_what_is_under_way(
 def test_a_rate_has_a_burst_of_a_millisecond_or_more(rate: str, bits: int, burst: int) -> None:
     settings = PairSettings(rate=rate)
     assert settings.rate_bits == bits
-    assert settings.qdisc_of("near") == settings.qdisc_of("far")
-    words = " ".join(settings.qdisc_of("near"))
+    assert settings.qdisc_of("client") == settings.qdisc_of("server")
+    words = " ".join(settings.qdisc_of("client"))
     assert words == f"tbf rate {bits}bit burst {burst}b latency 20ms"
 
 
 def test_defaults_set_nothing() -> None:
     settings = PairSettings()
-    assert settings.qdisc_of("near") == ()
-    assert settings.sysctls_of("far") == {}
-    assert (settings.mtu, settings.family, settings.near_cpus) == (1500, "ipv4", ())
+    assert settings.qdisc_of("client") == ()
+    assert settings.sysctls_of("server") == {}
+    assert (settings.mtu, settings.family, settings.client_cpus) == (1500, "ipv4", ())
 
 
 def test_a_fact_of_both_ends_is_said_once() -> None:
-    assert both({"near": "1500", "far": "1500"}) == "1500"
-    assert both({"near": "1500", "far": "9000"}) == "near: 1500, far: 9000"
+    assert both({"client": "1500", "server": "1500"}) == "1500"
+    assert both({"client": "1500", "server": "9000"}) == "client: 1500, server: 9000"

@@ -1,5 +1,6 @@
 """Killed after each line of the ledger in turn, every kind of system: all is put back."""
 
+import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from itertools import count
@@ -45,7 +46,7 @@ SYSTEMS: Mapping[str, tuple[str, dict[str, Any]]] = {
             "service": {
                 "files": {"www/index.html": "hello"},
                 "initialise": ["true"],
-                "start": ["python3", "-m", "http.server", "{port}", "--directory", "{dir}/www"],
+                "start": [sys.executable, "-m", "http.server", "{port}", "-d", "{dir}/www"],
             },
         },
     ),

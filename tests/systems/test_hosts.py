@@ -25,7 +25,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
 def make(server: Sshd, tmp_path: Path) -> Iterator[Make]:
     with systems_of("hosts", tmp_path) as make:
         yield lambda **settings: make(
-            **{"far": server.far, "ssh_options": server.options, **settings}
+            **{"server": server.far, "ssh_options": server.options, **settings}
         )
     assert not list(server.home.iterdir())
     assert left_behind(str(server.home)) == []
@@ -40,8 +40,8 @@ def test_up_and_down(make: Make, server: Sshd) -> None:
     assert up.target.address == "127.0.0.1"
     assert up.facts["path"] == "network between this host and 127.0.0.1"
     assert up.facts["device of the client"] == "lo"
-    assert up.facts["far host"].startswith("Linux ")
-    assert "near: " not in up.facts["net.ipv4.tcp_rmem"], "both ends are this host"
+    assert up.facts["host of the server"].startswith("Linux ")
+    assert "client: " not in up.facts["net.ipv4.tcp_rmem"], "both ends are this host"
     (directory,) = server.home.iterdir()
     assert directory.stat().st_mode & 0o077 == 0
     assert (directory / "secret").read_text() == up.target.secret
@@ -59,7 +59,7 @@ def test_ports_are_those_of_the_firewall(make: Make) -> None:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     up = make(
-        port=port, data_ports="23000-23010", far_cpus=[min(os.sched_getaffinity(0))]
+        port=port, data_ports="23000-23010", server_cpus=[min(os.sched_getaffinity(0))]
     ).bring_up()
     assert isinstance(up.target, FarEnd)
     assert up.target.port == port
@@ -100,12 +100,12 @@ def test_a_host_that_is_not_reached_is_named(
     "settings",
     [
         {},
-        {"far": "-oProxyCommand=true"},
-        {"far": "user@host command"},
-        {"far": "host", "data_ports": "20000"},
-        {"far": "host", "data_ports": "30000-20000"},
+        {"server": "-oProxyCommand=true"},
+        {"server": "user@host command"},
+        {"server": "host", "data_ports": "20000"},
+        {"server": "host", "data_ports": "30000-20000"},
     ],
 )
 def test_settings_that_are_none(settings: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"far|data_ports"):
+    with pytest.raises(ValueError, match=r"server|data_ports"):
         HostsSettings.model_validate(settings)

@@ -1,5 +1,6 @@
 """The layout of an image, on a file system that can tell: an ext4 of our own."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,26 @@ def test_holes_and_unwritten_ranges_are_mended(tmp_path: Path) -> None:
         assert image.stat().st_size == 20 * MIB
         run(("fallocate", "--punch-hole", "-o", str(19 * MIB), "-l", str(MIB), str(image)))
         assert restore_layout(image, nothing) == MIB
+
+
+@needs_root
+def test_what_an_image_holds_stays_when_it_is_mended(tmp_path: Path) -> None:
+    """Also where it is in memory alone, so that the file system still calls the place unwritten."""
+    with Ledger() as ledger:
+        site = Site(root=tmp_path, work=tmp_path, ledger=ledger)
+        document = {"filesystem": "ext4", "backing": {"image": "64M"}}
+        up = kind("loop-image").system("ext4", document, site).bring_up()  # type: ignore[arg-type]
+        image = up.target / "image"
+        lay_out(image, 5 * MIB, nothing)
+        run(("fallocate", "--zero-range", "-o", str(MIB), "-l", str(MIB), str(image)))
+        run(("fallocate", "--punch-hole", "-o", str(3 * MIB), "-l", str(MIB), str(image)))
+        precious = {MIB + 8192: b"journal", 3 * MIB + 512: b"table"}
+        with image.open("rb+") as file:
+            for offset, data in precious.items():
+                os.pwrite(file.fileno(), data, offset)
+            assert restore_layout(image, nothing) > 0
+        data = image.read_bytes()
+        for offset, wanted in precious.items():
+            assert data[offset : offset + len(wanted)] == wanted
+        assert len(data.strip(b"\0")) == 3 * MIB + 512 + 5 - MIB - 8192
+        assert restore_layout(image, nothing) == 0

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from support.far import Far, here_and_there
 from support.hosts import assert_as_before, host_state, needs_root
 from tiltyard.errors import TiltyardError
 from tiltyard.host.devices import loops, throttles
@@ -21,19 +22,21 @@ Make = Callable[..., System]
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Iterator[Make]:
+def make(tmp_path: Path, far: Far) -> Iterator[Make]:
     """Makes systems that share a scratch folder and a ledger."""
     with Ledger() as ledger:
-        site = Site(root=tmp_path, work=tmp_path, ledger=ledger)
+        site = far.site(Site(root=tmp_path, work=tmp_path, ledger=ledger))
 
         def system(filesystem: str, image: str = "16M", **settings: object) -> System:
-            document = {"filesystem": filesystem, "backing": {"image": image}, **settings}
-            return kind("loop-image").system(filesystem, document, site)  # type: ignore[arg-type]
+            own = {"filesystem": filesystem, "backing": {"image": image}}
+            document = {**own, **settings, **far.settings}
+            return far.made(kind("loop-image").system(filesystem, document, site))  # type: ignore[arg-type]
 
         yield system
     assert not list(tmp_path.iterdir())
 
 
+@here_and_there
 @pytest.mark.parametrize(
     ("filesystem", "image"),
     [("ext2", "16M"), ("ext3", "16M"), ("ext4", "16M"), ("xfs", "300M"), ("btrfs", "128M")],
@@ -73,12 +76,14 @@ def test_all_systems_share_the_blocks_of_one_image(make: Make, tmp_path: Path) -
     assert len(files) == 1
 
 
+@here_and_there
 def test_options_reach_mkfs_and_mount(make: Make) -> None:
     up = make("ext4", mkfs=["-b", "2048"], mount=["noatime", "commit=60"]).bring_up()
     assert up.facts["block size"] == "2 KiB"
     assert {"noatime", "commit=60"} <= set(up.facts["mount options"].split(","))
 
 
+@here_and_there
 def test_queue_settings_are_set_and_put_back(make: Make) -> None:
     system = make("ext2", scheduler="mq-deadline", read_ahead="64k")
     up = system.bring_up()
@@ -89,11 +94,15 @@ def test_queue_settings_are_set_and_put_back(make: Make) -> None:
     assert loops.chosen(scheduler) != "mq-deadline"
 
 
+@here_and_there
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"mkfs": ["-O", "nonesuch"]}, r"^mkfs.ext4 .*-O nonesuch .*[Ii]nvalid filesystem option"),
-        ({"mount": ["nonesuch"]}, r"^mount -t ext4 -o nonesuch .*wrong fs type, bad option"),
+        (
+            {"mkfs": ["-O", "nonesuch"]},
+            r"(^|: )mkfs.ext4 .*-O nonesuch .*[Ii]nvalid filesystem option",
+        ),
+        ({"mount": ["nonesuch"]}, r"(^|: )mount -t ext4 -o nonesuch .*wrong fs type, bad option"),
         ({"scheduler": "nonesuch"}, r'scheduler: "nonesuch" is not taken.*; it says "\[none\]'),
     ],
 )
@@ -106,6 +115,7 @@ def test_a_step_that_fails_leaves_nothing(
     assert_as_before(before, tmp_path)
 
 
+@here_and_there
 def test_remount_keeps_what_is_in_it(make: Make) -> None:
     system = make("ext4", reset="remount")
     up = system.bring_up()
@@ -126,6 +136,7 @@ def is_cached(path: Path) -> bool:
             return False
 
 
+@here_and_there
 @pytest.mark.parametrize("reset", ["mkfs", "remount", "none"])
 def test_refreshing_empties_the_cache_and_keeps_the_file_system(
     make: Make, tmp_path: Path, reset: str
@@ -185,6 +196,7 @@ def test_systems_that_age_have_images_of_their_own(make: Make, tmp_path: Path) -
     assert len(list(tmp_path.glob("*.img"))) == 2
 
 
+@here_and_there
 @pytest.mark.parametrize(
     ("filesystem", "image", "severity", "text"),
     [

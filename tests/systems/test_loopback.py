@@ -77,7 +77,7 @@ def test_only_parameters_need_root(make: Make, monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_far_end_stays_on_its_cpus(make: Make) -> None:
     cpu = min(os.sched_getaffinity(0))
-    system = make(far_cpus=[cpu])
+    system = make(server_cpus=[cpu])
     up = system.bring_up()
     assert up.facts["CPUs of the server"] == str(cpu)
     assert up.facts["CPUs of the client"] == "as the conditions have it"

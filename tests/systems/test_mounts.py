@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.far import Far, here_and_there
 from support.hosts import assert_as_before, host_state, needs_root
 from tiltyard.errors import TiltyardError
 from tiltyard.host.ledger import Ledger, recover
@@ -33,13 +34,13 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def make(tmp_path: Path, work: Path) -> Iterator[Make]:
+def make(tmp_path: Path, work: Path, far: Far) -> Iterator[Make]:
     """Makes systems of a kind; relative paths begin at ``tmp_path``."""
     with Ledger() as ledger:
-        site = Site(root=tmp_path, work=work, ledger=ledger)
+        site = far.site(Site(root=tmp_path, work=work, ledger=ledger))
 
         def system(name: str, **settings: object) -> System:
-            return kind(name).system(name, settings, site)  # type: ignore[arg-type]
+            return far.made(kind(name).system(name, {**settings, **far.settings}, site))  # type: ignore[arg-type]
 
         yield system
     assert not list(work.iterdir())
@@ -61,6 +62,7 @@ def up_and_down(system: System, tmp_path: Path) -> dict[str, str]:
     return up.facts
 
 
+@here_and_there
 @needs_root
 def test_tmpfs(make: Make, tmp_path: Path) -> None:
     system = make("tmpfs", size="8M", huge="always", mount=["noatime"])
@@ -108,13 +110,15 @@ def test_an_overlay_shows_what_is_below(make: Make, tmp_path: Path) -> None:
     assert (tmp_path / "below" / "old").read_text() == "x"
 
 
+@here_and_there
 @needs_root
 @needs_bindfs
-def test_anything_that_can_be_mounted(make: Make, tmp_path: Path) -> None:
+def test_anything_that_can_be_mounted(make: Make, tmp_path: Path, far: Far) -> None:
     below = tmp_path / "below"
     below.mkdir()
     (below / "theirs").touch()
-    facts = up_and_down(make("mount", type="fuse.bindfs", source="./below"), tmp_path)
+    source = str(below) if far.settings else "./below"
+    facts = up_and_down(make("mount", type="fuse.bindfs", source=source), tmp_path)
     assert facts["source"] == str(below)
     assert [path.name for path in below.iterdir()] == ["theirs"]
 

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import FarEnd
 from tiltyard.host import commands, sysctls
 from tiltyard.systems.kind import Up
+from tiltyard.systems.pair.settings import PairSettings
 
 pytestmark = needs_root
 
@@ -24,7 +26,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
         yield make
 
 
-def near(up: Up, *argv: str) -> str:
+def client(up: Up, *argv: str) -> str:
     """What a command prints where the client is."""
     return subprocess.run(
         (*up.prefix, *argv), check=True, capture_output=True, text=True
@@ -35,7 +37,7 @@ def reaches(up: Up) -> bool:
     """Whether the client can connect to the server."""
     assert isinstance(up.target, FarEnd)
     connect = f"import socket; socket.create_connection(({up.target.address!r}, {up.target.port}))"
-    return near(up, "python3", "-c", connect) == ""
+    return client(up, sys.executable, "-c", connect) == ""
 
 
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
@@ -55,9 +57,9 @@ def test_up_and_down(make: Make, family: str) -> None:
 
 def test_nothing_of_the_host_is_in_a_pair(make: Make) -> None:
     up = make().bring_up()
-    devices = [link["ifname"] for link in json.loads(near(up, "ip", "-j", "link"))]
-    assert devices == ["lo", "near"]
-    assert near(up, "ip", "route", "show", "default") == ""
+    devices = [link["ifname"] for link in json.loads(client(up, "ip", "-j", "link"))]
+    assert devices == ["lo", "client"]
+    assert client(up, "ip", "route", "show", "default") == ""
 
 
 def test_each_turn_is_a_fresh_pair_with_a_fresh_secret(make: Make) -> None:
@@ -66,27 +68,27 @@ def test_each_turn_is_a_fresh_pair_with_a_fresh_secret(make: Make) -> None:
         up = system.bring_up()
         assert isinstance(up.target, FarEnd)
         # The inode tells one network namespace from another, whatever its name.
-        seen.append((up.target.secret, near(up, "readlink", "/proc/self/ns/net")))
-        near(up, "ip", "link", "add", "left-over", "type", "veth")
-        assert "left-over" in near(up, "ip", "link")
+        seen.append((up.target.secret, client(up, "readlink", "/proc/self/ns/net")))
+        client(up, "ip", "link", "add", "left-over", "type", "veth")
+        assert "left-over" in client(up, "ip", "link")
         system.take_down()
     (one, _), (other, _) = seen
     assert one != other
-    assert "left-over" not in near(system.bring_up(), "ip", "link")
+    assert "left-over" not in client(system.bring_up(), "ip", "link")
 
 
 def test_the_path_is_set_as_wished_and_told(make: Make) -> None:
     up = make(
         mtu=9000,
-        offloads={"tso": False, "far": {"gro": "on"}},
-        qdisc={"near": "pfifo limit 77"},
+        offloads={"tso": False, "server": {"gro": "on"}},
+        qdisc={"client": "pfifo limit 77"},
     ).bring_up()
     assert up.facts["MTU"] == "9000"
-    assert up.facts["queueing discipline"] == "near: pfifo limit 77p, far: noqueue"
-    assert up.facts["offloads off"] == "near: tso gro, far: tso"
-    (link,) = json.loads(near(up, "ip", "-j", "link", "show", "near"))
+    assert up.facts["queueing discipline"] == "client: pfifo limit 77p, server: noqueue"
+    assert up.facts["offloads off"] == "client: tso gro, server: tso"
+    (link,) = json.loads(client(up, "ip", "-j", "link", "show", "client"))
     assert (link["mtu"], link["qdisc"]) == (9000, "pfifo")
-    (features,) = json.loads(near(up, "ethtool", "--json", "-k", "near"))
+    (features,) = json.loads(client(up, "ethtool", "--json", "-k", "client"))
     assert not features["tcp-segmentation-offload"]["active"]
 
 
@@ -103,7 +105,7 @@ def test_a_device_can_receive_in_a_thread(make: Make) -> None:
 def test_a_rate_is_a_token_bucket_at_both_ends(make: Make) -> None:
     up = make(rate="475mbit").bring_up()
     assert up.facts["queueing discipline"].startswith("tbf rate 475Mbit burst 2")
-    (bucket,) = json.loads(near(up, "tc", "-j", "qdisc", "show", "dev", "near"))
+    (bucket,) = json.loads(client(up, "tc", "-j", "qdisc", "show", "dev", "client"))
     assert bucket["options"]["rate"] * 8 == 475_000_000
 
 
@@ -113,14 +115,14 @@ def test_parameters_are_each_ends_own_where_the_kernel_lets_them_be(make: Make) 
         congestion_control="cubic",
         sysctl={
             "net.core.somaxconn": 123,
-            "near": {"net.ipv4.tcp_rmem": [4096, 100_000, 200_000]},
+            "client": {"net.ipv4.tcp_rmem": [4096, 100_000, 200_000]},
         },
     ).bring_up()
-    assert near(up, "sysctl", "-n", "net.ipv4.tcp_congestion_control") == "cubic"
-    assert near(up, "sysctl", "-n", "net.core.somaxconn") == "123"
+    assert client(up, "sysctl", "-n", "net.ipv4.tcp_congestion_control") == "cubic"
+    assert client(up, "sysctl", "-n", "net.core.somaxconn") == "123"
     assert up.facts["congestion control"] == "cubic"
     assert up.facts["net.core.somaxconn"] == "123"
-    assert up.facts["net.ipv4.tcp_rmem"].startswith("near: 4096 100000 200000, far: ")
+    assert up.facts["net.ipv4.tcp_rmem"].startswith("client: 4096 100000 200000, server: ")
     changed = {key for key, value in parameters().items() if value != before[key]}
     assert changed <= {"net.ipv4.tcp_allowed_congestion_control"}
 
@@ -136,9 +138,17 @@ def test_parameters_of_the_whole_host_are_set_there_and_put_back(make: Make) -> 
     assert parameters() == before
 
 
+def test_a_path_holds_packets_of_its_own_size() -> None:
+    """20 ms of queue and 10 ms of way at 10 Gbit/s."""
+    limits = {
+        mtu: PairSettings(delay="20ms", mtu=mtu).qdisc_of("client")[2] for mtu in (1500, 9000)
+    }
+    assert limits == {1500: "25000", 9000: "4167"}
+
+
 def test_the_ends_are_put_on_cpus(make: Make) -> None:
     cpu = min(os.sched_getaffinity(0))
-    up = make(near_cpus=[cpu], far_cpus=[cpu]).bring_up()
+    up = make(client_cpus=[cpu], server_cpus=[cpu]).bring_up()
     assert up.cpus == (cpu,)
     assert up.facts["CPUs of the server"] == str(cpu)
 
@@ -161,7 +171,7 @@ def test_a_delay_is_what_a_round_trip_takes_longer(make: Make) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"offloads": {"nonesuch": True}}, r"ethtool -K near nonesuch on: .*not found"),
+        ({"offloads": {"nonesuch": True}}, r"ethtool -K client nonesuch on: .*not found"),
         ({"offloads": {"tx-checksum-ipv4": True}}, r"tx-checksum-ipv4"),
         ({"qdisc": "nonesuch"}, r"tc -n .* root nonesuch: .*qdisc kind is unknown"),
         ({"sysctl": {"net.ipv4.tcp_rmem": "1 0 -1"}}, r"sysctl .*tcp_rmem.*Invalid argument"),
@@ -185,11 +195,11 @@ def test_a_step_that_fails_leaves_nothing(
         ({"sysctl": {"net.core.somaxcon": 1}}, "no net.core.somaxcon that", "net.core.somaxconn"),
         ({"sysctl": {"net.ipv4.tcp_available_congestion_control": "x"}}, "can be set", "net."),
         (
-            {"sysctl": {"near": {"net.core.busy_read": 1}, "far": {"net.core.busy_read": 2}}},
+            {"sysctl": {"client": {"net.core.busy_read": 1}, "server": {"net.core.busy_read": 2}}},
             "net.core.busy_read holds for the whole host",
-            "outside near and far",
+            "outside client and server",
         ),
-        ({"far_cpus": [4095]}, "there is no CPU 4095", "one of 0"),
+        ({"server_cpus": [4095]}, "there is no CPU 4095", "one of 0"),
     ],
 )
 def test_what_the_kernel_would_not_take_is_seen_beforehand(

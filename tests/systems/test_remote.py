@@ -13,11 +13,13 @@ from support.patience import PATIENCE_S
 from support.sshd import Sshd, sshd
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine
+from tiltyard.host import packages
 from tiltyard.host.changes.network import MadeOverSsh
 from tiltyard.host.facts import host_facts
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.place import Place, UnreachableError
 from tiltyard.run.host_record import host_record
+from tiltyard.systems.other_host import OtherHost
 from tiltyard.systems.remote import RemoteSettings
 
 
@@ -44,6 +46,16 @@ def make(server: Sshd, there: Path, tmp_path: Path) -> Iterator[Make]:
     with systems_of("remote", tmp_path) as make:
         known = {"host": server.far, "ssh_options": server.options, "directory": str(there)}
         yield lambda **settings: make(**{**known, **settings})
+
+
+def test_options_of_a_person_go_before_ours_but_where_we_rely_on_them() -> None:
+    """As ssh itself understands them."""
+    given = ["-F", "none", "-o", "ServerAliveInterval=60", "-o", "BatchMode=no", "-t"]
+    program, *words = Place.over_ssh("there", given).ssh
+    said = subprocess.run((program, "-G", *words), capture_output=True, text=True, check=True)
+    told = dict(each.split(" ", 1) for each in said.stdout.splitlines() if " " in each)
+    names = ("serveraliveinterval", "connecttimeout", "batchmode", "requesttty")
+    assert [told[name] for name in names] == ["60", "10", "yes", "false"]
 
 
 def test_up_and_down(make: Make, server: Sshd, there: Path) -> None:
@@ -95,8 +107,35 @@ def test_a_directory_that_will_not_do(make: Make, directory: str, text: str) -> 
     (problem,) = system.problems()
     assert problem.severity == "error"
     assert text in problem.text
+    assert problem.remedy is not None
+    shown = subprocess.run(problem.remedy, shell=True, capture_output=True, text=True, check=False)
+    assert directory in shown.stdout + shown.stderr
     with pytest.raises(TiltyardError, match=directory):
         system.bring_up()
+
+
+def test_slurm_is_what_a_node_of_slurm_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = OtherHost(Place.through_slurm("1", "n1"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(packages, "_ADMIN_DIRECTORIES", str(tmp_path))
+    (problem,) = there.problems()
+    assert problem.text == "srun is not installed"
+    assert "slurm-client" in str(problem.remedy)
+
+
+@needs_root
+def test_the_priority_of_a_workload_there_is_skipped_and_told(make: Make, tmp_path: Path) -> None:
+    profile = tmp_path / "p.toml"
+    profile.write_text('about = "x"\n[priority]\nnice = -3\n')
+    system = make(tuning=str(profile))
+    (problem,) = system.problems()
+    assert problem.text == (
+        "tuning priority of the workload: skipped: "
+        "the workload is started on another host, or in a guest"
+    )
+    assert not [step for step in system.steps_up() if "start the workload by" in step.line]
 
 
 @needs_root

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.devices import loop_disk
+from support.far import Far, here_and_there
 from support.hosts import host_state, needs_root
 from support.places import tuning_facts
 from tiltyard.errors import HostLacksError, TiltyardError, UsageError
@@ -42,11 +43,11 @@ Make = Callable[..., System]
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Iterator[Make]:
+def make(tmp_path: Path, far: Far) -> Iterator[Make]:
     """Makes systems in a folder that has a profile of its own; nothing of them is left up."""
     (tmp_path / "mine.toml").write_text(MINE)
     with Ledger() as ledger:
-        site = Site(root=tmp_path, work=tmp_path, ledger=ledger)
+        site = far.site(Site(root=tmp_path, work=tmp_path, ledger=ledger))
 
         def make(name: str = "loop-image", **settings: object) -> System:
             image = {"filesystem": "ext4", "backing": {"image": "64M"}}
@@ -54,16 +55,19 @@ def make(tmp_path: Path) -> Iterator[Make]:
                 "tuning": "mine.toml",
                 **(image if name == "loop-image" else {}),
                 **settings,
+                **far.settings,
             }
-            return kind(name).system("one", document, site)  # type: ignore[arg-type]
+            return far.made(kind(name).system("one", document, site))  # type: ignore[arg-type]
 
         yield make
 
 
 def queue(up: Up, name: str) -> str:
-    return loops.chosen(loops.queue_setting(up.devices[0], name))
+    assert isinstance(up.target, Path)
+    return loops.chosen(loops.queue_setting(mounts_at(up.target.parent)[-1].source, name))
 
 
+@here_and_there
 def test_a_tuned_turn_and_what_is_told_of_it(make: Make, tmp_path: Path) -> None:
     interval = sysctls.read(KEY)
     plain = make(tuning=[])
@@ -74,7 +78,9 @@ def test_a_tuned_turn_and_what_is_told_of_it(make: Make, tmp_path: Path) -> None
     scheduled.take_down()
     system = make()
     warned = [each.text for each in system.problems() if "tuning" in each.text]
-    assert warned == ["tuning vm.no_such_thing: skipped: this kernel has no vm.no_such_thing"]
+    assert [text.removeprefix(f"{system.place}: ") for text in warned] == [
+        "tuning vm.no_such_thing: skipped: this kernel has no vm.no_such_thing"
+    ]
     up = system.bring_up()
     assert sysctls.read(KEY) == "7"
     assert queue(up, "scheduler") == "mq-deadline"
@@ -140,11 +146,12 @@ def test_what_stays_mounted_between_turns_is_tuned_in_its_turns_only(make: Make)
         assert up.target.exists()
 
 
+@here_and_there
 def test_strict_a_system_does_not_come_up_half_tuned(make: Make, tmp_path: Path) -> None:
     interval = sysctls.read(KEY)
     system = make(tuning_strict=True)
     (problem,) = [each for each in system.problems() if each.severity == "error"]
-    assert problem.text.startswith("tuning vm.no_such_thing: skipped")
+    assert "tuning vm.no_such_thing: skipped" in problem.text
     with pytest.raises(HostLacksError, match=r"tuning_strict: vm\.no_such_thing cannot be set"):
         system.bring_up()
     assert sysctls.read(KEY) == interval
@@ -287,6 +294,17 @@ def test_the_server_is_pinned_and_the_engine_has_its_priority(make: Make, tmp_pa
     system.take_down()
 
 
+def test_the_priority_of_a_workload_in_a_guest_is_skipped_and_told(
+    make: Make, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.toml").write_text('about = "x"\n[priority]\nfifo = 3\n')
+    system = make("vm", kernel="/bin/true", filesystem="ext2", backing={"image": "16M"})
+    told = [each.text for each in system.problems() if "tuning" in each.text]
+    reason = "the workload is started on another host, or in a guest"
+    assert told == [f"tuning priority of the workload: skipped: {reason}"]
+    assert not [step for step in system.steps_up() if "start the workload by" in step.line]
+
+
 UP_AND_WAIT = """
 import sys, time
 from pathlib import Path
@@ -351,6 +369,7 @@ def test_a_parameter_that_is_asked_for_by_name_must_be_there(make: Make) -> None
         system.bring_up()
 
 
+@here_and_there
 def test_a_table_in_the_place_of_a_profile(make: Make) -> None:
     block = {"block": {"nr_requests": 32}}
     system = make(tuning=["mine.toml", block])

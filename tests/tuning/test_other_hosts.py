@@ -15,6 +15,7 @@ from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.tuning import defaults
 from tiltyard.tuning.defaults import sysctls_at_boot
+from tiltyard.tuning.knobs.idle import HeldLatency
 from tiltyard.tuning.load import load_profiles
 from tiltyard.tuning.setting import Outcome, Scene, apply, grouped, told
 
@@ -242,14 +243,35 @@ def test_a_kill_leaves_what_restore_puts_back_on_another_host_too(tmp_path: Path
     (tmp_path / "p.toml").write_text('about = "x"\n[cpu]\ngovernor = "performance"')
     path = f"{CPUS}/cpu0/cpufreq/scaling_governor"
     with pretend(tmp_path, trees={CPUS: GOVERNORS}) as place:
-        (tmp_path / "die.py").write_text(DIE.format(ssh=place.ssh, home=str(tmp_path)))
-        done = subprocess.run((sys.executable, str(tmp_path / "die.py")), check=False)
-        assert done.returncode == -9
+        set_and_die(tmp_path, place)
         assert place.read(path) == "performance"
         said = recover()
         assert place.read(path) == "schedutil"
     assert len(said) == 2
     assert all('scaling_governor to "schedutil" again' in line for line in said)
+
+
+@pytest.mark.skipif(
+    not Path("/dev/cpu_dma_latency").exists(),
+    reason="this kernel takes no requests for short wake-up times (CONFIG_CPU_IDLE)",
+)
+def test_there_a_process_holds_the_latency_and_restore_ends_it(tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text('about = "x"\n[idle]\nlatency_us = 17')
+    place = Place(("sh", "-c"))
+    latency = HeldLatency(place, 17)
+    before = latency.read()
+    set_and_die(tmp_path, place)
+    assert latency.read() == "17 µs"
+    (said,) = recover()
+    assert "ended tiltyard-latency-" in said
+    assert latency.read() == before
+
+
+def set_and_die(tmp_path: Path, place: Place) -> None:
+    """A process that applies a profile, and is killed."""
+    (tmp_path / "die.py").write_text(DIE.format(ssh=place.ssh, home=str(tmp_path)))
+    done = subprocess.run((sys.executable, str(tmp_path / "die.py")), check=False)
+    assert done.returncode == -9
 
 
 DIE = """

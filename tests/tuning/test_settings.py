@@ -1,6 +1,5 @@
 """Settings of this machine's own kernel: found, set, read back, put back."""
 
-import struct
 from pathlib import Path
 
 import pytest
@@ -127,26 +126,6 @@ def test_two_runs_do_not_set_the_same_thing(tmp_path: Path, steps: Steps, state:
         with pytest.raises(RefusedError, match="is taken by another run"):
             outcomes(tmp_path, "[sysctl]\nvm.dirty_bytes = 100000000", steps)
     assert not steps
-
-
-@needs_root
-@pytest.mark.skipif(
-    not Path("/dev/cpu_dma_latency").exists(),
-    reason="this kernel takes no requests for short wake-up times (CONFIG_CPU_IDLE)",
-)
-def test_the_latency_of_waking_is_held_by_a_process(tmp_path: Path, steps: Steps) -> None:
-    def in_force() -> int:
-        with Path("/dev/cpu_dma_latency").open("rb") as file:
-            return int(struct.unpack("i", file.read(4))[0])
-
-    before = in_force()
-    (found,) = outcomes(tmp_path, "[idle]\nlatency_us = 17", steps)
-    assert found.status == "set", found.reason
-    assert in_force() == 17
-    (again,) = outcomes(tmp_path, "[idle]\nlatency_us = 20")
-    assert again.status == "unchanged"
-    steps.undo()
-    assert in_force() == before
 
 
 @needs_root

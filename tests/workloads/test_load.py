@@ -127,6 +127,11 @@ def test_what_is_missing_is_said_with_the_one_command_that_installs_it(
     [
         ("about", "abuot", ":1: about: is missing. What it does, in one line. (and 1 more)"),
         ('type = "int"', 'type = "integer"', ':7: parameters.n.type: "integer" is not a value of'),
+        (
+            "scales = true",
+            "least = 2",
+            ":6: parameters.n: least is what --scale makes of it at least",
+        ),
         ("max = 10", 'choices = ["a"]', ":6: parameters.n: choices belongs to parameters of type"),
         ("default = 1", "default = 11", ":9: parameters.n.default: 11 is too large: at most 10"),
         (

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from support.imports import GOLDEN
+from tiltyard.cli.workloads import workloads
 from tiltyard.errors import WrittenWarning
 from tiltyard.executors.engine import Engine, JobRefused
 from tiltyard.importers.printed import Printed, value_of
@@ -148,6 +149,17 @@ def test_options_are_parameters_and_words_of_the_command(suite: Callable[..., Pa
         ["cp", "-a", "--reflink=auto", f"{installed}/.", "."],
         ["sync", "-f", "."],
     ]
+
+
+def test_the_list_of_workloads_has_it(
+    suite: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite("fs-mark-1.0.3")
+    suite("postmark-1.1.2")
+    workloads()
+    printed = capsys.readouterr().out
+    assert re.search(r"pts:fs-mark +FS-Mark .*Phoronix", printed)
+    assert "pts:postmark" in printed
 
 
 def test_a_text_that_a_shell_reads_needs_trust(suite: Callable[..., Path]) -> None:

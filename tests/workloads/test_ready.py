@@ -1,5 +1,6 @@
 """Ready profiles with their real programs, small: expanded, executed by the engine, read."""
 
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -10,9 +11,10 @@ import pytest
 from pydantic import JsonValue
 
 from tiltyard.errors import UsageError
-from tiltyard.executors.engine import Engine, Job
+from tiltyard.executors.engine import Engine, Job, JobRefused
 from tiltyard.folder import StudyFolder
-from tiltyard.importers.live import readings
+from tiltyard.importers import fio
+from tiltyard.importers.live import cards, readings
 from tiltyard.plan.program import split, told_variables
 from tiltyard.wire import (
     Card,
@@ -159,7 +161,75 @@ def test_what_a_job_drops_from_memory_comes_from_the_device(directory: Path) -> 
     assert not warnings
 
 
-def test_a_job_file_cannot_leave_the_system_under_test(directory: Path) -> None:
-    (directory / "away.fio").write_text("[a]\nsize=4k\nrw=read\nfilename=/etc/passwd\n")
-    with pytest.raises(AssertionError, match=r"away.fio:4:filename=/etc/passwd: a path outside"):
+@pytest.mark.parametrize(
+    "path",
+    ["filename=/etc/passwd", "FileName = a:/dev/null", "directory=../..", "opendir=a/../../b"],
+)
+def test_a_job_file_cannot_leave_the_system_under_test(path: str, directory: Path) -> None:
+    (directory / "away.fio").write_text(f"[a]\nsize=4k\nrw=read\n{path}\n")
+    says = rf"away.fio:4:{re.escape(path)}: a path outside"
+    with pytest.raises(AssertionError, match=says):
         executed(READY["fio"], {"job": str(directory / "away.fio")}, directory)
+
+
+def test_a_job_file_has_the_variables_of_its_study(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of the shell are recorded; what they stand for may not lead outside either."""
+    job = directory / "sized.fio"
+    job.write_text("# ${NOTHING}\n[a]\nsize=${SIZE}\nrw=write\nfilename=${WHERE}data\n")
+    card = READY["fio"]
+    parameters: dict[str, JsonValue] = {"job": str(job)}
+    with pytest.raises(JobRefused, match=r"sized\.fio:3: \$\{SIZE\} has no value"):
+        card.expand(parameters)
+    monkeypatch.setenv("SIZE", "64k")
+    monkeypatch.setenv("WHERE", "")
+    table = card.expand({**parameters, "env": ["WHERE=in-"]})
+    assert table["env"] == {"SIZE": "64k", "WHERE": "in-"}
+    assert sorted(card.from_shell(parameters)["env"]) == ["SIZE=64k", "WHERE="]
+    work = directory / "work"
+    work.mkdir()
+    assert executed(card, parameters, work)
+    monkeypatch.setenv("WHERE", "/tmp/")
+    with pytest.raises(AssertionError, match=r"sized.fio:5:filename=/tmp/data: a path outside"):
+        executed(card, parameters, work)
+
+
+def test_what_a_rate_leaves_to_measure_is_the_latency_live_and_imported(directory: Path) -> None:
+    job, work = directory / "paced.fio", directory / "work"
+    work.mkdir()
+    job.write_text("[global]\nrate_iops=2000\n[a]\nsize=64k\nbs=4k\nrw=write\n")
+    report = subprocess.run(
+        ["fio", "--output-format=json", str(job)], cwd=work, capture_output=True, check=True
+    ).stdout
+    (imported,) = fio.read(report, "report").workloads
+    headlines = {one.name for one in imported.metrics if one.headline}
+    live, _ = cards("fio", {}, (), ["fio", "paced.fio"], directory)
+    assert {card.name for card in live if card.role == "headline"} == headlines
+    assert "write_completion_latency" in headlines
+    assert "write" not in headlines
+    by_option, _ = cards("fio", {}, (), ["fio", "--rate=1m", "--name=a"])
+    assert [card.role for card in by_option if card.name == "write"] == ["detail"]
+    unpaced, _ = cards("fio", {}, (), ["fio", "none.fio"], directory)
+    assert [card.role for card in unpaced if card.name == "write"] == ["headline"]
+
+
+def test_processes_of_a_job_have_percentiles_together(directory: Path) -> None:
+    job = directory / "three.fio"
+    job.write_text("[a]\nsize=64k\nrw=randrw\nnumjobs=3\n")
+    work = directory / "work"
+    work.mkdir()
+    found = {one.metric for one in executed(READY["fio"], {"job": str(job)}, work)}
+    lost = {"read_completion_latency_p99", "write_completion_latency_p99"}
+    assert lost <= found
+    assert not lost & {
+        one.metric for one in executed(READY["fio"], {"job": str(job), "format": "json"}, work)
+    }
+
+
+def test_a_job_file_may_name_files_of_its_own(directory: Path) -> None:
+    job = directory / "own.fio"
+    job.write_text("[a]\nsize=8k\nrw=write\nfilename=a..b:.c\nfilename_format=$jobname/..x\n")
+    work = directory / "work"
+    work.mkdir()
+    assert executed(READY["fio"], {"job": str(job)}, work)

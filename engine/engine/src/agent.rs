@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use kit::clock;
 use kit::failure::failure;
 use kit::limits::JOB_BYTES;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -104,9 +105,13 @@ impl Agent<'_> {
                 (Some(why), None) => return Ok(interrupted(why)),
                 _ => {}
             }
-            let [input, signal, words] = self.wait()?;
+            let [input, signal, words, ready] = self.wait()?;
             if words {
                 self.trial.as_mut().map(Trial::keep_words);
+            }
+            if ready {
+                let times = self.trial.as_mut().map_or(0, Trial::times_ready);
+                (0..times).for_each(|_| self.say(AgentReply::Ready {}));
             }
             // What was asked for goes before the news of an end: a stop is meant for that trial.
             if input && !self.hear()? {
@@ -125,12 +130,13 @@ impl Agent<'_> {
         }
     }
 
-    /// Sleeps until there is a request, a signal, or something that the trial says for people.
-    fn wait(&self) -> io::Result<[bool; 3]> {
+    /// Sleeps until there is a request, a signal, or something that the trial says.
+    fn wait(&self) -> io::Result<[bool; 4]> {
         let stdin = io::stdin();
         let words = self.trial.as_ref().and_then(Trial::words);
+        let ready = self.trial.as_ref().and_then(Trial::ready);
         let input = self.ending.is_none().then(|| stdin.as_fd());
-        let all = [input, Some(self.signals.as_fd()), words];
+        let all = [input, Some(self.signals.as_fd()), words, ready];
         let mut polled: Vec<PollFd> = all
             .iter()
             .flatten()
@@ -140,7 +146,7 @@ impl Agent<'_> {
         let times = [self.time_left(), deadline];
         let pause = times.into_iter().flatten().min().map(timespec);
         match poll(&mut polled, pause.as_ref()) {
-            Err(Errno::INTR) => return Ok([false; 3]),
+            Err(Errno::INTR) => return Ok([false; 4]),
             other => other?,
         };
         let mut ready = polled.iter().map(|entry| !entry.revents().is_empty());
@@ -184,14 +190,19 @@ impl Agent<'_> {
             Ok(AgentRequest::Run { .. }) if self.trial.is_some() => {
                 self.refuse("a trial runs already; stop it first".to_owned());
             }
-            Ok(AgentRequest::Run { job }) => {
-                let started = Trial::start(&self.signals, &job, self.execute, self.output);
+            Ok(AgentRequest::Run { job, held }) => {
+                let job = (job.as_str(), held);
+                let started = Trial::start(&self.signals, job, self.execute, self.output);
                 match started {
                     Ok(trial) => self.trial = Some(trial),
                     Err(error) => self.refuse(format!("cannot start a trial: {error}")),
                 }
             }
             Ok(AgentRequest::Stop {}) => self.trial.iter_mut().for_each(Trial::stop),
+            Ok(AgentRequest::Go { at_ns }) => self.trial.iter().for_each(|trial| trial.go(at_ns)),
+            Ok(AgentRequest::Clock {}) => self.say(AgentReply::Clock {
+                now_ns: clock::now_ns(),
+            }),
             Ok(AgentRequest::Beat {}) => self.say(AgentReply::Beat {}),
             Err(error) => self.refuse(format!("not a request: {error}")),
         }

@@ -52,7 +52,7 @@ pub enum Command {
     Schema,
     /// Measure the engine itself: the cost of a clock read and of an operation without I/O
     Floor,
-    /// Be the far end of network trials: listen until a signal comes
+    /// Be the server of network trials: listen until a signal comes
     Serve(ServeArguments),
     /// Serve in a virtual machine: requests on standard input, answers on standard output
     ///

@@ -52,7 +52,7 @@ impl Output {
     pub fn event(&mut self, event: &Event) {
         let is_result = matches!(
             event,
-            Event::Sample(_) | Event::Interval(_) | Event::Execution(_)
+            Event::Sample(_) | Event::Region(_) | Event::Interval(_) | Event::Execution(_)
         );
         let waits = is_result && self.written.is_some_and(|at| at.elapsed() < TOGETHER);
         let line = serde_json::to_writer(&mut self.out, event).map_err(io::Error::from);

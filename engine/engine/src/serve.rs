@@ -1,4 +1,4 @@
-//! `serve`: this engine as the far end of a network trial.
+//! `serve`: this engine as the server of a network trial.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -58,8 +58,12 @@ pub struct ServeArguments {
     /// Most memory of all buffers: of one measurement, with --netperf of all clients together
     #[arg(long, value_name = "SIZE", default_value_t = Size(MEMORY_BYTES))]
     memory_limit: Size,
+    /// Serve so many clients at once; others wait for their turn
+    #[arg(long, value_name = "COUNT", default_value_t = 1, conflicts_with = "netperf",
+        value_parser = clap::value_parser!(u32).range(1..=100))]
+    clients: u32,
     /// End after the first client
-    #[arg(long)]
+    #[arg(long, conflicts_with = "clients")]
     once: bool,
     /// Speak netperf's protocol instead, for a stock netperf 2.6 or later; wants --bind. Its
     /// passphrase, the secret, passes the network as it is
@@ -186,6 +190,7 @@ fn config(arguments: &ServeArguments) -> Result<ServerConfig, Failure> {
             bytes: arguments.byte_limit.map(Size::bytes),
             memory_bytes: arguments.memory_limit.bytes(),
         },
+        clients: arguments.clients as usize,
         once: arguments.once,
     })
 }

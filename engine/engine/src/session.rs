@@ -165,7 +165,7 @@ fn execute(job: &Job, trial: Box<dyn Trial>, record: Record, emit: &mut dyn FnMu
     end(result.err(), event_sink.totals, elapsed_s, floor, usage)
 }
 
-/// CPU time of others: a far end on this host is no stranger.
+/// CPU time of others: a server on this host is no stranger.
 fn foreign_s(seen_s: f64, network: Option<&Network>) -> f64 {
     let far = network.filter(|network| network.is_of_one_host());
     let far_s = far.map_or(0.0, |Network { far, .. }| far.user_s + far.system_s);

@@ -280,12 +280,10 @@ fn a_guest_that_ends_or_has_ended_is_told_with_its_last_words() {
         "{}",
         lost.message
     );
-    let gone = guest.run("job", &mut |_| {}).unwrap_err();
-    assert!(
-        gone.message.starts_with("the guest is not there any more"),
-        "{}",
-        gone.message
-    );
+    // Another test that starts a program has its ends too, until execve closes them.
+    let gone = || guest.run("job", &mut |_| {}).unwrap_err().message;
+    let is_told = |_| gone().starts_with("the guest is not there any more");
+    assert!((0..100).any(is_told), "{}", gone());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use rustix::time::{clock_gettime, ClockId};
 
-use crate::settling;
+use crate::{barrier, settling};
 
 const BATCHES: usize = 15;
 const READS_PER_BATCH: u64 = 200;
@@ -16,18 +16,45 @@ pub fn now_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// The first instant of a timed region, as [`now_ns`]; after a pause where regions begin settled.
+/// The first instant of a timed region, as [`now_ns`]; after a pause where regions begin settled,
+/// and when all clients are ready where there are several.
 pub fn begin_ns() -> u64 {
     if settling::is_wanted() {
         settling::settle();
     }
-    now_ns()
+    barrier::pass();
+    let began_ns = now_ns();
+    barrier::begun(began_ns);
+    began_ns
 }
 
 /// CPU time that the calling thread has used so far, in ns.
 pub fn thread_cpu_ns() -> u64 {
     let used = clock_gettime(ClockId::ThreadCPUTime);
     used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64
+}
+
+/// Operations one after the other: the clock is read once for each, since the end of one is the
+/// start of the next.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Laps {
+    last_ns: u64,
+}
+
+impl Laps {
+    /// The next operation begins now.
+    #[inline]
+    pub fn begin(&mut self) {
+        self.last_ns = now_ns();
+    }
+
+    /// An operation has just ended: the instants at which it began and ended.
+    #[inline]
+    pub fn lap(&mut self) -> (u64, u64) {
+        let began_ns = self.last_ns;
+        self.begin();
+        (began_ns, self.last_ns)
+    }
 }
 
 /// What reading the clock costs on this host.
@@ -79,6 +106,15 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(5));
         let after = now_ns();
         assert!(after - before >= 5_000_000);
+    }
+
+    #[test]
+    fn the_end_of_a_lap_is_the_start_of_the_next() {
+        let (before_ns, mut laps) = (now_ns(), Laps::default());
+        laps.begin();
+        let (first, second) = (laps.lap(), laps.lap());
+        assert!(before_ns <= first.0 && first.0 <= first.1 && first.1 <= second.1);
+        assert_eq!(first.1, second.0);
     }
 
     #[test]

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use wire::{
-    Access, Connection, Event, Interval, Network, Programs, Progress, Sample, Side, Warning,
+    Access, Connection, Event, Interval, Network, Programs, Progress, Region, Sample, Side, Warning,
 };
 
+use crate::barrier;
 use crate::probe::Reading;
 
 /// Sums over a trial.
@@ -55,8 +56,16 @@ impl<'a> EventSink<'a> {
     }
 
     /// Adds the work of one timed region to the sums, and emits its time slices. A region is
-    /// added once, however many samples are computed from it.
+    /// added once, before the samples that are computed from it.
     pub fn add(&mut self, reading: &Reading) {
+        if let Some(began_ns) = barrier::began_ns() {
+            (self.emit)(Event::Region(Region {
+                began_ns,
+                elapsed_s: reading.elapsed_s(),
+                operations: reading.operations,
+                bytes: reading.bytes,
+            }));
+        }
         for slice in &reading.slices {
             (self.emit)(Event::Interval(Interval {
                 t_s: (self.totals.timed_ns + slice.end_ns) as f64 / 1e9,

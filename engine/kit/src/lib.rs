@@ -4,6 +4,7 @@
 //! allocates nothing, takes no lock and writes no log.
 
 pub mod append;
+pub mod barrier;
 pub mod buffers;
 pub mod cache;
 pub mod calls;

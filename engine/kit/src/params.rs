@@ -26,9 +26,30 @@ pub fn parse<P: DeserializeOwned + JsonSchema>(
             return unknown;
         }
         let path = error.path().to_string();
-        let message = format!("parameter \"{path}\": {}", error.inner());
-        bad_parameter(&path, message)
+        let what = not_a_number::<P>(&path, parameters.get(&path));
+        let what = what.unwrap_or_else(|| error.inner().to_string());
+        bad_parameter(&path, format!("parameter \"{path}\": {what}"))
     })
+}
+
+/// What to say of something else where a whole number is wanted, and which would be right.
+fn not_a_number<P: JsonSchema>(name: &str, given: Option<&Value>) -> Option<String> {
+    let schema = schema::<P>();
+    let table = &schema["properties"][name];
+    if given?.is_u64() || table["type"] != "integer" {
+        return None;
+    }
+    let number = |key: &str| table[key].as_u64();
+    let right = number("default").or(number("minimum")).unwrap_or(1);
+    let range = match (number("minimum"), number("maximum")) {
+        (Some(low), Some(high)) => format!(", or another from {low} to {high}"),
+        _ => String::new(),
+    };
+    let about = table["description"].as_str().unwrap_or_default();
+    let given = given?;
+    Some(format!(
+        "{given} is not a whole number. Fix: {name} = {right}{range}. {about}"
+    ))
 }
 
 /// Parameters with the ranges that [`crate::parameters`] states.
@@ -218,6 +239,24 @@ mod tests {
         assert_eq!(
             Value::Object(effective(&params)),
             json!({"record": [65536], "verify": true})
+        );
+    }
+
+    #[test]
+    fn what_is_no_number_is_told_with_what_would_be_right() {
+        #[derive(Debug, Deserialize, JsonSchema)]
+        struct Counted {
+            /// Files in the pool.
+            #[schemars(range(min = 1, max = 9))]
+            #[serde(rename = "files")]
+            _files: u32,
+        }
+        let given = json!({"files": "x"});
+        let failure = parse::<Counted>(given.as_object().unwrap()).unwrap_err();
+        assert_eq!(
+            failure.message,
+            "parameter \"files\": \"x\" is not a whole number. Fix: files = 1, or another from \
+             1 to 9. Files in the pool."
         );
     }
 

@@ -3,7 +3,7 @@
 
 use wire::{Latency, Timing};
 
-use crate::clock;
+use crate::clock::{self, Laps};
 use crate::histogram::Histogram;
 use crate::slices::{Slice, Slices};
 
@@ -155,7 +155,7 @@ impl Probe for PassProbe {
 #[derive(Clone)]
 pub struct OperationProbe {
     started_ns: u64,
-    last_ns: u64,
+    laps: Laps,
     operations: u64,
     bytes: u64,
     histogram: Histogram,
@@ -167,7 +167,7 @@ impl OperationProbe {
     pub fn new() -> Self {
         Self {
             started_ns: 0,
-            last_ns: 0,
+            laps: Laps::default(),
             operations: 0,
             bytes: 0,
             histogram: Histogram::new(),
@@ -197,19 +197,18 @@ impl Probe for OperationProbe {
         self.histogram.clear();
         self.slices.clear();
         self.started_ns = started_ns;
-        self.last_ns = clock::now_ns();
+        self.laps.begin();
     }
 
     #[inline]
     fn begin_operation(&mut self) {
-        self.last_ns = clock::now_ns();
+        self.laps.begin();
     }
 
     #[inline]
     fn operation(&mut self, bytes: u64) {
-        let now_ns = clock::now_ns();
-        self.overlapped_operation(bytes, self.last_ns, now_ns);
-        self.last_ns = now_ns;
+        let (began_ns, ended_ns) = self.laps.lap();
+        self.overlapped_operation(bytes, began_ns, ended_ns);
     }
 
     #[inline]

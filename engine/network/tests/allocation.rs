@@ -72,6 +72,7 @@ fn allocations_of<P: Probe + Default + std::marker::Send>(
         placement: Wanted::default(),
         longest_s: 5.0,
         look_s: 0.1,
+        held: false,
     };
     let local = LocalPart {
         options: SocketOptions::default(),

@@ -1,5 +1,5 @@
 //! Parameters that cannot be: every workload of the list refuses them before it says a word to the
-//! far end, and names the one that is to blame.
+//! server, and names the one that is to blame.
 //!
 //! What is tried follows from the schemas of the cards, so that a new workload is covered by its
 //! line in the list.
@@ -12,7 +12,7 @@ use serde_json::json;
 use testing::{Parameter, Subject};
 use wire::{FailureKind, FarEnd};
 
-/// All workloads of the list, with one far end.
+/// All workloads of the list, with one server.
 fn subjects(far: &FarEnd) -> Vec<Subject<'_>> {
     let all = ALL.iter();
     all.map(|workload| subject(*workload, far)).collect()

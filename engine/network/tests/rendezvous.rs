@@ -34,6 +34,7 @@ fn work(transport: Transport, options: SocketOptions) -> Work {
         placement: Wanted::default(),
         longest_s: 5.0,
         look_s: 0.1,
+        held: false,
     }
 }
 

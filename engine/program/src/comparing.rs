@@ -83,13 +83,20 @@ impl Course<'_, '_> {
         let _files = Outputs::write(directory, [&both[0], &both[1]])?;
         let by = reason::shown(&words);
         let compared = self.execute(Step::Compare, &by, &words, done.number)?;
-        let said = [&compared.outputs[0], &compared.outputs[1]].map(last_lines);
+        let said = [0, 1].map(|which| last_lines(&compared.outputs[which]));
         let said = said.into_iter().filter(|said| !said.is_empty());
         let said: String = said.map(|said| format!("; it said: {said}")).collect();
         let differs = matches!(compared.ended, Ended::Exit(code) if code != 0);
         let (timeout_s, flood_bytes) = (self.planned.params.timeout, self.planned.params.flood);
         let any = Exit::Any(Any::Any);
-        let broken = reason::wrong(&by, &compared, &any, timeout_s, flood_bytes.bytes(), 0);
+        let broken = reason::wrong(
+            &by,
+            &compared,
+            Some(&any),
+            timeout_s,
+            flood_bytes.bytes(),
+            0,
+        );
         let told = self.tell(Step::Compare, done.number, compared, Vec::new());
         if let Some(failure) = broken {
             return Err(failure);

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
 
@@ -45,6 +46,8 @@ pub struct Executor {
     chunk: Box<[u8]>,
     /// What was printed last, by output.
     printed: [Option<Printed>; 2],
+    /// Buffers for what is printed next.
+    spare: [Vec<u8>; 2],
 }
 
 /// Bounds of one execution.
@@ -74,8 +77,8 @@ pub struct Executed {
     pub cut: Option<Cut>,
     /// What it left running, by name; it was ended.
     pub left: Vec<String>,
-    pub outputs: [Output; 2],
-    /// Last lines of standard error, for a message.
+    pub outputs: [Rc<Output>; 2],
+    /// Last lines of standard error, or else of standard output, for a message.
     pub said: String,
     /// What was added to its environment and its path.
     pub layout: Added,
@@ -93,6 +96,7 @@ impl Executor {
             spawner: Spawner::new()?,
             chunk: crate::output::chunk(),
             printed: [None, None],
+            spare: [Vec::new(), Vec::new()],
         })
     }
 
@@ -117,7 +121,8 @@ impl Executor {
     /// It could not be started.
     pub fn execute(&mut self, recipe: &Recipe, bounds: &Bounds) -> Result<Executed, NotStarted> {
         let pipes = Pipes::new()?;
-        let mut captures = [0; 2].map(|_| Capture::new(bounds.keep_bytes));
+        let buffers = mem::take(&mut self.spare);
+        let mut captures = buffers.map(|buffer| Capture::reusing(buffer, bounds.keep_bytes));
         let cpu_before = self.group.cpu();
         let started = start(&self.spawner, recipe, pipes.writers(), &mut self.group)?;
         let mut readers = pipes.into_readers();
@@ -142,7 +147,10 @@ impl Executor {
                 (used.user_s, used.system_s) = (user_s, system_s);
             }
         }
-        let said = captures[1].last_lines(3);
+        // Many programs print their errors where they print their results.
+        let [stdout, stderr] = &captures;
+        let said = [stderr, stdout].map(|one| one.last_lines(3));
+        let said = said.into_iter().find(|lines| !lines.is_empty());
         Ok(Executed {
             elapsed_ns: ended_ns.saturating_sub(started.started_ns).max(1),
             ended,
@@ -151,9 +159,9 @@ impl Executor {
             left,
             outputs: [0, 1].map(|which| {
                 let capture = mem::replace(&mut captures[which], Capture::new(0));
-                capture.finish_after(&mut self.printed[which])
+                capture.finish_after(&mut self.printed[which], &mut self.spare[which])
             }),
-            said,
+            said: said.unwrap_or_default(),
             layout: Added::default(),
         })
     }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::rc::Rc;
 
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
@@ -31,7 +32,7 @@ const REMEMBERED_BYTES: usize = 4 << 20;
 /// What an execution printed, and what was made of it.
 pub struct Printed {
     bytes: Vec<u8>,
-    output: Output,
+    output: Rc<Output>,
 }
 
 /// One output, growing.
@@ -48,6 +49,14 @@ impl Capture {
     /// Of nothing so far; keeps `keep_bytes`.
     pub fn new(keep_bytes: u64) -> Self {
         Self::holding(keep_bytes, HELD_BYTES)
+    }
+
+    /// The same in a buffer that has its memory already.
+    pub fn reusing(buffer: Vec<u8>, keep_bytes: u64) -> Self {
+        Self {
+            kept: buffer,
+            ..Self::new(keep_bytes)
+        }
     }
 
     fn holding(keep_bytes: u64, hold_bytes: usize) -> Self {
@@ -134,19 +143,22 @@ impl Capture {
         last.join(" | ").chars().map(printable).collect()
     }
 
-    /// All of it; what was printed before is known, and hashing it again would take long.
-    pub fn finish_after(self, last: &mut Option<Printed>) -> Output {
+    /// All of it; what was printed before is known, and to hash or copy it again would take long.
+    /// Its buffer goes to `spare` then.
+    pub fn finish_after(mut self, last: &mut Option<Printed>, spare: &mut Vec<u8>) -> Rc<Output> {
         if self.hasher.is_some() || self.kept.len() > REMEMBERED_BYTES {
-            return self.finish();
+            return Rc::new(self.finish());
         }
         if let Some(last) = last.as_ref().filter(|last| last.bytes == self.kept) {
-            return last.output.clone();
+            self.kept.clear();
+            *spare = self.kept;
+            return Rc::clone(&last.output);
         }
         let bytes = self.kept.clone();
-        let output = self.finish();
+        let output = Rc::new(self.finish());
         *last = Some(Printed {
             bytes,
-            output: output.clone(),
+            output: Rc::clone(&output),
         });
         output
     }

@@ -217,6 +217,21 @@ impl Exit {
             Self::Any(_) => "any".to_owned(),
         }
     }
+
+    /// What makes another code right, in a study and where commands are typed.
+    pub fn fix(&self, code: i32) -> String {
+        let codes = match self {
+            Self::Codes(codes) => codes.iter().map(|&right| i32::from(right)),
+            Self::Any(_) => return String::new(),
+        };
+        let list = |codes: Vec<i32>| codes.iter().map(i32::to_string).collect::<Vec<_>>();
+        let all = list(codes.clone().chain([code]).collect()).join(", ");
+        let typed = list(codes.filter(|&right| right != 0).chain([code]).collect()).join(",");
+        format!(
+            ". Fix: mend it, or if that is right: expect = {{ exit = [{all}] }}, as an option \
+             -i={typed}"
+        )
+    }
 }
 
 /// Whether outputs are compared.
@@ -269,7 +284,7 @@ pub enum At {
     /// Where the program runs.
     #[default]
     Near,
-    /// The far end of a system of two ends.
+    /// The server's end of a system of two ends.
     Far,
 }
 
@@ -293,7 +308,7 @@ fn server_stop() -> String {
 pub enum Ready {
     /// This command ends with exit code 0; it is repeated until then.
     Command(Vec<String>),
-    /// This TCP port accepts a connection, on 127.0.0.1 or at the address of the far end where
+    /// This TCP port accepts a connection, on 127.0.0.1 or at the address of the end where
     /// the server is: "5432" or "{port}".
     Port(String),
     /// This path exists, relative to the working directory.

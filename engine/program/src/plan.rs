@@ -38,7 +38,7 @@ pub struct Planned {
     pub expected: Option<Output>,
 }
 
-/// The far end of the system.
+/// The server's end of the system.
 pub struct Far {
     pub place: FarPlace,
     pub cpus: libc::cpu_set_t,

@@ -100,11 +100,12 @@ fn interpreter(program: &Path) -> Option<String> {
     Some(named.to_owned())
 }
 
-/// What is wrong with an execution; `None` when all is as expected.
+/// What is wrong with an execution; `None` when all is as expected. Where the study cannot say
+/// which exit codes are `expected`, 0 is.
 pub fn wrong(
     what: &str,
     done: &Executed,
-    expected: &Exit,
+    expected: Option<&Exit>,
     timeout_s: f64,
     flood_bytes: u64,
     killed_for_memory: u64,
@@ -147,10 +148,14 @@ pub fn wrong(
                 "{what}: ended by {name}{core}{memory}{said}"
             )));
         }
-        Ended::Exit(code) if !expected.has(code) => {
-            let expected = expected.words();
+        Ended::Exit(code) if !expected.map_or(code == 0, |expected| expected.has(code)) => {
+            let fix = match expected {
+                Some(expected) if killed_for_memory == 0 => expected.fix(code),
+                _ => String::new(),
+            };
+            let expected = expected.map_or("0".to_owned(), Exit::words);
             return Some(broken(format!(
-                "{what}: exit code {code}, expected {expected}{memory}{said}"
+                "{what}: exit code {code}, expected {expected}{memory}{said}{fix}"
             )));
         }
         Ended::Exit(_) => {}

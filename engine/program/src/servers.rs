@@ -218,7 +218,7 @@ impl Running {
     }
 }
 
-/// The far end, if a server is there.
+/// The server's end, if a server is there.
 fn far_of<'a>(server: &Server, scene: &Scene<'a>) -> Option<&'a Far> {
     scene.planned.far.as_ref().filter(|_| server.at == At::Far)
 }

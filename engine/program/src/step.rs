@@ -1,11 +1,13 @@
 //! One command of a trial: executed, handed over, and held against what is expected.
 
+use std::rc::Rc;
+
 use kit::failure::interrupted;
 use kit::{clock, stop};
 use wire::{Event, Execution, Failure, Output, Step};
 
 use crate::execute::{Bounds, Executed};
-use crate::params::{Exit, Layout, Same};
+use crate::params::{Layout, Same};
 use crate::plan::SHELL;
 use crate::prepare::{Added, Scene};
 use crate::reap::Ended;
@@ -40,8 +42,7 @@ impl Course<'_, '_> {
             clock::begin_ns();
         }
         let mut done = self.execute(step, &what, &words, execution)?;
-        let zero = Exit::Codes(vec![0]);
-        let expected = if is_main { &params.expect.exit } else { &zero };
+        let expected = is_main.then_some(&params.expect.exit);
         let killed = reason::killed_for_memory_since(self.killed_for_memory, &done);
         let timeout_s = self.timeout_s(step);
         let flood_bytes = params.flood.bytes();
@@ -51,7 +52,7 @@ impl Course<'_, '_> {
         if is_main && wrong.is_none() {
             if let Some(path) = self.scene.stdout(execution)?.filter(|path| path.is_file()) {
                 match output::of_file(&path, params.keep.bytes(), flood_bytes) {
-                    Ok(found) => done.outputs[0] = found,
+                    Ok(found) => done.outputs[0] = Rc::new(found),
                     Err(error) => missing = Some((path, error)),
                 }
             }
@@ -65,7 +66,7 @@ impl Course<'_, '_> {
             }
         }
         let is_compared = is_main && !params.expect.compare.is_empty();
-        let printed = is_compared.then(|| done.outputs[0].clone());
+        let printed = is_compared.then(|| Output::clone(&done.outputs[0]));
         let told = self.tell(step, number, done, files);
         if let Some(failure) = wrong {
             return Err(failure);
@@ -169,12 +170,12 @@ impl Course<'_, '_> {
             signal,
             padding_bytes: done.layout.environment,
             path_bytes: done.layout.path,
-            stdout: self.hand_over(stdout),
-            stderr: self.hand_over(stderr),
+            stdout: self.hand_over(&stdout),
+            stderr: self.hand_over(&stderr),
             ..Execution::default()
         };
         for (path, file) in files {
-            let hash = self.hand_over(file);
+            let hash = self.hand_over(&file);
             execution.files.insert(path, hash);
         }
         self.sink.event(Event::Execution(execution.clone()));
@@ -182,9 +183,10 @@ impl Course<'_, '_> {
     }
 
     /// Hands over an output that was not seen before; gives its hash.
-    fn hand_over(&mut self, mut output: Output) -> String {
+    fn hand_over(&mut self, output: &Output) -> String {
         let hash = output.sha256.clone();
         if self.told.insert(hash.clone()) {
+            let mut output = output.clone();
             let length = |text: &Option<String>| text.as_ref().map_or(0, String::len) as u64;
             let kept_bytes = length(&output.text) + length(&output.base64);
             match self.room_bytes.checked_sub(kept_bytes) {

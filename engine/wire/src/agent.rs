@@ -16,8 +16,17 @@ pub const RECORD_SEPARATOR: u8 = 0x1e;
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum AgentRequest {
     /// Execute a job, given as the text of its document. Answered by the lines of the trial and
-    /// `ended`.
-    Run { job: String },
+    /// `ended`. One that is held says `ready` before each timed region, and waits for `go`.
+    Run {
+        job: String,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        held: bool,
+    },
+    /// Begin the timed region that the trial is ready for when CLOCK_MONOTONIC here shows this;
+    /// at once if that has passed.
+    Go { at_ns: u64 },
+    /// Tell the time. Answered by `clock`, also while a trial runs.
+    Clock {},
     /// End the trial that runs: it removes its files. One that has not ended 15 s later is killed.
     Stop {},
     /// Begin the lease again. Answered by `beat`, also while a trial runs.
@@ -49,6 +58,10 @@ pub enum AgentReply {
     },
     /// It is still there.
     Beat {},
+    /// A trial that is held is ready for a timed region.
+    Ready {},
+    /// CLOCK_MONOTONIC of this host, in ns.
+    Clock { now_ns: u64 },
     /// A request was not carried out, and why.
     Refused { message: String },
 }

@@ -66,7 +66,7 @@ pub struct MetricCard {
 pub enum TargetKind {
     /// Files in a directory.
     Directory,
-    /// A far end of the network.
+    /// A server of the network.
     Far,
 }
 

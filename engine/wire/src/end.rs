@@ -75,7 +75,7 @@ pub enum FailureKind {
     NoSpace,
     /// The kernel answered with another error (5).
     Io,
-    /// The far end cannot be reached, refused, or vanished (5).
+    /// The server cannot be reached, refused, or vanished (5).
     Far,
     /// A program did not start, or did not end or print as is expected of it (5).
     Program,

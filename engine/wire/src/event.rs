@@ -16,6 +16,10 @@ pub enum Event {
     Hello(Hello),
     /// How far the work is; for displays, not for analysis.
     Progress(Progress),
+    /// A timed region has ended that began at an instant set from outside; its slices follow.
+    Region(Region),
+    /// One of several clients, in the stream that the lab makes of theirs; no engine sends it.
+    Client(Client),
     /// A slice of time inside the trial. The slices sum to the totals in `end`.
     Interval(Interval),
     /// One measured value.
@@ -81,6 +85,49 @@ pub struct Progress {
     pub done: f64,
     /// What is being done now, in a few words.
     pub what: String,
+}
+
+/// A timed region of a trial that is held, on the clock of its host.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Region {
+    /// First instant by CLOCK_MONOTONIC.
+    pub began_ns: u64,
+    /// Seconds between the two instants of the timing formula.
+    pub elapsed_s: f64,
+    /// Operations inside.
+    pub operations: u64,
+    /// Bytes inside.
+    pub bytes: u64,
+}
+
+/// What one of several clients did, and when by the clock of the lab.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Client {
+    /// Number from 1, with its host where that is another one.
+    pub name: String,
+    /// Its verbatim stream, beside that of the trial.
+    pub file: String,
+    /// SHA-256 (hex) of that file.
+    pub sha256: String,
+    /// How far the clock of its host was ahead of the lab's at the last start.
+    pub clock_ahead_s: f64,
+    /// In order.
+    pub regions: Vec<ClientRegion>,
+}
+
+/// A timed region of one client.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ClientRegion {
+    /// Seconds from when the first client began it until this one did.
+    pub began_s: f64,
+    /// How far that may be wrong, because clocks of two hosts were compared.
+    pub uncertainty_s: f64,
+    /// Seconds until it was done.
+    pub elapsed_s: f64,
+    /// Operations inside.
+    pub operations: u64,
+    /// Bytes inside.
+    pub bytes: u64,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

@@ -28,7 +28,7 @@ pub struct Job {
     pub conditions: ConditionsWanted,
 }
 
-/// What the workload works on: files in a directory, or a far end of the network. Each workload
+/// What the workload works on: files in a directory, or a server of the network. Each workload
 /// takes one of them, as its card says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -43,7 +43,7 @@ pub struct Target {
     /// Values of the system under test that stand in commands as `{name}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
-    /// Where servers of programs are started that are `at` the far end of the system; without,
+    /// Where servers of programs are started that are `at` the server's end; without,
     /// they are started beside the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_place: Option<FarPlace>,
@@ -90,7 +90,7 @@ impl Target {
         }
     }
 
-    /// The far end `far`.
+    /// The server `far`.
     pub fn far(far: FarEnd) -> Self {
         Self {
             far: Some(far),
@@ -99,7 +99,7 @@ impl Target {
     }
 }
 
-/// A far end: another `tiltyard-engine`, on this host or another one.
+/// A server: another `tiltyard-engine`, on this host or another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FarEnd {
@@ -123,7 +123,7 @@ fn default_port() -> u16 {
     FAR_PORT
 }
 
-/// The far end of a system, as a place of this host where programs are started.
+/// The server's end of a system, as a place of this host where programs are started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FarPlace {

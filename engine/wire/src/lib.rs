@@ -21,8 +21,8 @@ pub use end::{
     Outcome, Pressure, Programs, Usage,
 };
 pub use event::{
-    Conditions, Connection, Event, Execution, Hello, Interval, Latency, Native, Output, Progress,
-    Sample, Step, Timing, Warning, WhichEnd,
+    Client, ClientRegion, Conditions, Connection, Event, Execution, Hello, Interval, Latency,
+    Native, Output, Progress, Region, Sample, Step, Timing, Warning, WhichEnd,
 };
 pub use job::{
     Call, ConditionsWanted, FarEnd, FarPlace, Inject, Job, Part, Stage, Target, FAR_PORT,

@@ -1,5 +1,7 @@
-"""What a person means by the path of a study: the same for every verb."""
+"""What a person means by the path of a study, or by a wrong name: the same for every verb."""
 
+import difflib
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -24,7 +26,15 @@ def no_study(path: Path) -> str:
     if meant(path).is_file() and meant(path).suffix == ".toml":
         return f"{path}: nothing was measured of it yet. Fix: tiltyard run {path}"
     new = (path if path.is_dir() else path.parent) / "my-study"
+    near = perhaps(path, (study.parent for study in path.parent.glob("*/study.toml")))
     return (
-        f"{path}: no study here. A study is a folder with a file study.toml; "
+        f"{path}: no study here.{near} A study is a folder with a file study.toml; "
         f'"tiltyard new {new}" makes one'
     )
+
+
+def perhaps(typed: object, right: Iterable[object]) -> str:
+    """The nearest of what would be right, as a question to add; empty if none is near."""
+    names = {str(name).casefold(): name for name in right}
+    near = difflib.get_close_matches(str(typed).casefold(), names, n=1)
+    return f' Did you mean "{names[near[0]]}"?' if near else ""

@@ -20,6 +20,12 @@ _LINKS_MAX: Final = 40
 """As many links as the kernel follows on one way: path_resolution(7)."""
 
 
+def cache_directory() -> Path:
+    """Where what can be made again is kept, of this user; it need not be there."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "tiltyard"
+
+
 def require_ours(directory: Path, mend: str, *, others: int = stat.S_IWOTH) -> None:
     """Refuse a directory in which another user has a hand; one that is not there may be made.
 

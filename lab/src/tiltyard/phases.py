@@ -5,6 +5,7 @@ on. It never lies around a trial, where the display would be interference.
 """
 
 import contextlib
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -50,6 +51,7 @@ class Listener(Protocol):
 
 
 _listeners: list[Listener] = []
+os.register_at_fork(after_in_child=_listeners.clear)
 
 
 @contextlib.contextmanager

@@ -39,6 +39,9 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
 A KB of service demand is 1024 B, as netperf prints it.
 """
 _OF_NETWORKS = {"B/s": "bit/s", "s": "µs"}
+_RATIO_DIGITS: Final = 4
+_FINER: Final = 2
+"""As many digits more show that an interval excludes 1."""
 _SECONDS = {"s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 
 
@@ -154,6 +157,11 @@ def display_unit(value: float, unit: str) -> tuple[float, str]:
     return next((step for step in scale if size >= step[0]), scale[-1])
 
 
+def printed_units(unit: str) -> tuple[tuple[float, str], ...]:
+    """All that :func:`display_unit` may take for a unit: what one is worth, and its name."""
+    return _SCALES[unit]
+
+
 def reading_unit(unit: str, *, network: bool) -> str:
     """How people read a unit: of a network, throughput in ``bit/s`` and times in ``µs``."""
     return _OF_NETWORKS.get(unit, unit) if network else unit
@@ -169,12 +177,24 @@ def format_ratio(ratio: float, half_width: float | None = None) -> str:
     digits = 2
     if half_width is not None:
         width_digits = 1 - math.floor(math.log10(half_width)) if half_width > 0 else 4
-        digits = min(4, max(0, width_digits))
+        digits = min(_RATIO_DIGITS, max(0, width_digits))
     if ratio >= 10:
         digits = min(digits, 1)
     elif ratio > 0:
         digits = max(digits, 1, -math.floor(math.log10(ratio)))
     return f"{ratio:.{digits}f}"
+
+
+def rounding_width(low: float, high: float) -> float:
+    """The half-width by which an interval of ratios is rounded.
+
+    Finer than its own where only that shows that the interval excludes 1.
+    """
+    half_width, nearest = (high - low) / 2, low if low > 1 else high
+    for _ in range(_FINER if low > 1 or high < 1 else 0):
+        if float(format_ratio(nearest, half_width)) == 1:
+            half_width /= 10
+    return half_width
 
 
 def format_number(value: float, digits: int = 3) -> str:

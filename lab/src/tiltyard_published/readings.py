@@ -1,12 +1,12 @@
 """Printed numbers → readings and derived numbers, in base units."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final, TypeVar
 
-from tiltyard.collected.model import CollectedWorkload, PrintedAs, Reading
+from tiltyard.collected.model import CollectedWorkload, PrintedAs, Reading, SourceMean
 from tiltyard.study.problems import not_a, shown
 from tiltyard_published.derived import Derived
 from tiltyard_published.file import (
@@ -72,9 +72,18 @@ class Shelves:
                     for (workload, metric, system, at), parts in self._readings.items()
                     if workload == one.name
                 ),
+                means=tuple(self._means(one.name)),
             )
             for one in self.file.workload
         )
+
+    def _means(self, workload: str) -> Iterator[SourceMean]:
+        """What the tables print over all points of a workload."""
+        for one in self.derived:
+            of = one.of if one.kind == "advantage" else one.kind
+            if one.workload == workload and of in ("geometric-mean", "mean"):
+                known = one.model_dump(include={"metric", "system", "against", "text"})
+                yield SourceMean(of=of, **known)
 
     def _read(
         self, table: PrintedTable, number: Printed, workload: PrintedWorkload, metric: PrintedMetric

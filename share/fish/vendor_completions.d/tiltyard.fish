@@ -100,7 +100,7 @@ complete -c tiltyard -n __fish_use_subcommand -a 'devices' -d 'List the block de
 complete -c tiltyard -n __fish_use_subcommand -a 'doctor' -d 'Say what this host lacks, and the command that fixes each lack.'
 complete -c tiltyard -n __fish_use_subcommand -a 'record' -d 'Print the system record of this host, or of another one.'
 complete -c tiltyard -n __fish_use_subcommand -a 'calibrate' -d 'Let Tiltyard show its own error rates on this host.'
-complete -c tiltyard -n __fish_use_subcommand -a 'restore' -d 'Restore what a killed run has left changed on this host.'
+complete -c tiltyard -n __fish_use_subcommand -a 'restore' -d 'Restore what a killed run has left changed on this host, or on another one.'
 complete -c tiltyard -n __fish_use_subcommand -a 'clean' -d 'Remove images and unfinished files that killed runs have left; it asks first.'
 complete -c tiltyard -n __fish_use_subcommand -a 'explain' -d 'Say what a word, a key of a study, a setting or an exit code means.'
 complete -c tiltyard -n __fish_use_subcommand -a 'schema' -d 'Print the JSON Schema of study files, so that an editor can help to write them.'
@@ -431,6 +431,8 @@ complete -c tiltyard -n '__fish_tiltyard_using_command report; and test (__fish_
 complete -c tiltyard -n '__fish_tiltyard_using_command restore' -l help -d 'Display this message and exit.'
 complete -c tiltyard -n '__fish_tiltyard_using_command restore' -s h -d 'Display this message and exit.'
 complete -c tiltyard -n '__fish_tiltyard_using_command restore' -l version -d 'Display application version.'
+complete -c tiltyard -n '__fish_tiltyard_using_command restore' -l host -r -d 'Another host, as ssh knows it.'
+complete -c tiltyard -n '__fish_tiltyard_using_command restore' -l ssh-options -r -d 'Options for ssh, as one would type them there.'
 
 # Options for: run
 complete -c tiltyard -n '__fish_tiltyard_using_command run' -l help -d 'Display this message and exit.'
@@ -439,7 +441,7 @@ complete -c tiltyard -n '__fish_tiltyard_using_command run' -l version -d 'Displ
 complete -c tiltyard -n '__fish_tiltyard_using_command run' -l folder -r -F -d 'Where to carry it out; by default in the study'\''s own folder.'
 complete -c tiltyard -n '__fish_tiltyard_using_command run' -l stop-on-failure -d 'Stop at the first failed trial; without it the failure is recorded and the stud…'
 complete -c tiltyard -n '__fish_tiltyard_using_command run' -l require-decision -d 'Exit with code 6 if a comparison is undecided at the end. One that is invalid, …'
-complete -c tiltyard -n '__fish_tiltyard_using_command run' -l allow-reboot -d 'Boot this host before each turn of systems with reset = "reboot". The run ends …'
+complete -c tiltyard -n '__fish_tiltyard_using_command run' -l allow-reboot -d 'Boot the host before each turn of systems with reset = "reboot". If it is this …'
 complete -c tiltyard -n '__fish_tiltyard_using_command run' -l wait -r -d 'How long to wait, each time, for what another run or another program has at the…'
 complete -c tiltyard -n '__fish_tiltyard_using_command run' -l scale -r -d 'Make sizes, counts and durations smaller by this fraction before the plan is fr…'
 complete -c tiltyard -n '__fish_tiltyard_using_command run' -l budget -r -d 'Go on for so much longer, also after the study'\''s own budget was used up: "10 mi…'

@@ -119,6 +119,10 @@ def test_times_are_better_when_they_are_less() -> None:
     (comparison,) = findings.workloads[0].index.comparisons
     assert comparison.verdict == "faster"
     assert findings.workloads[0].index.standings[0].system == "new"
+    assert re.search(
+        r" takes 50(\.\d+)? % less time than .* \(95 % CI 4\d(\.\d+)? to 5\d(\.\d+)? %, ",
+        comparison.sentence,
+    ), comparison.sentence
 
 
 def test_speeds_and_times_meet_in_one_index() -> None:

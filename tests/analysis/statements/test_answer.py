@@ -90,7 +90,7 @@ def test_there_is_no_answer_before_simultaneous_intervals_exist():
 
 
 def test_before_the_first_look_there_is_no_answer():
-    expected = "No verdict yet on postmark transactions on this host: 3 of the 10 blocks of the "
+    expected = "No verdict yet on postmark transactions on this host: 3 of the 10 blocks that the "
     assert answer_of(blocks=3).startswith(expected)
 
 

@@ -1,10 +1,10 @@
 """What is said of a metric along an axis: planted courses at their smallest number of blocks."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from support.observed import FILES, RECORDS, observations_of, observed_study, of_kind
 from tiltyard.analysis.findings import analyse

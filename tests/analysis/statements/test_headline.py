@@ -1,6 +1,7 @@
 """The headline says what the verdicts say; above it stands what must be known beforehand."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -10,8 +11,9 @@ from support.synthetic import factorial_study, synthetic_study
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings, Notice
+from tiltyard.analysis.statements.claims import over_lines
 from tiltyard.analysis.statements.deltas import crossing
-from tiltyard.analysis.statements.headline import headline
+from tiltyard.analysis.statements.headline import headline, over_all
 from tiltyard.analysis.statements.warnings import warnings
 from tiltyard.analysis.systems import asked_factor
 from tiltyard.report.sections.entries import medians_apart
@@ -122,6 +124,23 @@ def test_the_mean_over_tests_has_the_interval_of_its_blocks() -> None:
     assert found.answer.startswith("xfs against ext4, mean over 4 tests (95 % CI): +")
     assert " better." in found.answer
     assert analyse(*synthetic_study()).overall == ()
+
+
+def test_a_mean_has_the_level_of_its_pairs_and_a_count_its_own_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = analyse(*synthetic_study(blocks=14, effects={"xfs": 1.2}, noise=0.03, **MANY))
+    overall = tuple(
+        pair if found.baseline in (pair.system, pair.against) else
+        pair.model_copy(update={"level": 0.91}) for pair in found.overall
+    )  # fmt: skip
+    assert overall != found.overall
+    assert over_all(found.model_copy(update={"overall": overall})) == over_all(found) != ""
+    first, *rest = over_lines(found)
+    assert "In 4 tests: " in headline(found)
+    fewer = [replace(first, of=first.of - 1), *rest]
+    monkeypatch.setattr("tiltyard.analysis.statements.headline.over_lines", lambda _: fewer)
+    assert "In tests: xfs 4 better of 3; " in headline(found)
 
 
 def test_of_equal_systems_the_mean_over_tests_is_seldom_decided() -> None:

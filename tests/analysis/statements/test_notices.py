@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from support.judged import CALIBRATION
 from support.runs import GATES

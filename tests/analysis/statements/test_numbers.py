@@ -1,6 +1,9 @@
+from dataclasses import dataclass
+
 import pytest
 
-from tiltyard.analysis.statements.numbers import compatible, scale_of_difference
+from tiltyard.analysis.statements.numbers import compatible, ends, scale_of_difference
+from tiltyard.charts.figures import interval_text
 
 
 @pytest.mark.parametrize(
@@ -23,3 +26,40 @@ def test_all_that_an_interval_leaves_possible(low, high, text):
 def test_doubling_is_told_as_a_factor_and_halving_in_percent():
     assert scale_of_difference(1.9, 2.4).amount(2.1) == "2.10×"
     assert scale_of_difference(0.4, 0.6).amount(0.5) == "50 %"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (1.04, 1.27, "4 to 27 %"),
+        (1.0004, 1.07, "0.04 to 7.00 %"),
+        (0.93, 0.9996, "0.04 to 7.00 %"),
+        (1.02, 9.0, "1.02 to 9.00×"),
+        (1.0, 1.07, "> 0.0 to 7.0 %"),
+        (0.53, 1.0, "> 0 to 47 %"),
+        (1.0, 1.0, "0.0 to 0.0 %"),
+    ],
+)
+def test_an_interval_of_a_difference_never_reads_as_if_there_were_none(low, high, text):
+    assert ends(low, high) == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict", "text"),
+    [
+        (0.53, 1.0, "slower", "0.53 … < 1.00"),
+        (1.0, 1.06, "faster", "> 1.000 … 1.060"),
+        (0.53, 1.0, "undecided", "0.53 … 1.00"),
+        (0.73, 0.9996, "slower", "0.7300 … 0.9996"),
+    ],
+)
+def test_an_end_at_1_is_open_where_the_verdict_excludes_it(low, high, verdict, text):
+    assert interval_text(Over(0.9, low, high, verdict)) == text
+
+
+@dataclass(frozen=True)
+class Over:
+    ratio: float
+    low: float
+    high: float
+    verdict: str

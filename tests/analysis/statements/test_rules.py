@@ -1,5 +1,6 @@
 """The twelve rules, held against studies of which the answer is known."""
 
+from support.across import pooled_studies, two_studies
 from support.specimen import findings as specimen
 from support.synthetic import synthetic_study
 from tiltyard.analysis.collected import analyse_collection
@@ -96,3 +97,18 @@ def test_means_with_deviations_have_intervals_that_assume_a_normal() -> None:
 def test_values_that_were_kept_can_be_drawn() -> None:
     found = outcomes(printed(values=5))
     assert (found[3], found[12]) == ("met", "met")
+
+
+def test_studies_against_studies_are_judged_by_what_their_intervals_assume() -> None:
+    two, pooled = rules(two_studies()), rules(pooled_studies())
+    assert (two[5].outcome, pooled[5].outcome) == ("met", "not met")
+    assert two[5].sentence == "Intervals are of exact ranks of sessions' means."
+    assert "takes what a study adds as normal (Hartung and Knapp)" in pooled[5].sentence
+    assert (two[6].outcome, pooled[6].outcome) == ("not met", "not met")
+    assert "the systems did not take turns" in two[6].sentence
+    assert "the systems took turns within each study" in pooled[6].sentence
+    told = " ".join(notice.text for notice in two_studies().notices)
+    assert "The studies did not take turns" in told
+    assert "not recorded" not in told
+    kept = [found.kept and found.kept.interleaved for found in (two_studies(), pooled_studies())]
+    assert kept == [False, True]

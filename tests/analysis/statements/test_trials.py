@@ -1,9 +1,8 @@
 """What is said of single trials, their order, their spread and their tails."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from support.observed import observations_of, observed_study, of_kind
 from support.shapes import Shape, card
@@ -117,7 +116,7 @@ def test_a_worse_tail_needs_enough_operations():
 def _counted(trial: TrialRecord, operations: int) -> dict[str, object]:
     return {
         "samples": Samples.of(
-            replace(sample, latency_ns=sample.latency_ns.model_copy(update={"count": operations}))
+            replace(sample, latency_ns=replace(sample.latency_ns, count=operations))
             if sample.latency_ns
             else sample
             for sample in trial.samples

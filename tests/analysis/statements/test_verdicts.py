@@ -6,7 +6,8 @@ from support.contrasts import FASTER, design_of, judged, quantity_of
 from support.synthetic import synthetic_study
 from tiltyard.analysis.contrast import judge
 from tiltyard.analysis.findings import analyse
-from tiltyard.analysis.statements.verdicts import Family, sentence
+from tiltyard.analysis.statements.family import Family
+from tiltyard.analysis.statements.verdicts import sentence
 from tiltyard.stats.multiple import holm
 
 INVERSE = tuple(1 / ratio for ratio in FASTER)
@@ -122,7 +123,7 @@ def test_hopeless_is_called_so():
 
 def test_too_early():
     assert tell(FASTER[:4]) == (
-        "b against a in the work: undecided; 4 blocks of 7 that the first look needs."
+        "b against a in the work: undecided; 4 of the 7 blocks that the first look needs."
     )
 
 

@@ -171,6 +171,6 @@ def test_the_first_white_paper_fits_a_page_and_twenty_five_sheets_with_an_append
     found = concluded(PUBLISHED / "iozone-rhel6", None, tmp_path)
     assert found.style.name == "whitepaper"
     html, pdf = write_report(found, formats_of(["pdf"]))
-    assert html.stat().st_size < 3_000_000
+    assert html.stat().st_size < 2_000_000
     assert 5 < len(PdfReader(pdf).pages) <= 25
     assert 10 < len(PdfReader(pdf.with_name("report-appendix.pdf")).pages) < 40

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
-use kit::{proc, stop};
+use kit::{barrier, proc, stop};
 use libc::{c_int, pid_t};
 use rustix::pipe::{pipe_with, PipeFlags};
 use rustix::process::{getpid, getppid};
@@ -27,6 +27,8 @@ const PANICKED: u8 = 101;
 pub struct Trial {
     pid: pid_t,
     words: Option<File>,
+    /// Of one that is held: where it says that it is ready, and where it is told when to begin.
+    hold: Option<(OwnedFd, OwnedFd)>,
     said: Vec<u8>,
     stopped_at: Option<Instant>,
     is_killed: bool,
@@ -39,18 +41,28 @@ impl Trial {
     /// The kernel allows no further pipe or process.
     pub fn start(
         signals: &Signals,
-        job: &str,
+        (job, held): (&str, bool),
         execute: Execute,
         output: &mut Output,
     ) -> io::Result<Self> {
         let (words, mouth) = pipe_with(PipeFlags::CLOEXEC)?;
         rustix::io::ioctl_fionbio(&words, true)?;
+        let (hold, held) = match held {
+            true => {
+                let (ready, says_ready) = pipe_with(PipeFlags::CLOEXEC)?;
+                let (go, says_go) = pipe_with(PipeFlags::CLOEXEC)?;
+                (Some((ready, says_go)), Some((says_ready, go)))
+            }
+            false => (None, None),
+        };
         let (agent, starter) = (getpid(), getppid());
         // SAFETY: there is one thread, which goes on in both processes.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => {
-                drop(words);
+                drop((words, hold));
+                held.into_iter()
+                    .for_each(|(ready, go)| barrier::hold(ready, go));
                 let code = catch_unwind(AssertUnwindSafe(|| {
                     become_engine(mouth, signals.as_fd())?;
                     proc::set_starter(starter);
@@ -69,6 +81,7 @@ impl Trial {
             pid => Ok(Self {
                 pid,
                 words: Some(words.into()),
+                hold,
                 said: Vec::new(),
                 stopped_at: None,
                 is_killed: false,
@@ -79,6 +92,31 @@ impl Trial {
     /// Where it speaks to people, until it has closed that.
     pub fn words(&self) -> Option<BorrowedFd<'_>> {
         self.words.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Where it says that it is ready, if it is held and has not ended.
+    pub fn ready(&self) -> Option<BorrowedFd<'_>> {
+        self.hold.as_ref().map(|(ready, _)| ready.as_fd())
+    }
+
+    /// How often it has said since the last look that it is ready.
+    pub fn times_ready(&mut self) -> usize {
+        let mut said = [0; 8];
+        match self.ready().map(|ready| rustix::io::read(ready, &mut said)) {
+            Some(Ok(0)) => {
+                self.hold = None;
+                0
+            }
+            Some(Ok(count)) => count,
+            _ => 0,
+        }
+    }
+
+    /// Tells it when to begin; one that is not held, or has ended, does not hear it.
+    pub fn go(&self, at_ns: u64) {
+        if let Some((_, go)) = &self.hold {
+            let _ = rustix::io::write(go, &at_ns.to_ne_bytes());
+        }
     }
 
     /// Reads what it has said, and keeps the end of it; whether it had said anything.

@@ -61,6 +61,10 @@ fn each_wrong_end_has_its_reason() {
             &["exit code 7, expected 0", "one | two"][..],
         ),
         (
+            json!({"command": sh("echo 3 passed; echo 1 failed; exit 1")}),
+            &["exit code 1, expected 0; it said: 3 passed | 1 failed"],
+        ),
+        (
             json!({"command": ["true"], "expect": {"exit": [1, 3]}}),
             &["exit code 0, expected 1 or 3"],
         ),

@@ -45,7 +45,7 @@ impl Far {
         Self { child, port }
     }
 
-    /// A job that has this far end.
+    /// A job that has this server.
     fn job(&self, parameters: Value) -> Value {
         json!({
             "protocol": wire::PROTOCOL,

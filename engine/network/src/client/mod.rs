@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use kit::failure::interrupted;
 use kit::team::{Finish, Member};
-use kit::{histogram::Histogram, Probe};
+use kit::{barrier, histogram::Histogram, Probe};
 use rustix::event::{PollFd, PollFlags};
 use socket2::{Domain, Protocol, Socket, Type};
 use wire::{Failure, FailureKind, FarEnd, WhichEnd};
 
 use crate::control::channel::{wait_for, Channel};
 use crate::control::message::{
-    Greeting, Hello, Ready, Report, ToClient, ToServer, Transport, Work, VERSION,
+    Greeting, Hello, Ready, Report, Role, ToClient, ToServer, Transport, Work, VERSION,
 };
 use crate::control::{frame, secret};
 use crate::failure::{peer_failure, refused};
@@ -207,6 +207,10 @@ impl ServerConnection {
     fn begin(&mut self, part: &Work, flows: &[Flow]) -> Result<Watchdog, Failure> {
         self.say(&ToServer::Begin)?;
         self.expect(|answer| matches!(answer, ToClient::Begun))?;
+        if is_held(part) {
+            barrier::pass_ahead();
+            self.say(&ToServer::Go)?;
+        }
         let limits = WatchdogLimits {
             longest: Duration::from_secs_f64(part.longest_s) + GRACE,
             bytes: None,
@@ -220,6 +224,7 @@ impl ServerConnection {
     fn negotiate(&mut self, part: &Work, local: &LocalPart) -> Result<Ready, Failure> {
         let mut part = part.clone();
         part.placement.neighbour = Neighbour::here(local.threads);
+        part.held = is_held(&part);
         self.say(&ToServer::Open(Box::new(part)))?;
         match self.hear()? {
             ToClient::Ready(ready) => Ok(ready),
@@ -317,6 +322,11 @@ impl ServerConnection {
             _ => peer_failure(format!("the server at {name} spoke out of turn")),
         }
     }
+}
+
+/// Whether the server begins, and only when this end may, which others begin with.
+fn is_held(part: &Work) -> bool {
+    matches!(part.role, Role::Send(_)) && barrier::is_held()
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -26,6 +26,8 @@ pub enum ToServer {
     Open(Box<Work>),
     /// All are connected: be ready for data.
     Begin,
+    /// Send now, where the work is held.
+    Go,
     /// No more is to come: end in the way that belongs to the work, and report.
     Finish,
 }
@@ -100,6 +102,9 @@ pub struct Work {
     pub longest_s: f64,
     /// Between two looks at connections and counts, in seconds.
     pub look_s: f64,
+    /// The server is ready, and waits for [`ToServer::Go`] before it sends.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
 }
 
 /// What the server does with each flow.

@@ -1,8 +1,9 @@
-//! The server: serves one client after the other, and refuses others meanwhile with a reason.
+//! The server: serves one client after the other, or so many at once as it is told to, and refuses
+//! others meanwhile with a reason.
 //!
 //! ```text
 //! connect ─► acceptor: greeting, hello ─► session: open … report, again and again
-//!            many, one thread         one at a time, with threads of its own
+//!            many, one thread             one or a few at a time, each with threads of its own
 //! ```
 
 mod acceptor;
@@ -38,8 +39,10 @@ pub struct ServerConfig {
     pub data_ports: Option<RangeInclusive<u16>>,
     /// What clients must know.
     pub secret: Option<String>,
-    /// What clients may ask for.
+    /// What each client may ask for.
     pub limits: Limits,
+    /// So many are served at once.
+    pub clients: usize,
     /// End after the first client.
     pub once: bool,
 }
@@ -83,26 +86,29 @@ impl Server {
         addresses.filter_map(Result::ok).collect()
     }
 
-    /// Serves until a stop is requested, of which a client being served is informed. All threads
-    /// have
-    /// ended when this returns.
+    /// Serves until a stop is requested, of which clients being served are informed. All threads
+    /// have ended when this returns.
     pub fn run(&self) {
         let mut acceptor = Acceptor::new(&self.config);
-        let mut session: Option<JoinHandle<()>> = None;
+        let mut sessions: Vec<JoinHandle<()>> = Vec::new();
         while !self.stop.requested() {
-            if session.as_ref().is_some_and(JoinHandle::is_finished) {
-                end(session.take());
-                if self.config.once {
-                    break;
-                }
+            let (over, still): (Vec<_>, _) =
+                sessions.into_iter().partition(JoinHandle::is_finished);
+            sessions = still;
+            if self.config.once && !over.is_empty() {
+                break;
             }
-            if session.is_none() {
-                session = acceptor.next().and_then(|client| self.begin(client));
+            over.into_iter().for_each(end);
+            while sessions.len() < self.config.clients {
+                let Some(client) = acceptor.next() else {
+                    break;
+                };
+                sessions.extend(self.begin(client));
             }
             acceptor.attend(&self.listeners, &self.stop);
         }
         acceptor.close(&self.listeners, &self.stop);
-        end(session);
+        sessions.into_iter().for_each(end);
     }
 
     /// Starts a session for a client; `None` if there is no thread for it.
@@ -115,9 +121,7 @@ impl Server {
     }
 }
 
-fn end(session: Option<JoinHandle<()>>) {
-    if let Some(session) = session {
-        // It has caught its own panic.
-        let _ = session.join();
-    }
+fn end(session: JoinHandle<()>) {
+    // It has caught its own panic.
+    let _ = session.join();
 }

@@ -135,7 +135,11 @@ impl Session<'_> {
             look: Duration::from_secs_f64(work.look_s),
             ready: &|| {
                 let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
-                session.say(&ToClient::Begun)
+                session.say(&ToClient::Begun)?;
+                match work.held.then(|| session.hear()).transpose()? {
+                    None | Some(ToServer::Go) => Ok(()),
+                    Some(_) => Err(peer_failure("\"go\" was to come")),
+                }
             },
         };
         let part = |flows: &[Flow], member: &mut Member<PassProbe>| take_part(work, flows, member);

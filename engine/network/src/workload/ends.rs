@@ -47,8 +47,8 @@ impl BufferSize {
 pub struct EndParams {
     /// Threads among which the flows are shared out; 0: one for each flow.
     pub threads: u32,
-    /// CPUs of its threads, in order. Empty: of the near end as the job's conditions say; of the
-    /// far end those that the near end leaves free, where both are on one host, else where its
+    /// CPUs of its threads, in order. Empty: of the client as the job's conditions say; of the
+    /// server those that the client leaves free, where both are on one host, else where its
     /// scheduler puts them.
     pub cpus: Vec<u32>,
     /// NUMA node on whose CPUs and with whose memory its threads work; not together with `cpus`.

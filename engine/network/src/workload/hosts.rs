@@ -10,7 +10,7 @@ pub struct Effort<'a> {
     pub far: &'a Side,
     /// Between the two instants of the timing formula.
     pub elapsed_s: f64,
-    /// As long the far end was looked at: with datagrams until it was quiet.
+    /// As long the server was looked at: with datagrams until it was quiet.
     pub far_elapsed_s: f64,
     /// Units of work that were done.
     pub work: u64,
@@ -38,20 +38,20 @@ impl HostMetric {
     /// which cost `demand`.
     pub fn card(self, work: &str, demand: Unit) -> MetricCard {
         let (name, label, end) = match self {
-            Self::CpuNear => ("cpu_near", "CPU in use, near end", "near"),
-            Self::CpuFar => ("cpu_far", "CPU in use, far end", "far"),
-            Self::DemandNear => ("service_demand_near", "service demand, near end", "near"),
-            Self::DemandFar => ("service_demand_far", "service demand, far end", "far"),
+            Self::CpuNear => ("cpu_near", "CPU in use, client", "client"),
+            Self::CpuFar => ("cpu_far", "CPU in use, server", "server"),
+            Self::DemandNear => ("service_demand_near", "service demand, client", "client"),
+            Self::DemandFar => ("service_demand_far", "service demand, server", "server"),
         };
         let (unit, about) = match self {
             Self::CpuNear | Self::CpuFar => (
                 Unit::One,
                 format!(
-                    "Share of all CPU time of the {end} host that was spent in work of any kind."
+                    "Share of all CPU time of the {end}'s host that was spent in work of any kind."
                 ),
             ),
             Self::DemandNear | Self::DemandFar => {
-                (demand, format!("CPU time of the {end} host per {work}."))
+                (demand, format!("CPU time of the {end}'s host per {work}."))
             }
         };
         MetricCard {

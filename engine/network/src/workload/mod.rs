@@ -37,7 +37,7 @@ pub trait Workload: Sync {
     /// a small trial.
     fn card(&self) -> Card;
 
-    /// Reads the parameters, without a word to the far end.
+    /// Reads the parameters, without a word to the server.
     ///
     /// # Errors
     /// `BadJob` naming the parameter.

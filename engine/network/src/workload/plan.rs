@@ -34,7 +34,7 @@ pub trait Family: Copy + 'static {
     /// See [`Trial::timing`].
     fn timing(params: &Self::Params) -> Timing;
 
-    /// Threads of the near end, at the point of the grid that has the most.
+    /// Threads of the client, at the point of the grid that has the most.
     fn most_threads(params: &Self::Params) -> u32;
 
     /// Executes the trial.

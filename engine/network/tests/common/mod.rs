@@ -32,6 +32,7 @@ pub fn config(ip: &str) -> ServerConfig {
         data_ports: None,
         secret: None,
         limits: Limits::default(),
+        clients: 1,
         once: false,
     }
 }

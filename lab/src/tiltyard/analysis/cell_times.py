@@ -8,15 +8,15 @@ noise. The time of a cell grows with its work, as far as anybody can tell before
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from statistics import median
 from typing import Any, Final
 
+import numpy as np
 from pydantic import JsonValue
 
+from tiltyard.analysis.readings import CellNumbers
 from tiltyard.plan.model import PlannedWorkload
 from tiltyard.plan.pilot import CellTime
 from tiltyard.run.record import RunRecord
-from tiltyard.run.samples import CellKey
 from tiltyard.study.amounts import amounts_in_force, larger
 from tiltyard.study.model import Frozen
 from tiltyard.units import parse_size
@@ -51,20 +51,27 @@ def cell_times(run: RunRecord, workload: PlannedWorkload) -> tuple[CellTime, ...
     """How long each cell of the headline typically is measured: medians over trials."""
     headline = {metric.name for metric in workload.metrics if metric.role == "headline"}
     done = (
-        trial
+        trial.samples
         for trial in run.trials
         if trial.outcome == "done" and trial.key.workload == workload.spec.name
     )
-    times_s: dict[CellKey, list[float]] = {}
-    for trial in islice(done, _ENOUGH):
-        samples = trial.samples
-        for cell, elapsed_s in zip(samples.cells, samples.elapsed_s.tolist(), strict=True):
-            key = samples.table.cells[cell].key
-            if key[0] in headline and elapsed_s > 0:
-                times_s.setdefault(key, []).append(elapsed_s)
+    numbers = CellNumbers()
+    told = [(numbers.of(samples), samples.elapsed_s) for samples in islice(done, _ENOUGH)]
+    if not told:
+        return ()
+    cells, times_s = (np.concatenate(column) for column in zip(*told, strict=True))
+    keys = list(numbers.keys)
+    asked = np.array([metric in headline for metric, _ in keys], dtype=np.bool_)
+    counted = asked[cells] & (times_s > 0)
+    cells, times_s = cells[counted], times_s[counted]
+    # Cell by cell, each from the shortest time to the longest; cells as they were first measured.
+    order = np.lexsort((times_s, cells))
+    found, starts, counts = np.unique(cells[order], return_index=True, return_counts=True)
+    middles = times_s[order][[starts + (counts - 1) // 2, starts + counts // 2]]
+    medians = dict(zip(found.tolist(), (middles.sum(axis=0) / 2).tolist(), strict=True))
     return tuple(
-        CellTime(metric=metric, at=dict(at), elapsed_s=median(times))
-        for (metric, at), times in times_s.items()
+        CellTime(metric=keys[cell][0], at=dict(keys[cell][1]), elapsed_s=medians[cell])
+        for cell in dict.fromkeys(cells.tolist())
     )
 
 

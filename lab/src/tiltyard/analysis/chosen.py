@@ -4,29 +4,52 @@ A page recomputes that mean with other weights, another baseline, fewer tests. A
 chosen after looking is not a verdict: each is the repeated confidence interval of the latest look,
 simultaneous over all pairs of systems (Bonferroni), as :mod:`tiltyard.stats.sequential` makes it.
 Its constants are made here, so that nothing but sorting and adding is left to the page.
+
+Results from elsewhere have no blocks of ours: of each system the page has where its logarithms lie
+in each test, and how sure that is (:mod:`tiltyard.analysis.collected.evidence`). Its interval is
+Welch's, with the errors of the tests taken as fully dependent; where the source has no repetitions
+there is a ratio without an interval.
 """
 
 from collections.abc import Iterator
 from itertools import groupby
 from math import comb, log
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
+import numpy as np
+from pydantic import Field
+from scipy.special import stdtrit
+
+from tiltyard.analysis.collected.evidence import FEWEST_VALUES
+from tiltyard.analysis.collected.workload import Point, direction_of, locations
+from tiltyard.analysis.contrast import MAX_FAILED_SHARE
 from tiltyard.analysis.model import Cell, Findings, WorkloadFindings
+from tiltyard.analysis.quantity import metric_of
 from tiltyard.analysis.statements.numbers import coverage
+from tiltyard.collected.model import CollectedMetric, Reading
 from tiltyard.stats.sequential import LEVEL
 from tiltyard.study.model import Frozen
+from tiltyard.units import printed_units
 
-_VALUES_MAX: Final = 40_000
-"""Tests × systems × blocks: half a megabyte of a page."""
+_VALUES_MAX: Final = 20_000
+"""Tests × systems × blocks: a quarter of a megabyte of a page."""
+Kind: TypeAlias = Literal["rate", "time"]
+_KINDS: Final[dict[str, Kind]] = {"B/s": "rate", "s": "time"}
 _DIGITS: Final = 10
 """Decimals of logarithms: far beyond those that are printed."""
+QUANTILE_STEPS: Final = 64
+"""Steps of ``1/ν`` from 0 to 1/2, at which quantiles of Student's t are told."""
 
 
 class ChosenTest(Frozen):
     """One test: a metric of a workload, over all its cells."""
 
     name: str
-    logs: tuple[tuple[float | Literal["failed"] | None, ...], ...]
+    heaps: tuple[tuple[float, float | None, int, float] | None, ...] = ()
+    """Of results from elsewhere, of each system: mean of the logarithms, times turned into speeds;
+    its standard error, ``None`` where too little was repeated; the values behind it; how far the
+    digits that were not kept can shift it. ``None`` where it lacks a positive value."""
+    logs: tuple[tuple[float | Literal["failed"] | None, ...], ...] = ()
     """Of each system, in each block: the mean over the cells of the natural logarithms, times
     turned into speeds; ``failed`` where a trial left no value, ``None`` where there was none."""
 
@@ -55,20 +78,41 @@ class Choices(Frozen):
     """Of each interval: ``98.3 %``."""
     failed_max: float = 0.0
     """A larger share of failed blocks has no ratio."""
+    fewest: int = 0
+    """Values a side, of results from elsewhere, from which on there is an interval."""
+    quantiles: tuple[float, ...] = ()
+    """Of results from elsewhere: logarithms of Student's two-sided t of that coverage, with ``ν``
+    degrees of freedom, at ``1/ν`` from 0 to 1/2."""
     reason: str = ""
     """Why nothing can be recomputed."""
+    units: dict[str, tuple[Kind, float]] = Field(default_factory=dict)
+    """Of units in which the report prints: what each measures, and what one of it is worth in B/s
+    or s. One that means two things in the report is not among them."""
 
 
-def choices(findings: Findings, failed_max: float) -> Choices:
+def choices(findings: Findings) -> Choices:
     """What a page needs to recompute the mean over the tests.
 
     Args:
         findings: of one study.
-        failed_max: the share of failed blocks up to which anything is claimed.
     """
+    return _choices(findings).model_copy(update={"units": _units(findings)})
+
+
+def _choices(findings: Findings) -> Choices:
     systems = tuple(system.name for system in findings.systems)
     if reason := _reason(findings):
         return Choices(systems=systems, baseline=findings.baseline, reason=reason)
+    level = LEVEL / comb(len(systems), 2)
+    if findings.origin:
+        return Choices(
+            systems=systems,
+            baseline=findings.baseline,
+            tests=tuple(test for own in findings.workloads for test in _heaps(own, systems)),
+            coverage=coverage(1 - level),
+            fewest=FEWEST_VALUES,
+            quantiles=_quantiles(level),
+        )
     cells = [cell for workload in findings.workloads for cell in workload.cells]
     blocks = tuple(sorted({b for cell in cells for one in cell.summaries for b in one.blocks}))
     tests = tuple(
@@ -77,7 +121,6 @@ def choices(findings: Findings, failed_max: float) -> Choices:
     if len(tests) * len(systems) * len(blocks) > _VALUES_MAX:
         reason = "the study has more values than a page can carry"
         return Choices(systems=systems, baseline=findings.baseline, reason=reason)
-    level = min(LEVEL, LEVEL / comb(len(systems), 2))
     return Choices(
         systems=systems,
         baseline=findings.baseline,
@@ -85,16 +128,33 @@ def choices(findings: Findings, failed_max: float) -> Choices:
         tests=tests,
         cuts=tuple(_cut(findings, usable, level) for usable in range(len(blocks) + 1)),
         coverage=coverage(1 - level),
-        failed_max=failed_max,
+        failed_max=MAX_FAILED_SHARE,
     )
+
+
+def _units(findings: Findings) -> dict[str, tuple[Kind, float]]:
+    """A source's KB may be 1,024 B: what it says counts, and ours where it says nothing."""
+    found: dict[str, set[tuple[Kind, float]]] = {}
+    cells = [cell for own in findings.workloads for cell in (*own.cells, *own.details)]
+    for cell in cells:
+        kind = _KINDS.get(cell.unit)
+        if kind and cell.printed:
+            found.setdefault(cell.printed.unit, set()).add((kind, cell.printed.factor))
+    if any(cell.printed is None for cell in cells):
+        for unit in ("B/s", "bit/s", "s"):
+            for factor, name in printed_units(unit):
+                found.setdefault(name, set()).add((_KINDS["s" if unit == "s" else "B/s"], factor))
+    return {name: own.pop() for name, own in found.items() if len(own) == 1}
 
 
 def _reason(findings: Findings) -> str:
     """Why an interval cannot be recomputed from values alone; empty if it can."""
     if len(findings.systems) < 2:
         return "one system has nothing to be compared with"
+    if findings.origin and findings.origin.studies:
+        return "the verdicts rest on several studies, whose spread single values do not have"
     if findings.origin:
-        return "the values come from elsewhere and have no common blocks"
+        return "" if any(own.cells for own in findings.workloads) else "no values were kept"
     if findings.design.unit == "session":
         return "the verdicts rest on sessions, whose spread blocks do not have"
     if findings.design.verdict == "adjusted":
@@ -119,7 +179,7 @@ def _tests(
         own = list(grouped)
         means = [_means(own, system) for system in systems]
         yield ChosenTest(
-            name=f"{workload.name} {own[0].label}",
+            name=metric_of(workload.name, workload.display, own[0].label),
             logs=tuple(
                 tuple(
                     mean.get(block, "failed" if (system, block) in tried else None)
@@ -128,6 +188,54 @@ def _tests(
                 for system, mean in zip(systems, means, strict=True)
             ),
         )
+
+
+def _heaps(workload: WorkloadFindings, systems: tuple[str, ...]) -> Iterator[ChosenTest]:
+    """The tests of a workload that was not run here."""
+    for _, grouped in groupby(workload.cells, key=lambda cell: cell.metric):
+        own = [_point(cell) for cell in grouped]
+        sign = 1.0 if direction_of(own) == "higher" else -1.0
+        found = locations(own)
+        places = (found.get(system) for system in systems)
+        yield ChosenTest(
+            name=metric_of(workload.name, workload.display, own[0].metric.label),
+            heaps=tuple(
+                one and (sign * one.mean, one.error, one.n, one.rounding) for one in places
+            ),
+        )
+
+
+def _point(cell: Cell) -> Point:
+    """A cell as it was collected."""
+    return Point(
+        metric=CollectedMetric(
+            name=cell.metric,
+            label=cell.label,
+            unit=cell.unit,
+            direction=cell.direction,
+            printed=cell.printed,
+        ),
+        at=cell.at,
+        label=cell.at_label,
+        readings={
+            one.system: Reading(
+                metric=cell.metric,
+                system=one.system,
+                values=one.values,
+                blocks=one.blocks,
+                mean=one.mean,
+                sd=one.sd,
+                se=one.se,
+                n=one.n,
+            )
+            for one in cell.summaries
+        },
+    )
+
+
+def _quantiles(level: float) -> tuple[float, ...]:
+    freedom = 1 / np.linspace(1e-9, 0.5, QUANTILE_STEPS + 1)
+    return tuple(np.log(-stdtrit(freedom, level / 2)).round(_DIGITS).tolist())
 
 
 def _means(cells: list[Cell], system: str) -> dict[int, float]:

@@ -26,15 +26,16 @@ import numpy as np
 from tiltyard.analysis.contrast import Contrast, judge_rows
 from tiltyard.analysis.model import Effect, WorkloadFindings
 from tiltyard.analysis.quantity import Quantity
+from tiltyard.analysis.statements.family import BENJAMINI_HOCHBERG, Family
 from tiltyard.analysis.statements.numbers import coverage, scale_of_difference
-from tiltyard.analysis.statements.verdicts import BENJAMINI_HOCHBERG, Family, sentence
+from tiltyard.analysis.statements.verdicts import sentence
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Design, Plan
 from tiltyard.plan.path_length import PATH_LENGTH
 from tiltyard.stats.multiple import benjamini_hochberg
 from tiltyard.stats.sequential import LEVEL
 from tiltyard.stats.types import BoolArray, FloatArray
-from tiltyard.units import format_ratio
+from tiltyard.units import format_ratio, rounding_width
 
 Levels = Mapping[str, str]
 
@@ -197,8 +198,8 @@ def with_effects(
     tables = [(one, table) for one in judged for table in (one.index, *one.by_metric)]
     quantities = [table.quantity for _, table in tables]
     found = judge_effects(quantities, plan, benjamini_hochberg, to_come)
-    claimed = sum(one.contrast.verdict in ("faster", "slower") for terms in found for one in terms)
-    family = Family(sum(map(len, found)), BENJAMINI_HOCHBERG, claimed)
+    contrasts = [one.contrast for terms in found for one in terms]
+    family = Family.of(contrasts, BENJAMINI_HOCHBERG)
     effects: dict[str, list[Effect]] = {}
     for (one, table), terms in zip(tables, found, strict=True):
         own = effects.setdefault(one.measured.workload.spec.name, [])
@@ -304,7 +305,8 @@ def _evidence(contrast: Contrast) -> str:
         raise ValueError("a difference without an interval")
     low, high = math.exp(interval.low), math.exp(interval.high)
     ratio, *ends = (
-        format_ratio(value, (high - low) / 2) for value in (math.exp(interval.estimate), low, high)
+        format_ratio(value, rounding_width(low, high))
+        for value in (math.exp(interval.estimate), low, high)
     )
     return (
         f"interaction {ratio}, {coverage(interval.level)} CI {' … '.join(ends)}, "

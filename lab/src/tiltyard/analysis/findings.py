@@ -14,7 +14,7 @@ Rules that hold for the whole study:
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -35,9 +35,9 @@ from tiltyard.analysis.statements.conditions import (
 )
 from tiltyard.analysis.statements.disturbances import under_load
 from tiltyard.analysis.statements.evidence import Evidence
+from tiltyard.analysis.statements.family import BENJAMINI_HOCHBERG, HOLM, Family
 from tiltyard.analysis.statements.headline import headline
 from tiltyard.analysis.statements.registry import notices, observe
-from tiltyard.analysis.statements.verdicts import BENJAMINI_HOCHBERG, HOLM, Family
 from tiltyard.analysis.systems import (
     advantages,
     asked_factor,
@@ -228,24 +228,20 @@ def _describe(
 ) -> tuple[WorkloadFindings, ...]:
     """The findings of each workload, in the order of the plan."""
     by_name = {own.measured.workload.spec.name: own for own in judged}
-    claimed = _claimed(workload.index for workload in judged)
-    of_indices = ComparisonBuilder(plan.design, Family(headlines, HOLM, claimed))
-    claimed = _claimed(judgement for workload in judged for judgement in workload.family)
-    of_grid = ComparisonBuilder(plan.design, Family(family, BENJAMINI_HOCHBERG, claimed))
+    indices = [pair for own in judged for pair in own.index.contrasts]
+    grid = [pair for own in judged for judgement in own.family for pair in judgement.contrasts]
+    of_indices, of_grid = (
+        ComparisonBuilder(plan.design, Family.of(contrasts, correction, size))
+        for contrasts, correction, size in (
+            (indices, HOLM, headlines),
+            (grid, BENJAMINI_HOCHBERG, family),
+        )
+    )
     return tuple(
         workload_findings(by_name[m.workload.spec.name], plan, run, of_indices, of_grid)
         if m.workload.spec.name in by_name
         else unmeasured(m, withheld)
         for m in measured
-    )
-
-
-def _claimed(judgements: Iterable[Judged]) -> int:
-    """Comparisons that are decided to differ."""
-    return sum(
-        contrast.verdict in ("faster", "slower")
-        for judgement in judgements
-        for contrast in judgement.contrasts
     )
 
 

@@ -175,6 +175,8 @@ class Forecast(Frozen):
     """Comparisons of headlines that are corrected together."""
     earliest: int | None
     """Blocks at the first look that can claim a difference in any case; ``None``: no look can."""
+    titles: dict[str, str]
+    """Workload → what people read."""
     trials: dict[str, int]
     """Workload → trials in a turn."""
     warm_up_s: dict[str, float]
@@ -265,6 +267,7 @@ def forecast(
         block_s=terms.block_s,
         family=terms.family,
         earliest=claiming[0] if claiming else None,
+        titles=plan.titles,
         trials={workload.spec.name: workload.spec.trials or 1 for workload in workloads},
         warm_up_s={workload.spec.name: workload.warm_up_s for workload in workloads},
         pairs=tuple(pairs),

@@ -1,10 +1,13 @@
 """Findings: everything that the analysis states. A report prints these and computes nothing."""
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from tiltyard.analysis.clients import ClientLine
 from tiltyard.analysis.disturbed_model import Spoiled
+from tiltyard.analysis.rows import MADE_WHEN_READ
 from tiltyard.analysis.session_model import Sessions
 from tiltyard.analysis.verdict import Beside, OverStudies, Verdict
 from tiltyard.collected.audited import Audited
@@ -97,8 +100,8 @@ class Cell(Frozen):
     at: dict[str, int | str]
     at_label: str
     """``64 MiB file, 4 KiB record``: what varies; empty where there is no grid."""
-    summaries: tuple[Summary, ...]
-    comparisons: tuple[Comparison, ...]
+    summaries: Annotated[Sequence[Summary], MADE_WHEN_READ]
+    comparisons: Annotated[Sequence[Comparison], MADE_WHEN_READ]
     """Every pair once, as (later, earlier) of the study's order, but against the baseline."""
     printed: PrintedAs | None = Field(None, exclude_if=lambda printed: printed is None)
     """How its source prints it; ``None`` for what was run here."""
@@ -258,6 +261,7 @@ class WorkloadFindings(Frozen):
     """Other metrics: summaries without comparisons."""
     ends: dict[str, dict[str, dict[str, str]]]
     """What the ends of a network saw: end → fact → system → text (medians over blocks)."""
+    clients: tuple[ClientLine, ...] = Field((), exclude_if=lambda clients: not clients)
     losses: tuple[Loss, ...]
     """Where the best system of the index is slower than another one."""
     tally: dict[Verdict, int]
@@ -272,6 +276,8 @@ class WorkloadFindings(Frozen):
     """Over the cells, where they come from elsewhere."""
     commands: tuple[str, ...] = Field((), exclude_if=lambda commands: not commands)
     """Command lines, where the values come from elsewhere and it is told."""
+    differing: tuple[str, ...] = Field((), exclude_if=lambda differing: not differing)
+    """Means and advantages that the source prints with other digits, with both."""
 
     @property
     def display(self) -> str:
@@ -312,6 +318,8 @@ class TrialLine(Frozen):
     """CPU time of others, as a share of the trial's wall time."""
     access: str | None
     """Cache verdict in words."""
+    file: str | None = Field(None, exclude_if=lambda file: file is None)
+    """Its verbatim stream, relative to the study folder."""
 
 
 class Drift(Frozen):

@@ -69,6 +69,7 @@ def _line(trial: TrialRecord, relative: float) -> TrialLine:
         reason=trial.reason,
         relative=float(np.exp(relative)) if typical else None,
         foreign_share=foreign_share(trial),
+        file=trial.file or None,
         access=f"{access.declared}, {access.verdict}: {access.reason}" if access else None,
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 from tiltyard.analysis.contrast import judge
 from tiltyard.analysis.model import Comparison
 from tiltyard.analysis.quantity import Quantity, mean_quantity
-from tiltyard.analysis.statements.verdicts import HOLM, Family
+from tiltyard.analysis.statements.family import HOLM, Family
 from tiltyard.analysis.tables import ComparisonBuilder
 from tiltyard.analysis.workload import Quantities, cells_by_metric
 from tiltyard.plan.model import Plan
@@ -49,8 +49,7 @@ def overall(
         covariates=covariates if plan.design.verdict == "adjusted" else (),
     )
     judged = judged.against(plan.baseline)
-    claimed = sum(one.verdict in ("faster", "slower") for one in judged.contrasts)
-    family = Family(len(judged.contrasts), HOLM, claimed)
+    family = Family.of(judged.contrasts, HOLM)
     return ComparisonBuilder(plan.design, family).comparisons(judged)
 
 

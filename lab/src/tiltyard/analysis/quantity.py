@@ -237,7 +237,7 @@ def _cells_of(
     sessions: IntArray | None,
 ) -> Iterator[GridCell]:
     """One metric at every point, with the words for it; arrays of shape (points, …)."""
-    named = _named(workload, metric.label)
+    named = metric_of(workload.spec.name, workload.display, metric.label)
     axes = spoken_axes(dict(at) for at in points)
     # A rate or time of zero has no logarithm: it counts as a trial without that value, and so does
     # an infinite one.
@@ -259,10 +259,10 @@ def _cells_of(
         )
 
 
-def _named(workload: PlannedWorkload, label: str) -> str:
+def metric_of(name: str, display: str, label: str) -> str:
     """A metric with its workload, no word twice: ``TCP throughput received``, ``random reads``."""
-    display, first = workload.display, label.partition(" ")[0]
-    if label.startswith(f"{workload.spec.name} "):
+    first = label.partition(" ")[0]
+    if label.startswith(f"{name} "):
         return label
     if display.endswith(f" {first}"):
         return display + label.removeprefix(first)

@@ -49,7 +49,7 @@ def read_trials(
         shape: of the places.
         workload: which of two trials completes a measurement, and what of each is warm-up.
     """
-    numbers = _CellNumbers()
+    numbers = CellNumbers()
     rows = [
         (place, repeat, trial, numbers.of(trial.samples))
         for place, several in trials.items()
@@ -70,7 +70,7 @@ def read_trials(
     return Readings(keys, _mean(values[:, measured]), _mean(percentiles[:, measured]))
 
 
-class _CellNumbers:
+class CellNumbers:
     """One number for each cell, whichever table its samples are in."""
 
     def __init__(self) -> None:

@@ -5,7 +5,6 @@ reads it, and executes it on a host of his own; Tiltyard's engine is all of Tilt
 """
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -44,6 +43,10 @@ back() {  # FILE: set it to what it was
 zeros() {  # FILE: write all of it, so that no block is allocated while others measure
   dd if=/dev/zero of="$1" bs=4M count="$(stat -c %s "$1")" \\
     iflag=count_bytes,fullblock conv=notrunc,fsync status=none
+}""",
+    "rewrite": """\
+rewrite() {  # FILE: write what it holds over itself, as mkfs has left blocks that are not written
+  dd if="$1" of="$1" bs=4M conv=notrunc,fsync status=none
 }""",
     "start": """\
 start() {  # NAME COMMAND…: start what stays
@@ -195,7 +198,8 @@ def _shared(recipes: _Recipes, part: str) -> list[str]:
 def _function(name: str, title: str, lines: Sequence[str], *, told: bool = False) -> Iterator[str]:
     """A function of the script; ``told``: its lines are only shown."""
     if told:
-        lines = [line if line.startswith("#") else f"# {line}" for line in lines]
+        parts = [part for line in lines for part in line.splitlines()]
+        lines = [part if part.startswith("#") else f"# {part}" for part in parts]
     yield f"{name}() {{  # {_plain(title)}"
     is_document = False
     for line in lines:
@@ -248,6 +252,6 @@ def script(findings: Findings) -> str:
     lines = runbook(findings) or (
         f"# {_plain(findings.question)}",
         "# The record of this study has no steps to execute.",
-        *(f"# {shlex.quote(line)}" for one in findings.systems for line in one.commands),
+        *(f"# {_plain(line)}" for one in findings.systems for line in one.commands),
     )
     return "\n".join((*lines, ""))

@@ -40,6 +40,33 @@ class SessionValue(Frozen):
     """Geometric mean over these blocks, system / against: what a verdict over sessions counts."""
 
 
+class SessionApart(Frozen):
+    """One session that surely lies apart from the others, beyond the equivalence margin."""
+
+    session: int
+    ratio: float
+    """Its mean / that of the sessions that do not lie apart."""
+    low: float
+    """95 % interval, simultaneous over all sessions and comparisons."""
+    high: float
+    turned: bool = Field(False, exclude_if=lambda turned: not turned)
+    """Of a comparison: whether it surely is the other way round there."""
+
+
+class SessionLevel(Frozen):
+    """How far the values of a workload differ between sessions, whatever the system."""
+
+    workload: str
+    topic: str
+    apart: tuple[SessionApart, ...]
+    sd_between: float
+    """Standard deviation of log values of sessions, without what their blocks explain."""
+    sd_between_low: float
+    """95 % interval of it, as of :class:`OverSessions`."""
+    sd_between_high: float
+    sentence: str
+
+
 class OverSessions(Frozen):
     """One comparison over sessions: the verdict, and the spread between and within them."""
 
@@ -69,6 +96,8 @@ class OverSessions(Frozen):
     sd_between_low: float | None
     """95 % interval of it (Thomas and Hultquist; Williams)."""
     sd_between_high: float | None
+    apart: tuple[SessionApart, ...] = Field((), exclude_if=lambda apart: not apart)
+    """Sessions that disagree with the others."""
 
 
 class Sessions(Frozen):
@@ -82,3 +111,5 @@ class Sessions(Frozen):
     lines: tuple[SessionLine, ...]
     comparisons: tuple[OverSessions, ...]
     """Of the headline of each workload, every pair once."""
+    levels: tuple[SessionLevel, ...] = Field((), exclude_if=lambda levels: not levels)
+    """Of each workload; none where fewer than two sessions have values."""

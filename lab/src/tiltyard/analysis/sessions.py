@@ -10,6 +10,7 @@ and that over sessions stands beside them, judged by looks that are the same for
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -19,13 +20,23 @@ from tiltyard.analysis.contrast import Contrast, by_session, judge_rows, paired
 from tiltyard.analysis.findings import HEADLINE_LEVEL, analyse
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.quantity import Quantity, collect, pairs_of
-from tiltyard.analysis.session_model import OverSessions, SessionLine, Sessions, SessionValue
-from tiltyard.analysis.statements.verdicts import HOLM, Family, sentence
+from tiltyard.analysis.session_model import (
+    OverSessions,
+    SessionApart,
+    SessionLevel,
+    SessionLine,
+    Sessions,
+    SessionValue,
+)
+from tiltyard.analysis.statements.family import HOLM, Family
+from tiltyard.analysis.statements.numbers import compatible, ratio, scale_of_difference
+from tiltyard.analysis.statements.verdicts import sentence
 from tiltyard.analysis.workload import quantities_of
 from tiltyard.plan.model import Design, Plan
 from tiltyard.plan.sessions import design_over_sessions, session_of
 from tiltyard.run.course import course_of, without_replaced_blocks
 from tiltyard.run.sessions import Recorded, pooled, seal_of
+from tiltyard.stats.apart import Apart, groups_apart
 from tiltyard.stats.looks import FEWEST
 from tiltyard.stats.multiple import holm
 from tiltyard.stats.replication import Spread, spread_between
@@ -33,6 +44,8 @@ from tiltyard.stats.types import BoolArray, FloatArray, IntArray
 from tiltyard.units import format_number
 
 _HOUR_S: Final = 3600.0
+_NAMED: Final = 3
+"""As many sessions that lie apart are told; of more their number."""
 
 
 def analyse_sessions(groups: Sequence[Recorded], others: int = 0) -> Findings:
@@ -51,7 +64,7 @@ def analyse_sessions(groups: Sequence[Recorded], others: int = 0) -> Findings:
     if len(groups) == 1:
         return findings
     design = design_over_sessions(first.design)
-    comparisons = tuple(_over_sessions(groups, design))
+    seen = _seen([group for group in groups if group.is_over])
     return findings.model_copy(
         update={
             "plan_hash": first.hash,
@@ -61,7 +74,8 @@ def analyse_sessions(groups: Sequence[Recorded], others: int = 0) -> Findings:
                 unit=plan.design.unit,
                 sentence=_scope(first, groups),
                 lines=tuple(_lines(groups)),
-                comparisons=comparisons,
+                comparisons=tuple(_over_sessions(seen, design)) if seen else (),
+                levels=tuple(_levels(seen)) if seen else (),
             ),
         }
     )
@@ -129,27 +143,152 @@ def _apart(before: Recorded, group: Recorded) -> str:
     return f"{'the same' if same else 'another'} boot, {later}"
 
 
-def _over_sessions(groups: Sequence[Recorded], design: Design) -> Iterator[OverSessions]:
-    """Every headline comparison over the sessions that are done."""
-    over = [group for group in groups if group.is_over]
+@dataclass(frozen=True)
+class _Seen:
+    """What there is of the sessions that are done."""
+
+    plan: Plan
+    """Of the first one, with the blocks of all."""
+    sessions: IntArray
+    """Shape (blocks,): the session of each block."""
+    named: list[tuple[str, Quantity]]
+    """The index of each workload over all of these blocks."""
+    labels: dict[int, str]
+    """Session → its host; its number where that is this one, or has carried out several."""
+    placed: bool
+
+    @property
+    def noun(self) -> str:
+        """What a session is."""
+        return "hosts" if self.placed else "sessions"
+
+    @property
+    def rope(self) -> float:
+        """The equivalence margin, of log ratios."""
+        return math.log1p(self.plan.design.equivalent_within)
+
+    def by_session(self, values: FloatArray) -> dict[int, FloatArray]:
+        """Session → its values, of one for each block, nan where there is none."""
+        usable = np.isfinite(values)
+        return {
+            int(number): values[usable & (self.sessions == number)]
+            for number in np.unique(self.sessions[usable])
+        }
+
+    def apart(self, own: dict[int, FloatArray], family: int) -> list[tuple[int, Apart]]:
+        """Sessions that lie apart, of so many comparisons that are looked at together."""
+        numbers = [*own]
+        found = groups_apart([*own.values()], self.rope, HEADLINE_LEVEL / family)
+        return [(numbers[one.group], one) for one in found]
+
+
+def _seen(over: Sequence[Recorded]) -> _Seen | None:
     if not over:
-        return
-    plan, sessions, named = _headlines(over)
-    systems = [system.name for system in plan.systems]
+        return None
+    first = over[0].plan
+    plan, run = pooled(over)
+    plan = plan.model_copy(update={"design": first.design})
+    run = without_replaced_blocks(run, course_of(plan, run))
+    measured = [collect(plan, run, workload) for workload in plan.workloads]
+    found = [quantities for own in measured if (quantities := quantities_of(own))]
+    number = session_of(plan)
+    hosts = Counter(group.run.node for group in over if group.run.node)
+    return _Seen(
+        plan=plan,
+        sessions=np.array([number[block] for block in measured[0].blocks]),
+        named=[(own.measured.workload.spec.name, own.index) for own in found],
+        labels={
+            group.number: group.run.node
+            if hosts[group.run.node] == 1
+            else f"session {group.number}"
+            for group in over
+        },
+        placed=first.placement is not None,
+    )
+
+
+def _levels(seen: _Seen) -> Iterator[SessionLevel]:
+    """How far values differ between sessions, and which of these are slow or fast."""
+    for name, quantity in seen.named:
+        own = seen.by_session(quantity.log_values.mean(axis=1))
+        if len(own) < 2:
+            continue
+        spread = spread_between([*own.values()])
+        apart = seen.apart(own, len(seen.named))
+        yield SessionLevel(
+            workload=name,
+            topic=quantity.topic,
+            apart=tuple(_stated(number, one) for number, one in apart),
+            sd_between=math.sqrt(spread.between),
+            sd_between_low=math.sqrt(spread.low),
+            sd_between_high=math.sqrt(spread.high),
+            sentence=" ".join(
+                (
+                    _spread(f"{quantity.topic}: values of", len(own), spread, seen.noun),
+                    *_slow(seen, quantity, apart),
+                )
+            ),
+        )
+
+
+def _stated(number: int, one: Apart) -> SessionApart:
+    low, middle, high = (math.exp(log) for log in (one.low, one.mean - one.others, one.high))
+    return SessionApart(session=number, ratio=middle, low=low, high=high, turned=one.turned)
+
+
+def _slow(seen: _Seen, quantity: Quantity, apart: Sequence[tuple[int, Apart]]) -> Iterator[str]:
+    """Sessions whose values are others over all systems."""
+    for number, one in apart[:_NAMED]:
+        low, middle, high = map(math.exp, (one.low, one.mean - one.others, one.high))
+        scale = scale_of_difference(low, high)
+        word = "faster" if (middle > 1) == (quantity.direction == "higher") else "slower"
+        if quantity.direction == "lower":
+            word = f"{'higher' if middle > 1 else 'lower'} ({word})"
+        size = f"{scale.amount(middle)} " + ("that" if scale.factor else f"{word} than")
+        yield (
+            f"{seen.labels[number]} is {size} the others over all systems (simultaneous 95 % CI "
+            f"{compatible(low, high)}). Systems are compared within it: no verdict rests on that."
+        )
+    yield from _more(apart)
+
+
+def _disagreeing(seen: _Seen, apart: Sequence[tuple[int, Apart]]) -> Iterator[str]:
+    """Sessions in which a comparison comes out otherwise."""
+    for number, one in apart[:_NAMED]:
+        here, there = (
+            ratio(mean, mean - one.reach, mean + one.reach) for mean in (one.mean, one.others)
+        )
+        way = ", the other way round" if one.turned else ""
+        yield (
+            f"{seen.labels[number]} disagrees: {here} there, {there} on the others{way} (between "
+            f"them simultaneous 95 % CI {compatible(math.exp(one.low), math.exp(one.high))})."
+        )
+    yield from _more(apart)
+
+
+def _more(apart: Sequence[tuple[int, Apart]]) -> Iterator[str]:
+    if len(apart) > _NAMED:
+        yield f"{len(apart) - _NAMED} more lie apart."
+
+
+def _over_sessions(seen: _Seen, design: Design) -> Iterator[OverSessions]:
+    """Every headline comparison over the sessions that are done."""
+    systems = [system.name for system in seen.plan.systems]
     # Told against the baseline, as everywhere.
     pairs = [
-        pair if systems[pair[0]] != plan.baseline else pair[::-1] for pair in pairs_of(systems)
+        pair if systems[pair[0]] != seen.plan.baseline else pair[::-1] for pair in pairs_of(systems)
     ]
-    if not named or not pairs:
+    if not seen.named or not pairs:
         return
-    quantities = [quantity for _, quantity in named]
+    quantities = [quantity for _, quantity in seen.named]
     differences, failed = paired(quantities, pairs)
-    asked = [(n, q, systems[later], systems[earlier]) for n, q in named for later, earlier in pairs]
-    judged = _judged(asked, differences, failed, sessions, design)
-    claimed = sum(found.verdict in ("faster", "slower") for found in judged)
-    family = Family(len(judged), HOLM, claimed)
+    asked = [
+        (n, q, systems[later], systems[earlier]) for n, q in seen.named for later, earlier in pairs
+    ]
+    judged = _judged(asked, differences, failed, seen.sessions, design)
+    family = Family.of(judged, HOLM)
     for (name, _, _, _), contrast, row in zip(asked, judged, differences, strict=True):
-        yield _told(name, contrast, row, sessions, design, family)
+        yield _told(name, contrast, row, seen, design, family)
 
 
 def _judged(
@@ -168,33 +307,18 @@ def _judged(
     return judge_rows(rows, means, broken, design, holm, HEADLINE_LEVEL, True, to_come)
 
 
-def _headlines(over: Sequence[Recorded]) -> tuple[Plan, IntArray, list[tuple[str, Quantity]]]:
-    """The index of each workload over all blocks of all sessions, and the session of each block."""
-    first = over[0].plan
-    plan, run = pooled(over)
-    plan = plan.model_copy(update={"design": first.design})
-    run = without_replaced_blocks(run, course_of(plan, run))
-    measured = [collect(plan, run, workload) for workload in plan.workloads]
-    found = [quantities for own in measured if (quantities := quantities_of(own))]
-    number = session_of(plan)
-    sessions = np.array([number[block] for block in measured[0].blocks])
-    return plan, sessions, [(own.measured.workload.spec.name, own.index) for own in found]
-
-
 def _told(
     name: str,
     contrast: Contrast,
     differences: FloatArray,
-    sessions: IntArray,
+    seen: _Seen,
     design: Design,
     family: Family,
 ) -> OverSessions:
     """One comparison over sessions."""
-    usable = np.isfinite(differences)
-    own = {
-        int(number): differences[usable & (sessions == number)]
-        for number in np.unique(sessions[usable])
-    }
+    own = seen.by_session(differences)
+    apart = seen.apart(own, family.size)
+    pair = f"{contrast.system} against {contrast.against} in {contrast.quantity.topic}"
     spread = spread_between(list(own.values())) if len(own) > 1 else None
     interval = contrast.interval
     return OverSessions(
@@ -216,21 +340,23 @@ def _told(
         sentence=" ".join(
             filter(
                 None,
-                (_spread(contrast, len(own), spread), _verdict(contrast, len(own), design, family)),
+                (
+                    _spread(f"{pair}:", len(own), spread, seen.noun) if spread else "",
+                    *_disagreeing(seen, apart),
+                    _verdict(contrast, len(own), design, family),
+                ),
             )
         ),
         sd_within=None if spread is None or math.isnan(spread.within) else math.sqrt(spread.within),
         sd_between=math.sqrt(spread.between) if spread else None,
         sd_between_low=math.sqrt(spread.low) if spread else None,
         sd_between_high=math.sqrt(spread.high) if spread else None,
+        apart=tuple(_stated(number, one) for number, one in apart),
     )
 
 
-def _spread(contrast: Contrast, sessions: int, spread: Spread | None) -> str:
+def _spread(what: str, sessions: int, spread: Spread, noun: str) -> str:
     """How far sessions differ beyond what their blocks explain."""
-    pair = f"{contrast.system} against {contrast.against} in {contrast.quantity.topic}"
-    if spread is None:
-        return ""
     between, low, high = (
         format_number(100 * math.sqrt(variance), 2)
         for variance in (spread.between, spread.low, spread.high)
@@ -238,10 +364,10 @@ def _spread(contrast: Contrast, sessions: int, spread: Spread | None) -> str:
     within = (
         ""
         if math.isnan(spread.within)
-        else f", blocks of one session by {format_number(100 * math.sqrt(spread.within), 2)} %"
+        else f", blocks of one {noun[:-1]} by {format_number(100 * math.sqrt(spread.within), 2)} %"
     )
     return (
-        f"{pair}: {sessions} sessions differ by {between} % (standard deviation, 95 % CI "
+        f"{what} {sessions} {noun} differ by {between} % (standard deviation, 95 % CI "
         f"{low} to {high} %){within}."
     )
 

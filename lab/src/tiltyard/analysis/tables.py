@@ -4,7 +4,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress, repeat
+from functools import partial
+from itertools import compress, cycle, islice, repeat
 from statistics import fmean
 
 import numpy as np
@@ -13,12 +14,13 @@ from tiltyard.analysis.beside import beside
 from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, Summary
 from tiltyard.analysis.quantity import GridCell, Measured
-from tiltyard.analysis.statements.verdicts import HOLM, Family, more_needed, sentence
+from tiltyard.analysis.rows import Rows
+from tiltyard.analysis.statements.family import HOLM, Family
+from tiltyard.analysis.statements.verdicts import more_needed, sentence
 from tiltyard.plan.model import Design
 from tiltyard.run.samples import PERCENTILES
 from tiltyard.stats.sequential import LEVEL
 from tiltyard.stats.summary import ValueSummary, geometric_mean, summarise_rows
-from tiltyard.stats.types import FloatArray
 from tiltyard.units import reading_unit
 
 
@@ -60,7 +62,11 @@ class ComparisonBuilder:
 
     def comparisons(self, judged: Judged) -> tuple[Comparison, ...]:
         """Every pair once."""
-        return tuple(self.comparison(contrast) for contrast in judged.contrasts)
+        return tuple(map(self.comparison, judged.contrasts))
+
+    def when_read(self, judged: Judged) -> Rows[Comparison]:
+        """The same, made when somebody reads one of them."""
+        return Rows(partial(self.comparisons, judged))
 
 
 def _nearest_bound(contrast: Contrast) -> float | None:
@@ -74,7 +80,7 @@ def _nearest_bound(contrast: Contrast) -> float | None:
 def cells_of(
     measured: Measured,
     cells: Sequence[GridCell],
-    comparisons: Iterable[tuple[Comparison, ...]] | None = None,
+    comparisons: Iterable[Sequence[Comparison]] | None = None,
 ) -> tuple[Cell, ...]:
     """The cells of one workload as the findings state them; details come without comparisons."""
     if not cells:
@@ -99,41 +105,63 @@ def cells_of(
 def _summaries(measured: Measured, cells: Sequence[GridCell]) -> Iterator[tuple[Summary, ...]]:
     """Each system's values of each cell; systems without a value are left out."""
     values = np.stack([cell.values.T for cell in cells])
-    rows_summarised = iter(summarise_rows(values.reshape(-1, values.shape[-1])))
-    for cell, rows in zip(cells, values, strict=True):
+    rows = zip(
+        cycle(measured.systems),
+        values.reshape(-1, values.shape[-1]).tolist(),
+        np.isfinite(values).all(axis=-1).ravel().tolist(),
+        summarise_rows(values.reshape(-1, values.shape[-1])),
+        strict=False,
+    )
+    for cell in cells:
+        of_cell = islice(rows, len(measured.systems))
         yield tuple(
-            _summary(measured, cell, column, row, summary)
-            for column, (row, summary) in enumerate(zip(rows, rows_summarised, strict=False))
+            _summary(measured.blocks, system, own, is_complete, summary, percentiles)
+            for (system, own, is_complete, summary), percentiles in zip(
+                of_cell, _percentiles(cell), strict=True
+            )
             if summary is not None
         )
 
 
 def _summary(
-    measured: Measured, cell: GridCell, column: int, values: FloatArray, of: ValueSummary
+    blocks: tuple[int, ...],
+    system: str,
+    values: Sequence[float],
+    is_complete: bool,
+    of: ValueSummary,
+    percentiles: dict[str, float],
 ) -> Summary:
     """One system's values of one cell."""
-    usable = np.isfinite(values)
+    if not is_complete:
+        usable = list(map(math.isfinite, values))
+        blocks, values = tuple(compress(blocks, usable)), list(compress(values, usable))
     return Summary(
-        system=measured.systems[column],
-        blocks=tuple(compress(measured.blocks, usable)),
-        values=tuple(values[usable].tolist()),
+        system=system,
+        blocks=blocks,
+        values=tuple(values),
         median=of.median,
         median_low=of.median_low,
         median_high=of.median_high,
         mean=of.mean,
         sd=of.sd,
         cv=of.cv,
-        percentiles=_percentiles(cell.percentiles[:, column]),
+        percentiles=percentiles,
     )
 
 
-def _percentiles(seconds: FloatArray) -> dict[str, float]:
-    """Median over blocks of each percentile that all blocks with operations have."""
-    timed = seconds[np.isfinite(seconds[:, 0])]
-    if not len(timed):
-        return {}
-    medians = np.median(timed, axis=0).tolist()
-    return {name: s for name, s in zip(PERCENTILES, medians, strict=True) if s == s}
+def _percentiles(cell: GridCell) -> Iterator[dict[str, float]]:
+    """Of each system, median over blocks of each percentile that all blocks with operations have.
+
+    Empty where operations were not timed one by one.
+    """
+    usable = np.isfinite(cell.percentiles[:, :, 0])
+    if not usable.any():
+        yield from ({} for _ in range(usable.shape[1]))
+        return
+    for column, own in enumerate(usable.T):
+        timed = cell.percentiles[own, column]
+        medians = np.median(timed, axis=0).tolist() if len(timed) else []
+        yield {name: s for name, s in zip(PERCENTILES, medians, strict=False) if s == s}
 
 
 def index_of(

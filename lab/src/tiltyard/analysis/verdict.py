@@ -14,9 +14,9 @@ class InStudy(Frozen):
     blocks: int
     ratio: float
     """Geometric mean over these blocks."""
-    low: float | None
-    """95 % interval over these blocks (Student's t); ``None`` for a single one."""
-    high: float | None
+    low: float
+    """95 % interval over these blocks (Student's t)."""
+    high: float
 
 
 class OverStudies(Frozen):
@@ -28,6 +28,8 @@ class OverStudies(Frozen):
     """Of each study; of two that are compared, of each side."""
     sessions: tuple[int, ...] = ()
     """Of two that are compared: sessions of each side."""
+    ratio: float | None = None
+    """The estimate to which ``low`` and ``high`` belong."""
     low: float | None
     """95 % interval, whatever the number of studies: of pooled ones, if studies like these spread
     normally; of two, of the blocks of these sessions alone. No verdict rests on it."""
@@ -54,13 +56,15 @@ class OverStudies(Frozen):
         """The same from the side of the other system; the sentence stays as it was printed."""
         values = tuple(
             one.model_copy(
-                update={
-                    "ratio": 1 / one.ratio, "low": _inverse(one.high), "high": _inverse(one.low)
-                }
+                update={"ratio": 1 / one.ratio, "low": 1 / one.high, "high": 1 / one.low}
             )
             for one in self.values
         )  # fmt: skip
-        ends = {"low": _inverse(self.high), "high": _inverse(self.low)}
+        ends = {
+            "ratio": _inverse(self.ratio),
+            "low": _inverse(self.high),
+            "high": _inverse(self.low),
+        }
         predicted = {
             "predicted_low": _inverse(self.predicted_high),
             "predicted_high": _inverse(self.predicted_low),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import exp, log
 from typing import Final, Literal
 
-from tiltyard.analysis.model import Findings, Index, Pair, WorkloadFindings
+from tiltyard.analysis.model import Findings, Index, Pair
 from tiltyard.analysis.statements.deltas import between
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.study.model import Frozen
@@ -112,16 +112,15 @@ class Spent:
 
 @dataclass(frozen=True)
 class Spending:
-    """One workload or metric, all systems of which the price or power is known."""
+    """One workload, all systems of which the price or power is known."""
 
-    workload: WorkloadFindings
     index: Index
     sort: Sort
     systems: tuple[Spent, ...]
 
 
 def spendings(findings: Findings, sort: Sort, constants: Mapping[str, float]) -> Iterator[Spending]:
-    """What each workload, or each of its metrics, takes.
+    """What each workload takes as a whole, of which alone the verdict is simultaneous.
 
     Args:
         findings: values and comparisons.
@@ -130,20 +129,22 @@ def spendings(findings: Findings, sort: Sort, constants: Mapping[str, float]) ->
     """
     each = {name: one / (_HOUR_S if sort == "price_per_hour" else 1)
             for name, one in constants.items()}  # fmt: skip
-    for workload in findings.workloads:
-        for index in workload.by_metric or (workload.index,):
-            values = {own.system: own.value for own in index.standings if own.value > 0}
-            spent = tuple(
-                Spent(
-                    name,
-                    each[name] / value if index.direction == "higher" else each[name] * value,
-                    _spent_ratio(findings, index, name, each),
-                )
-                for system in findings.systems
-                if (name := system.name) in each and (value := values.get(name))
+    for index in (workload.index for workload in findings.workloads):
+        # Of a mean over different units, or of what is less but no time, nothing is a price.
+        if not index.unit or (index.direction == "lower" and index.unit != "s"):
+            continue
+        values = {own.system: own.value for own in index.standings if own.value > 0}
+        spent = tuple(
+            Spent(
+                name,
+                each[name] / value if index.direction == "higher" else each[name] * value,
+                _spent_ratio(findings, index, name, each),
             )
-            if spent:
-                yield Spending(workload, index, sort, spent)
+            for system in findings.systems
+            if (name := system.name) in each and (value := values.get(name))
+        )
+        if spent:
+            yield Spending(index, sort, spent)
 
 
 def _spent_ratio(

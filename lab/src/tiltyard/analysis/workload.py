@@ -1,11 +1,12 @@
 """Everything that is stated about one workload, from judged quantities."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import get_args
 
+from tiltyard.analysis.clients import client_lines
 from tiltyard.analysis.contrast import Contrast, Judged, Withheld
 from tiltyard.analysis.model import Cell, Index, Latencies, Loss, WorkloadFindings
 from tiltyard.analysis.network import Ends, what_ends_saw
@@ -114,7 +115,7 @@ def unmeasured(measured: Measured, withheld: Withheld | None) -> WorkloadFinding
     answer = f"No verdict yet on {measured.workload.display}: no trial of it is done."
     if withheld:
         answer = f"No verdict on {measured.workload.display}: {withheld.reason}."
-    return _findings(measured, answer, empty)
+    return _findings(measured, answer, empty, Counter())
 
 
 def workload_findings(
@@ -136,7 +137,7 @@ def workload_findings(
     measured = judged.measured
     name = measured.workload.spec.name
     of_cells = headline if len(judged.cells) == 1 else grid
-    cells = cells_of(measured, measured.cells, map(of_cells.comparisons, judged.cells))
+    cells = cells_of(measured, measured.cells, map(of_cells.when_read, judged.cells))
     index = index_of(
         name, judged.index.quantity.topic, judged.index, headline, plan.baseline, cells
     )
@@ -144,6 +145,7 @@ def workload_findings(
         measured,
         answer(index, judged.index, plan, headline.family),
         index,
+        Counter(pair.verdict for cell in judged.cells for pair in cell.contrasts),
         by_metric=_by_metric(judged, cells, plan.baseline, grid),
         cells=cells,
         latencies=_latencies(judged, plan.baseline, grid),
@@ -153,6 +155,7 @@ def workload_findings(
         update={
             "steadiness": steadiness(measured) if plan.clock == "time" else None,
             "replication": replication(plan, run, measured.workload),
+            "clients": client_lines(measured.trials),
         }
     )
 
@@ -161,6 +164,7 @@ def _findings(
     measured: Measured,
     sentence: str,
     index: Index,
+    counts: Mapping[Verdict, int],
     by_metric: tuple[Index, ...] = (),
     cells: tuple[Cell, ...] = (),
     latencies: Latencies | None = None,
@@ -168,7 +172,6 @@ def _findings(
     ends: Ends | None = None,
 ) -> WorkloadFindings:
     workload = measured.workload
-    counts = Counter(pair.verdict for cell in cells for pair in cell.comparisons)
     tally: dict[Verdict, int] = {verdict: counts[verdict] for verdict in get_args(Verdict)}
     return WorkloadFindings(
         name=workload.spec.name,
@@ -212,7 +215,7 @@ def _latencies(
     if not measured.latencies:
         return None
     own = judged.latencies[: len(measured.latencies)]
-    cells = cells_of(measured, measured.latencies, map(builder.comparisons, own))
+    cells = cells_of(measured, measured.latencies, map(builder.when_read, own))
     over_all = judged.latencies[-1]
     name = measured.latencies[0].metric.name
     return Latencies(

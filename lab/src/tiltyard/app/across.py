@@ -6,11 +6,12 @@ are those of every collection.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import exp, fsum, log
 from pathlib import Path
 from typing import Final
 
+from tiltyard.analysis.collected.evidence import FEWEST_VALUES
 from tiltyard.analysis.model import Cell, WorkloadFindings
 from tiltyard.app.source_study import Study, differing, in_short, read_study
 from tiltyard.app.studies import RUN, is_study, kind_of
@@ -35,8 +36,8 @@ POOLED: Final = 3
 _TOLD: Final = 6
 """As many parameters that differ are told of a workload that is left out."""
 
-Values = dict[str, dict[int, float]]
-"""Metric → number of the block → logarithm of the mean over its grid."""
+Values = dict[str, dict[tuple[int, int], float]]
+"""Metric → numbers of session and block → logarithm of the mean over its grid."""
 
 
 def named_studies(words: Sequence[str]) -> list[Path]:
@@ -115,7 +116,7 @@ def side_by_side(read: Sequence[Study], *, pool: bool = False) -> Collection:
         origin=Origin(title=f"the studies {title}", studies=sources, pooled=pooled),
         kept=Kept(
             order=True,
-            interleaved=True,
+            interleaved=pooled,
             cache_state=True,
             limits=tuple(_limits(read, sources, left_out, pooled=pooled)),
         ),
@@ -185,14 +186,15 @@ def _two(
     read: Sequence[Study], names: Sequence[str], systems: Sequence[str]
 ) -> tuple[list[CollectedWorkload], list[str]]:
     """Each workload on each system as a workload of its own; the studies are the systems."""
-    found = []
+    found, missing = [], []
     for name in names:
         for system in systems:
             values = {one.name: list(_of_sessions(one, name, system)) for one in read}
-            kept = all(values.values())
-            readings = _readings(values if kept else {})
+            if bare := [one for one, own in values.items() if not own]:
+                missing.append(_has_no_block(name, system, bare))
+            readings = _readings({} if bare else values)
             found.append(_workload(read[0], name, f" on {system}", readings))
-    return found, []
+    return found, missing
 
 
 def _pooled(
@@ -216,20 +218,74 @@ def _pooled(
             ]
             for system in systems
         }
+        paired = [one for one in read if one.name not in unpaired]
+        missing += [*_too_few(name, paired, values), *_invalid(name, paired, systems)]
         found.append(_workload(read[0], name, "", _readings(values)))
     return found, missing
+
+
+def _has_no_block(workload: str, system: str, studies: Sequence[str]) -> str:
+    own = f"{listed(studies)} {'has' if len(studies) == 1 else 'have'}"
+    left = "it is" if len(studies) == 1 else "they are"
+    return f"{workload} on {system}: {own} no block with all of its values, so {left} left out."
+
+
+def _too_few(
+    workload: str,
+    read: Sequence[Study],
+    values: Mapping[str, Sequence[tuple[str, Values]]],
+) -> Iterator[str]:
+    """Studies of which too few blocks have values of both systems."""
+    blocks = {
+        system: {
+            one.name: {
+                block for name, found in own if name == one.name
+                for by_block in found.values() for block in by_block
+            }
+            for one in read
+        }
+        for system, own in values.items()
+    }  # fmt: skip
+    for system, own in blocks.items():
+        if bare := [name for name, found in own.items() if not found]:
+            yield _has_no_block(workload, system, bare)
+    for (first, ours), (second, theirs) in combinations(blocks.items(), 2):
+        few = [
+            name for name, found in ours.items()
+            if found and theirs[name] and len(found & theirs[name]) < FEWEST_VALUES
+        ]  # fmt: skip
+        if few:
+            yield (
+                f"{workload}: of {listed(few)} fewer than {FEWEST_VALUES} blocks have values of "
+                f"{first} and {second}, so that comparison is without them."
+            )
+
+
+def _invalid(workload: str, read: Sequence[Study], systems: Sequence[str]) -> Iterator[str]:
+    """Studies whose own comparison is none: too many of their trials failed."""
+    found: dict[str, list[str]] = {}
+    for one in read:
+        for own in (own for each in one.sessions.values() for own in each.workloads):
+            for pair in own.index.comparisons if own.name == workload else ():
+                if pair.verdict == "invalid" and {pair.system, pair.against} <= {*systems}:
+                    found.setdefault(f"{pair.system} with {pair.against}", []).append(one.name)
+    for pair_of, names in found.items():
+        yield (
+            f"{workload}: the comparison of {pair_of} is invalid by itself in "
+            f"{listed(list(dict.fromkeys(names)))}; the blocks that are left there are pooled."
+        )
 
 
 def _of_sessions(one: Study, workload: str, system: str) -> Iterator[tuple[str, Values]]:
     """Each session's name and its values."""
     for number, findings in one.sessions.items():
         own = next((found for found in findings.workloads if found.name == workload), None)
-        values = _values(own, system) if own else {}
+        values = _values(own, system, number) if own else {}
         if any(values.values()):
             yield (f"{one.name}, session {number}" if len(one.sessions) > 1 else one.name), values
 
 
-def _values(workload: WorkloadFindings, system: str) -> Values:
+def _values(workload: WorkloadFindings, system: str, session: int) -> Values:
     """The mean over the grid of each metric, in the blocks in which all metrics have all values."""
     logs: dict[str, list[dict[int, float]]] = {}
     for cell in workload.cells:
@@ -237,7 +293,9 @@ def _values(workload: WorkloadFindings, system: str) -> Values:
     of_all = [own for cells in logs.values() for own in cells]
     blocks = sorted(set.intersection(*map(set, of_all))) if of_all else []
     return {
-        metric: {block: fsum(own[block] for own in cells) / len(cells) for block in blocks}
+        metric: {
+            (session, block): fsum(own[block] for own in cells) / len(cells) for block in blocks
+        }
         for metric, cells in logs.items()
     }
 
@@ -258,14 +316,12 @@ def _has_blocks(one: Study, workload: str) -> bool:
 
 
 def _readings(values: Mapping[str, Sequence[tuple[str, Values]]]) -> tuple[Reading, ...]:
-    """Of each system and metric one: blocks of one group are no blocks of another one."""
-    groups = list(dict.fromkeys(name for own in values.values() for name, _ in own))
-    most = [
-        max((block for own in values.values() for name, found in own if name == group
-             for by_block in found.values() for block in by_block), default=0)
-        for group in groups
-    ]  # fmt: skip
-    before = {group: sum(most[:place]) for place, group in enumerate(groups)}
+    """Of each system and metric one: blocks of one session are no blocks of another one."""
+    blocks = dict.fromkeys(
+        (name, block) for own in values.values() for name, found in own
+        for by_block in found.values() for block in by_block
+    )  # fmt: skip
+    numbers = {block: number for number, block in enumerate(blocks, 1)}
     metrics = dict.fromkeys(
         metric for own in values.values() for _, found in own for metric in found
     )
@@ -273,13 +329,15 @@ def _readings(values: Mapping[str, Sequence[tuple[str, Values]]]) -> tuple[Readi
         Reading(
             metric=metric,
             system=system,
-            values=tuple(exp(v) for _, found in own for v in found[metric].values()),
-            blocks=tuple(before[name] + block for name, found in own for block in found[metric]),
-            groups=tuple(name for name, found in own for _ in found[metric]),
+            values=tuple(exp(v) for _, found in own for v in found.get(metric, {}).values()),
+            blocks=tuple(
+                numbers[name, block] for name, found in own for block in found.get(metric, {})
+            ),
+            groups=tuple(name for name, found in own for _ in found.get(metric, {})),
         )
         for metric in metrics
         for system, own in values.items()
-        if any(found[metric] for _, found in own)
+        if any(found.get(metric) for _, found in own)
     )
 
 
@@ -293,6 +351,7 @@ def _workload(
     cells = {cell.metric: cell for cell in reversed(own.cells)}
     return CollectedWorkload(
         name=f"{name}{where}",
+        title=f"{own.title}{where}" if own.title else "",
         use=own.use,
         about=own.about,
         lineage=own.lineage,

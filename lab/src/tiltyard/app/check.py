@@ -12,13 +12,14 @@ from tiltyard.plan.prospect import prospects
 from tiltyard.plan.store import read_plan
 from tiltyard.run.boot import boots
 from tiltyard.run.differences import differences, told
-from tiltyard.run.dry_run import PlannedPart, dry_run
+from tiltyard.run.dry_run import dry_run
 from tiltyard.run.host_record import host_record
 from tiltyard.run.read import read_run
 from tiltyard.run.rehearsal import rehearse
 from tiltyard.run.trust import Bringing
 from tiltyard.study.model import Frozen, SystemSpec
 from tiltyard.systems.kind import Problem
+from tiltyard.systems.planned import PlannedPart
 
 
 class BroughtItem(Frozen):
@@ -38,12 +39,14 @@ class Outline(Frozen):
     """What was made smaller, in words; empty: nothing."""
     systems: tuple[str, ...]
     workloads: tuple[str, ...]
+    titles: dict[str, str]
+    """Workload → what people read."""
     looks: tuple[int, ...]
     """Blocks at each look."""
     trials_per_block: int
     sessions: int
-    boots: int
-    """How often this host is booted at most."""
+    boots: dict[str, int]
+    """Host → how often it is booted at most."""
     disk_bytes: int
     """Room for images; files of workloads in directories of a person are not among it."""
     written_bytes: int | None
@@ -91,7 +94,7 @@ def asked(plan: Plan, bringing: Bringing) -> list[SystemSpec]:
 
 def outline(plan: Plan, bringing: Bringing, folder: StudyFolder) -> Outline:
     """What a plan says of itself; nothing on the host is changed."""
-    parts = dry_run(folder, asked(plan, bringing), plan.placement)
+    parts = dry_run(folder, asked(plan, bringing), plan.placement, plan.most_clients)
     disk_bytes = sum(part.disk_bytes for part in parts)
     written_bytes = _written_bytes(plan, folder)
     return Outline(
@@ -99,6 +102,7 @@ def outline(plan: Plan, bringing: Bringing, folder: StudyFolder) -> Outline:
         scaled=plan.scaled.sentence if plan.scaled else "",
         systems=tuple(system.name for system in plan.systems),
         workloads=tuple(workload.spec.name for workload in plan.workloads),
+        titles=plan.titles,
         looks=tuple(look.blocks for look in plan.design.looks),
         trials_per_block=sum(1 for _ in plan.trials_of(plan.blocks[0])),
         sessions=plan.design.sessions,
@@ -118,7 +122,7 @@ def told_only(
     begun: Outline, plan: Plan, folder: StudyFolder, systems: Sequence[SystemSpec]
 ) -> Checked:
     """The outline with the commands that a run would execute; none of them is."""
-    parts = dry_run(folder, systems, plan.placement)
+    parts = dry_run(folder, systems, plan.placement, plan.most_clients)
     return Checked(**dict(begun), dry_run=tuple(parts))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from tiltyard.charts.drawings import drawings_directory
+from tiltyard.errors import UsageError
 from tiltyard.folder import PARTIAL, StudyFolder
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.devices.loops import devices_of
@@ -49,10 +50,13 @@ def leftovers(folders: Iterable[Path], *, everything: bool = False) -> Cleaned:
 
     Raises:
         RefusedError: if another user has a hand in a study folder.
+        UsageError: if there is no such folder.
     """
     used = [mount.target for mount in mounts()]
     found: dict[Path, Leftover] = {}
     for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f"{folder}: no such folder")
         for path, what in _in(folder.resolve(), everything):
             if not any(target.is_relative_to(path) for target in used) and not devices_of(path):
                 found[path] = Leftover(path=str(path), what=what, size_bytes=_size_bytes(path))

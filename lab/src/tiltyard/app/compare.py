@@ -5,13 +5,14 @@ import itertools
 import os
 import re
 import tomllib
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from tiltyard.app.freeze import place_study, scale_suffix
-from tiltyard.errors import HostLacksError, RefusedError, UsageError
+from tiltyard.errors import HostLacksError, RefusedError, UsageError, WrittenWarning
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.program import PATHS
@@ -25,7 +26,7 @@ from tiltyard.systems import KINDS, host, pair
 from tiltyard.systems.typed import TypedSystem, labels_of, typed_systems, varied
 from tiltyard.units import parse_duration
 from tiltyard.wire import Catalogue
-from tiltyard.workloads.catalogue import catalogue_of
+from tiltyard.workloads.catalogue import ProfileCard, catalogue_of
 
 _NO_SLUG: Final = re.compile(r"[^A-Za-z0-9.+=-]+")
 _SLUG_MAX: Final = 80
@@ -77,6 +78,7 @@ def typed_study(
             key: place(str(commands.workload[key])) for key in commands.workload.keys() & PATHS
         }
         commands = replace(commands, workload={**commands.workload, **paths})
+        _say_what_counts(commands.programs, catalogue)
     levels = [varied(each, systems, network=network) for each in vary]
     text = compare_study(
         [*zip(labels_of(systems), (system.settings for system in systems), strict=True)],
@@ -105,6 +107,18 @@ def typed_study(
     hash_ = sha256(text.encode())
     Bringing.among(hash_, study.systems, study.workloads, catalogue, target).trust()
     return target, amendment or AS_PLANNED
+
+
+def _say_what_counts(programs: Sequence[str], catalogue: Catalogue) -> None:
+    """Of a benchmark that works for a given time, the time that it takes says nothing."""
+    for name in dict.fromkeys(Path(program).name for program in programs):
+        card = catalogue.workload(name)
+        if isinstance(card, ProfileCard) and card.profile.file.program.read:
+            word = f"{name}:{(card.profile.file.argument or '').upper()}".rstrip(":")
+            text = (
+                f"compared is the time that {name} takes. What it reports: -w {word} in place of -c"
+            )
+            warnings.warn(WrittenWarning(text), stacklevel=2)
 
 
 @contextlib.contextmanager

@@ -27,7 +27,7 @@ def contestants(folder: StudyFolder) -> list[Contestant]:
             parameters={
                 factor: level.removeprefix(f"{factor}=")
                 for factor, level in system.levels.items()
-                if factor not in ("command", COMMANDS)
+                if factor not in ("command", "serving", COMMANDS)
             },
             executions=executions[system.name],
         )

@@ -1,11 +1,13 @@
 """A study that the hosts of a placement carry out: each a session, all at the same time.
 
-A session is carried out by a process of its own, as it is where nothing is placed; what they
-have in common is this one, which holds the nodes and begins anew what a lost host has begun.
+Each session has a thread, in which it runs as it does where nothing is placed; some dozens share a
+process, for a process costs more memory than all that a session needs. This one holds the nodes
+and begins anew what a lost host has begun.
 """
 
 import contextlib
 import ctypes
+import gc
 import multiprocessing
 import os
 import shutil
@@ -14,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
+from threading import Thread
 from typing import Any, Final
 
 from tiltyard.app.run import run_until_decided, when_whole
@@ -33,6 +36,8 @@ from tiltyard.run.record import TrialRecord
 from tiltyard.run.sessions import Session, sessions_of
 
 _PR_SET_PDEATHSIG: Final = 1
+_OF_A_PROCESS: Final = 64
+"""Sessions that share one, at most: each has ten files open, of the usual limit of 1024."""
 
 
 def run_placed(
@@ -87,8 +92,9 @@ class _Runner:
 
     session: Session
     node: str
-    process: ForkProcess
     said: Connection
+    tell: Connection
+    """The end of its thread."""
     is_done: bool = False
     why: str = "its process ended"
     """Why it is not."""
@@ -103,6 +109,9 @@ class _Fleet:
     open: list[str] = field(default_factory=list)
     """Sessions that were not ended, and why."""
     _runners: list[_Runner] = field(default_factory=list)
+    _begun: list[_Runner] = field(default_factory=list)
+    """Those of them that have no thread yet."""
+    _processes: list[ForkProcess] = field(default_factory=list)
     _waiting: list[tuple[Session, str]] = field(default_factory=list)
     """Sessions for which no host is free, each with the one that it was begun on."""
     _stopped: bool = False
@@ -110,8 +119,8 @@ class _Fleet:
     def stop(self) -> None:
         """Have all of them take down what is up, and end; safe to call from a signal handler."""
         self._stopped = True
-        for runner in self._runners:
-            runner.process.terminate()
+        for process in self._processes:
+            process.terminate()
 
     def carry_out(self, sessions: Sequence[tuple[Session, str]]) -> None:
         """All of them, each on its host, until none goes on.
@@ -122,6 +131,7 @@ class _Fleet:
         try:
             self._begin_all(sessions)
             while self._runners:
+                self._start()
                 for said in wait([runner.said for runner in self._runners]):
                     runner = next(one for one in self._runners if one.said is said)
                     try:
@@ -131,8 +141,8 @@ class _Fleet:
         finally:
             # What they have up is taken down before their nodes are let go.
             self.stop()
-            for runner in self._runners:
-                runner.process.join()
+            for process in self._processes:
+                process.join()
         for session, _ in self._waiting:
             self.open.append(f"session {session.number}: no host is left for it")
 
@@ -170,21 +180,36 @@ class _Fleet:
         if self._stopped:
             self.open.append(f"session {session.number}: stopped before it began")
             return
-        context = multiprocessing.get_context("fork")
-        said, tell = context.Pipe(duplex=False)
-        process = context.Process(target=self._child, args=(session, node, tell))
-        # A signal waits until the process is one of those that are stopped by it.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-        try:
-            process.start()
-            self._runners.append(_Runner(session, node, process, said))
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        tell.close()
+        said, tell = multiprocessing.Pipe(duplex=False)
+        runner = _Runner(session, node, said, tell)
+        self._runners.append(runner)
+        self._begun.append(runner)
         self.note(f"{node}: session {session.number}")
 
-    def _child(self, session: Session, node: str, tell: Connection) -> None:
-        """In a process of its own, which ends in the usual way when this one dies."""
+    def _start(self) -> None:
+        """Give those that have begun a thread each, in as few processes as will do."""
+        processes = -(-len(self._begun) // _OF_A_PROCESS)
+        batches = [self._begun[number::processes] for number in range(processes)]
+        self._begun.clear()
+        for batch in batches:
+            process = multiprocessing.get_context("fork").Process(target=self._child, args=(batch,))
+            # What is not looked at by the collector of garbage stays shared.
+            gc.freeze()
+            # A signal waits until the process is one of those that are stopped by it.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+            try:
+                process.start()
+                self._processes.append(process)
+                if self._stopped:
+                    process.terminate()
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+                gc.unfreeze()
+            for runner in batch:
+                runner.tell.close()
+
+    def _child(self, batch: Sequence[_Runner]) -> None:
+        """In a process of their own, which ends in the usual way when this one dies."""
         # Nothing is up yet, and the handlers of the one that began it are not ours.
         for number in SIGNALS:
             signal.signal(number, signal.SIG_DFL)
@@ -193,16 +218,30 @@ class _Fleet:
         parent = multiprocessing.parent_process()
         if parent is None or os.getppid() != parent.pid:
             return
-        teller = _Teller(tell, session.plan.sequence[0].number)
+        for runner in self._runners:
+            runner.said.close()
+        with Interrupt(""):
+            threads = [Thread(target=self._carry_out_one, args=(runner,)) for runner in batch]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
+    def _carry_out_one(self, runner: _Runner) -> None:
+        """A session, in a thread of its own."""
+        session = runner.session
         whole = when_whole("the blocks of the session are done")
-        place = self.nodes.places[node]
-        try:
-            run_until_decided(
-                session, self.engine, teller, decide=whole, place=place, **self.options
-            )
-            teller.say("done", "")
-        except (TiltyardError, OSError) as error:
-            teller.say("failed", str(error))
+        place = self.nodes.places[runner.node]
+        # Its end is told by the end of the pipe: then everything is taken down.
+        with runner.tell:
+            teller = _Teller(runner.tell, session.plan.sequence[0].number)
+            try:
+                run_until_decided(
+                    session, self.engine, teller, decide=whole, place=place, **self.options
+                )
+                teller.say("done", "")
+            except (TiltyardError, OSError) as error:
+                teller.say("failed", str(error))
 
     def _hear(self, runner: _Runner, what: str, text: str) -> None:
         if what == "note":
@@ -213,7 +252,6 @@ class _Fleet:
     def _end(self, runner: _Runner) -> None:
         """A session is over, or open; a host that is lost has another take its place."""
         self._runners.remove(runner)
-        runner.process.join()
         runner.said.close()
         session, node = runner.session, runner.node
         if not runner.is_done and not self._stopped and not self.nodes.is_reached(node):

@@ -1,6 +1,7 @@
 """From a study to its folder, and to its frozen plan."""
 
 import contextlib
+import os
 import re
 import tempfile
 import tomllib
@@ -73,14 +74,14 @@ def _with_blocks(
 
 def _fixed(text: str, source: Path, folder: Path, blocks: int) -> str:
     """The text of a study with so many blocks, and nothing that would end it earlier."""
-    table = re.compile(r"^\[precision\].*\n((?:(?!\[).*\n?)*)", re.M)
+    table = re.compile(r"^[ \t]*\[precision\].*\n?((?:(?![ \t]*\[).*\n?)*)", re.M)
     try:
         stated = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return text  # Whoever loads it says what is wrong, and in which line.
     for path in _texts((stated.get("factors"), stated.get("systems"))):
         leaves = Path(path).is_absolute() or Path(path).parts[:1] in ((), ("..",))
-        if not leaves and (folder / path).is_dir():
+        if not leaves and os.path.isdir(folder / path):  # noqa: PTH112 - a long text is no path
             raise UsageError(
                 f'{source}: "{path}" lies in the folder of this study; another folder has it not. '
                 f'Fix: write "{(folder / path).resolve()}"'

@@ -6,7 +6,6 @@ import socket
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,7 +26,7 @@ from tiltyard.report.redaction import Redacted, redacted
 from tiltyard.report.styles import STYLES
 from tiltyard.report.styles.style import Style
 from tiltyard.run.sessions import read_sessions
-from tiltyard.study.problems import StudyFileError
+from tiltyard.study.problems import StudyFileError, one_of
 
 _Named = TypeVar("_Named")
 
@@ -122,18 +121,15 @@ def concluded(
     study = _folder_of(study)
     kind = kind_of(study)
     own = edition_of(study, edition)
-    named_there = own.file.style if own else None
-    if own and named_there:
-        own.require_names(("style",), tuple(one.name for one in STYLES), "style")
-    chosen = style_of((named_there or kind.style(study)) if style is None else style)
+    chosen = _style_in(own, kind.style(study), style)
     folder = kind.folder(study) if kind.folder else None
     found = findings_of(study)
     taken_out: tuple[str, ...] = ()
     if redact:
         cleaned = redacted_here(found)
-        found, taken_out = cleaned.findings, tuple(cleaned.lines)
-        signs = {original: sign for original, (_, sign) in cleaned.replaced.items()}
-        own = own and own.without(signs)
+        found = cleaned.findings
+        own = own and own.without(cleaned.clean)
+        taken_out = tuple(cleaned.lines)
     if output is not None or folder is None:
         target = free_folder(output or Path(study.resolve().name))
         return Concluded(found, chosen, target, target, taken_out, own)
@@ -153,6 +149,19 @@ def edition_of(study: Path, named: Path | None = None) -> Edition | None:
     beside = study / NAME
     path = named or (beside if beside.is_file() else None)
     return None if path is None else Edition.read(path)
+
+
+def _style_in(edition: Edition | None, otherwise: str, asked: str | None = None) -> Style:
+    """The style that was asked for, else that which the editor names, else another one.
+
+    Raises:
+        StudyFileError: if there is none of the name in the file.
+        UsageError: if there is none of the name that was asked for.
+    """
+    own = edition.file.style if edition else None
+    if edition and own:
+        edition.require_names(("style",), tuple(one.name for one in STYLES), "style")
+    return style_of(own or otherwise if asked is None else asked)
 
 
 def require_seal(study: Path, findings: Findings, seal: str) -> None:
@@ -200,16 +209,17 @@ def write_report(
 
 
 def conclude(folder: StudyFolder) -> Findings:
-    """Findings and report, in the first style and format, from what is in the folder."""
+    """Findings and report, in the first format, from what is in the folder."""
     with phase("analysing what was measured"):
         findings = analyse_sessions(read_sessions(folder))
     found = Concluded(findings, STYLES[0], folder.root, folder.report)
     try:
-        found = replace(found, edition=edition_of(folder.root))
-        document = found.document()
+        own = edition_of(folder.root)
+        as_edited = replace(found, style=_style_in(own, STYLES[0].name), edition=own)
+        document = as_edited.document()
     except UsageError as error:
         warnings.warn(EditorsTextWarning(f"{error}. The report is without it"), stacklevel=2)
-        document = replace(found, edition=None).document()
+        document = found.document()
     _write(found, document, FORMATS[:1])
     return findings
 
@@ -274,9 +284,7 @@ def named(name: str, known: dict[str, _Named], what: str) -> _Named:
     """
     if name in known:
         return known[name]
-    near = get_close_matches(name, known, 1)
-    guess = f' Did you mean "{near[0]}"?' if near else ""
-    raise UsageError(f'"{name}" is not {what}. One of: {", ".join(known)}.{guess}')
+    raise UsageError(f'"{name}" is not {what}. {one_of(name, known)}')
 
 
 def free_folder(output: Path) -> Path:

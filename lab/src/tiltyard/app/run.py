@@ -32,7 +32,7 @@ def run_until_decided(
         observer: sees what goes on.
         decide: says at each look whether to go on; by default while a comparison is open.
         stop_on_failure: end at the first failed trial.
-        allow_reboot: boot the host where the study asks for it.
+        allow_reboot: boot hosts where the study asks for it.
         wait_s: how long to wait for what others hold.
         amendment: what a person changes of the plan now.
         place: the host of a placement that carries it out.

@@ -108,14 +108,20 @@ def differing(first: Study, one: Study) -> Iterator[str]:
     for what, old, new in (
         ("Tiltyard", before.tiltyard, now.tiltyard),
         ("engine", before.engine, now.engine),
-        ("disturbed blocks", _disturbed(before), _disturbed(now)),
+        ("disturbed blocks", _disturbed(first), _disturbed(one)),
     ):
         if old != new:
             yield f"{what}: {old} → {new}"
 
 
-def _disturbed(findings: Findings) -> str:
-    return f"{len(findings.spoiled.blocks) if findings.spoiled else 0} of {findings.blocks_done}"
+def _disturbed(study: Study) -> str:
+    """Share of all blocks that were run, those that were replaced too."""
+    disturbed = run = 0
+    for one in study.sessions.values():
+        own = len(one.spoiled.blocks) if one.spoiled else 0
+        disturbed += own
+        run += round(own / one.spoiled.share) if one.spoiled else one.blocks_done
+    return f"{100 * disturbed / run:.0f} %" if disturbed else "none"
 
 
 def _system_differs(

@@ -1,6 +1,6 @@
 """How far a study is: of each session, what is done, what failed, what is left."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -30,6 +30,8 @@ class FailedTrial(Frozen):
     block: int
     system: str
     workload: str
+    title: str
+    """Of the workload, as people read it."""
     reason: str
 
 
@@ -124,19 +126,23 @@ def _session(session: Session) -> SessionStatus:
             )
             for block, reasons in history.spoiled.items()
         ),
-        failed=tuple(_failed(history)),
+        failed=tuple(_failed(plan.titles, history)),
         pairs=len(plan.systems) * len(plan.workloads),
         open_pairs=len(active[max(active)]) if active and not ended else None,
         left=None if ended else _left(plan, history),
     )
 
 
-def _failed(history: History) -> Iterator[FailedTrial]:
+def _failed(titles: Mapping[str, str], history: History) -> Iterator[FailedTrial]:
     for trial in history.finished.values():
         if trial.outcome != "done":
             key = trial.key
             yield FailedTrial(
-                block=key.block, system=key.system, workload=key.workload, reason=trial.reason or ""
+                block=key.block,
+                system=key.system,
+                workload=key.workload,
+                title=titles[key.workload],
+                reason=trial.reason or "",
             )
 
 

@@ -6,18 +6,18 @@ part of a page as it is, and a study may come from somebody else.
 """
 
 import contextlib
-import os
 import secrets
 import zlib
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 from tiltyard.charts.theme import FONTS
 from tiltyard.errors import RefusedError
-from tiltyard.ownership import require_ours
+from tiltyard.ownership import cache_directory, require_ours
 
 _VEGA_LITE: Final = "5.21"
 _AT_HAND: Final = 256
@@ -28,8 +28,7 @@ _KEPT_MAX: Final = 2000
 
 def drawings_directory() -> Path:
     """Where drawings are kept; it need not be there."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "tiltyard" / "drawings"
+    return cache_directory() / "drawings"
 
 
 @lru_cache(maxsize=_AT_HAND)
@@ -46,12 +45,17 @@ def drawn(spec: str) -> str:
     return kept
 
 
-def _draw(spec: str) -> str:
+@cache
+def engine() -> ModuleType:
+    """The library that draws, with our own typeface, whatever this host has."""
     import vl_convert  # loads a JavaScript engine: half a second
 
-    # Widths of texts are those of our own typeface, whatever this host has.
     vl_convert.register_font_directory(str(FONTS))
-    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=_VEGA_LITE)
+    return vl_convert
+
+
+def _draw(spec: str) -> str:
+    svg: str = engine().vegalite_to_svg(spec, vl_version=_VEGA_LITE)
     return svg
 
 

@@ -5,17 +5,17 @@ are printed together (:class:`Measure`), and how uncertain a value is (:class:`S
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, runtime_checkable
 
 from tiltyard.analysis.model import Cell, Comparison, Findings, Index, Summary
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.quantity import Direction
-from tiltyard.analysis.statements.numbers import percent_digits
-from tiltyard.analysis.verdict import Beside, Verdict
+from tiltyard.analysis.statements.numbers import open_ends, percent_digits
+from tiltyard.analysis.verdict import Beside, OverStudies, Verdict
 from tiltyard.study.model import Clock
-from tiltyard.units import digits_of, display_unit, format_number, format_ratio
+from tiltyard.units import digits_of, display_unit, format_number, format_ratio, rounding_width
 
 MARKS: dict[Verdict, str] = {
     "faster": "▲",
@@ -27,8 +27,6 @@ MARKS: dict[Verdict, str] = {
 """The sign of a verdict where there is no room for the word."""
 
 _KILO = 1024
-_FINER = 2
-"""As many digits more show that an interval excludes 1."""
 
 SpreadKind = Literal["interval", "se", "sd"]
 SPREADS: Final[dict[SpreadKind, str]] = {
@@ -57,6 +55,15 @@ class Estimated(Protocol):
         """Upper end."""
 
 
+@runtime_checkable
+class Judged(Protocol):
+    """What a verdict rests on the interval of."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the interval says."""
+
+
 def verdict_word(verdict: Verdict, clock: Clock) -> str:
     """A verdict as it is read: instructions are ``fewer`` or ``more``, whatever else is faster."""
     return _OF_INSTRUCTIONS.get(verdict, verdict) if clock == "instructions" else verdict
@@ -69,6 +76,36 @@ def marked_word(comparison: Comparison | Beside, findings: Findings) -> str:
     return verdict_word(comparison.verdict, findings.clock) + mark
 
 
+@dataclass(frozen=True)
+class _Estimate:
+    ratio: float | None
+    low: float | None
+    high: float | None
+
+
+IF_NORMAL: Final = "pooled: 95 % CI if studies like these spread normally; no verdict rests on it"
+
+
+def without_verdict(pair: Comparison) -> Estimated:
+    """Of a comparison over studies the estimate with the interval on which no verdict rests."""
+    return _Estimate(pair.over.ratio, pair.over.low, pair.over.high) if pair.over else pair
+
+
+def pooled(pair: Comparison) -> Estimated:
+    """The interval of the verdict; of too few studies for one that of :data:`IF_NORMAL`."""
+    return without_verdict(pair) if pair.low is None else pair
+
+
+def another_study(over: OverStudies) -> Estimated:
+    """Where the ratio in another study is expected."""
+    return _Estimate(None, over.predicted_low, over.predicted_high)
+
+
+def verdict_if_any(pair: Comparison) -> str:
+    """The verdict; of too few studies for one, that."""
+    return "no verdict" if pair.low is None else pair.verdict
+
+
 def ratio_text(estimate: Estimated) -> str:
     """The estimate with the digits that its interval supports: ``1.31``; a dash if none."""
     if estimate.ratio is None:
@@ -77,12 +114,17 @@ def ratio_text(estimate: Estimated) -> str:
 
 
 def interval_text(estimate: Estimated) -> str:
-    """The interval: ``1.24 … 1.39``; a dash before the first look."""
+    """The interval: ``1.24 … 1.39``; a dash before the first look.
+
+    ``0.53 … < 1.00`` where Holm's procedure shows a difference and no more: 1 is not in it.
+    """
     if estimate.low is None or estimate.high is None:
         return "–"
     half_width = _half_width(estimate)
     low, high = (format_ratio(bound, half_width) for bound in (estimate.low, estimate.high))
-    return f"{low} … {high}"
+    verdict = estimate.verdict if isinstance(estimate, Judged) else "undecided"
+    below, above = open_ends(estimate.low, estimate.high, verdict)
+    return f"{below}{low} … {above}{high}"
 
 
 def advantage_text(comparison: Comparison, direction: Direction) -> str:
@@ -123,7 +165,7 @@ def alone(unit: str) -> str:
     return f"1{unit}" if unit.startswith("/") else unit
 
 
-def against(comparisons: tuple[Comparison, ...], baseline: str) -> list[Comparison]:
+def against(comparisons: Sequence[Comparison], baseline: str) -> list[Comparison]:
     """Every system against the baseline, reversed where the pair was stored the other way."""
     return [
         pair if pair.against == baseline else turned(pair)
@@ -263,15 +305,9 @@ def in_words(spreads: Iterable[Spread | None]) -> str:
 
 
 def _half_width(estimate: Estimated) -> float | None:
-    """That of the interval, by which it is rounded; finer where only that shows it excludes 1."""
+    """By which it is rounded; ``None`` without an interval."""
     low, high = estimate.low, estimate.high
-    if low is None or high is None:
-        return None
-    half_width, nearest = (high - low) / 2, low if low > 1 else high
-    for _ in range(_FINER if low > 1 or high < 1 else 0):
-        if float(format_ratio(nearest, half_width)) == 1:
-            half_width /= 10
-    return half_width
+    return None if low is None or high is None else rounding_width(low, high)
 
 
 def _values(one: Cell | Index) -> Iterator[float]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tiltyard.analysis.model import Comparison, Findings, WorkloadFindings
 from tiltyard.charts import ratio
 from tiltyard.charts.chart import Chart, Spec
-from tiltyard.charts.figures import interval_text, ratio_text
+from tiltyard.charts.figures import interval_text, pooled, ratio_text
 from tiltyard.charts.theme import FIT, LIGHT, named_axis
 
 _ROW_PX = 24
@@ -55,7 +55,7 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
         )
         told.append(f"{pair.sentence} {pair.system} against {pair.against}: {each}.")
     studies = len(findings.origin.studies) if findings.origin else 0
-    return f"{workload.name} over {studies} studies. {' '.join(told)}"
+    return f"{workload.display} over {studies} studies. {' '.join(told)}"
 
 
 def _pooled(workload: WorkloadFindings) -> list[Comparison]:
@@ -78,14 +78,14 @@ def _rows(pair: Comparison) -> Iterator[Spec]:
             "high": one.high,
             "size": _LEAST_SIZE + (_MOST_SIZE - _LEAST_SIZE) * one.blocks / most,
         }
-    ends = (over.low, over.high) if pair.low is None else (pair.low, pair.high)
+    together = pooled(pair)
     yield {
         "row": f"{name}, pooled",
         "label": f"{name}, pooled",
         "kind": "pooled" if pair.verdict not in ("undecided", "invalid") else "open",
-        "ratio": pair.ratio,
-        "low": ends[0],
-        "high": ends[1],
+        "ratio": together.ratio,
+        "low": together.low,
+        "high": together.high,
         "size": 2 * _MOST_SIZE,
     }
     if over.predicted_low is not None:

@@ -139,6 +139,16 @@ def _strip(strip: Strip, layout: _Layout, *, headed: bool) -> Spec:
                     "row": tile.row,
                     "column": tile.column,
                     "text": "" if keyed else _text(tile, level, layout.cell_px),
+                    "told": "; ".join(
+                        f"{name}: {one}"
+                        for name, one in (
+                            ("system", tile.system),
+                            ("test", strip.title),
+                            ("row", tile.row),
+                            ("column", tile.column),
+                            ("value", tile.texts[0]),
+                        )
+                    ),
                     **tile.ground,
                 }
                 for tile in strip.tiles
@@ -170,9 +180,8 @@ def _layers(colour: Spec) -> list[Spec]:
                 "type": "rect",
                 "stroke": LIGHT["paper"],
                 "strokeWidth": 2,
-                "aria": False,
             },
-            "encoding": {"color": colour},
+            "encoding": {"color": colour, "description": {"field": "told"}},
         },
         {
             "mark": {"type": "text", "fontSize": SMALL_PX},

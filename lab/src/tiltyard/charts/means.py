@@ -139,7 +139,7 @@ def _drawn(
 
 
 def _scale(panel: Panel) -> Scale:
-    """Of the means and of the far ends of their whiskers."""
+    """Of the means and of the outer ends of their whiskers."""
     summaries = [summary for cell in panel.peers for summary in cell.summaries]
     ends = [summary.mean + (summary.sd or 0.0) for summary in summaries]
     means = [summary.mean for summary in summaries]

@@ -23,7 +23,11 @@ _VARIABLES: Final = {colour: f"var(--{name})" for name, colour in LIGHT.items()}
 _USELESS: Final = {"class", "role", "pointer-events", "stroke-miterlimit", "version"}
 _DEFAULTS: Final = {("opacity", "1"), ("stroke-width", "1")}
 _TITLED: Final = {"path", "rect", "line"}
+_UNSPOKEN: Final = ("tone", "place")
+"""Fields that place and paint a mark, and say nothing of it."""
 _NUMBER: Final = re.compile(r"-?\d+\.\d{2,}")
+_AXIS: Final = re.compile(r"([XY])-axis.* for a (log|linear) scale with values from (\S+) to (\S+)")
+_VALUE: Final = re.compile(r"(?:^|; )value: ([^;]+)")
 _LONG_NUMBER: Final = re.compile(r"-?\d+\.\d{3,}")
 
 ElementTree.register_namespace("", _NAMESPACE)
@@ -42,7 +46,8 @@ def to_svg(spec: Spec, alt: str, *, titles: bool = False) -> str:
     """Draw a chart for a page.
 
     The colours become ``var(--name)`` of :data:`tiltyard.charts.theme.LIGHT`, the font is the
-    page's, and nothing in it has an id, so that many pictures can share one page.
+    page's, and nothing in it has an id, so that many pictures can share one page. An axis has its
+    scale, and a bar its value, as data: a page shows them on another scale or in another unit.
 
     Args:
         spec: a Vega-Lite specification without configuration.
@@ -52,7 +57,7 @@ def to_svg(spec: Spec, alt: str, *, titles: bool = False) -> str:
     Raises:
         ValueError: if the specification is not valid.
     """
-    root = _drawn(spec)
+    root = _drawn(spec, scales=True)
     for element in root.iter():
         if titles and _tag(element) in _TITLED and (values := element.get("aria-label")):
             ElementTree.SubElement(element, "title").text = _title(values)
@@ -104,9 +109,11 @@ def to_file(spec: Spec, alt: str, title: str = "", subtitle: str = "") -> str:
     return _text(root, {"role": "img", "aria-label": alt, "font-family": FONT})
 
 
-def _drawn(spec: Spec) -> ElementTree.Element:
+def _drawn(spec: Spec, *, scales: bool = False) -> ElementTree.Element:
     """The picture as a tree, without what a still picture does not need."""
     root = ElementTree.fromstring(drawn(json.dumps({**spec, "config": config()})))
+    for element in root.iter() if scales else ():
+        _tell_scale(element)
     _prune(root)
     return root
 
@@ -119,6 +126,20 @@ def _prune(element: ElementTree.Element) -> None:
     for name, value in list(element.attrib.items()):
         if name in _USELESS or (name, value) in _DEFAULTS:
             del element.attrib[name]
+
+
+def _tell_scale(element: ElementTree.Element) -> None:
+    """Of an axis side, scale and ends, nothing without numbers; what is beside; a bar's value."""
+    label = element.get("aria-label", "")
+    roles = set(element.get("class", "").split())
+    if roles & {"role-legend", "role-title"}:
+        element.set("data-axis", "beside")
+    elif "role-axis" in roles:
+        found = _AXIS.search(label)
+        told = " ".join(found.groups()).replace(",", "").replace("−", "-") if found else ""
+        element.set("data-axis", told)
+    elif element.get("aria-roledescription") == "bar" and (value := _VALUE.search(label)):
+        element.set("data-v", f"{float(value[1].replace(',', '').replace('−', '-')):.6g}")
 
 
 def _is_empty(element: ElementTree.Element) -> bool:
@@ -136,7 +157,7 @@ def _is_empty(element: ElementTree.Element) -> bool:
 def _round(element: ElementTree.Element) -> None:
     """Tenths of a pixel, and discs as circles."""
     for name, value in list(element.attrib.items()):
-        if "." in value:
+        if "." in value and not name.startswith("data-"):
             element.set(name, _NUMBER.sub(_tenths, value))
     outline = element.get("d", "")
     radius = outline[1 : outline.find(",")]
@@ -154,7 +175,8 @@ def _tenths(number: re.Match[str]) -> str:
 
 def _title(description: str) -> str:
     """What a mark stands for, in as many digits as a person reads; what is empty is left out."""
-    values = "; ".join(part for part in description.split("; ") if not part.endswith(": "))
+    parts = (part.partition(": ") for part in description.split("; "))
+    values = "; ".join(f"{name}: {one}" for name, _, one in parts if one and name not in _UNSPOKEN)
     return _LONG_NUMBER.sub(lambda number: format_number(float(number[0]), 4), values)
 
 

@@ -6,12 +6,21 @@ rooms inside their functions, so that ``--help`` answers at once.
 
 import io
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Callable
 from importlib.metadata import entry_points
+from inspect import signature
 
-from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
+from cyclopts import (
+    App,
+    CycloptsError,
+    MissingArgumentError,
+    Parameter,
+    UnknownOptionError,
+    UnusedCliTokensError,
+)
 
 from tiltyard import __version__
 from tiltyard.cli.calibrate import calibrate
@@ -85,6 +94,8 @@ app = App(
     name="tiltyard",
     version=__version__,
     help_format="markdown",
+    # Else the parser of Markdown is loaded for it.
+    version_format="plaintext",
     default_parameter=Parameter(negative=(), show_default=_shown_default),
     suppress_keyboard_interrupt=False,
     help="""Compare systems honestly: file systems, kernels, settings, networks.
@@ -114,9 +125,7 @@ def main() -> None:
             )
     except CycloptsError as error:
         verb = " ".join(("tiltyard", *(error.command_chain or ())))
-        unknown = error.token if isinstance(error, UnknownOptionError) else None
-        told = instead_of(unknown.keyword or unknown.value) if unknown else ""
-        code = _fail(f"{told or error} ({verb} --help)", ExitCode.USAGE)
+        code = _fail(f"{_told(error)} ({verb} --help)", ExitCode.USAGE)
     except TiltyardError as error:
         code = _fail(one_line(str(error)), error.exit_code)
     except KeyboardInterrupt:
@@ -135,6 +144,27 @@ def main() -> None:
         place = f"{error.filename}: " if error.filename else ""
         code = _fail(f"{place}{error.strerror or error}", ExitCode.HOST_LACKS)
     sys.exit(int(code or ExitCode.DONE))
+
+
+def _told(error: CycloptsError) -> str:
+    """What is wrong with a command line, in our words where there are better ones."""
+    if isinstance(error, UnusedCliTokensError):
+        return f"{shlex.join(error.unused_tokens or ())}: more than this command takes"
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        name, verb = error.argument.name, " ".join(error.command_chain or ())
+        return f"{verb} needs {name}" if name.startswith("--") else str(error)
+    unknown = error.token if isinstance(error, UnknownOptionError) else None
+    if unknown is None:
+        return str(error)
+    option = (unknown.keyword or unknown.value or "").partition("=")[0]
+    return instead_of(option) or _of_others(option) or str(error)
+
+
+def _of_others(option: str) -> str:
+    """Which verbs have an option that this one has not; empty if none has."""
+    name = option.removeprefix("--").replace("-", "_")
+    has = [verb.__name__.strip("_") for verb in VERBS if name in signature(verb).parameters]
+    return f"{option} is an option of {' and '.join(has)}, not of this command" if has else ""
 
 
 def _warn(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

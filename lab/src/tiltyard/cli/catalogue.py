@@ -12,6 +12,7 @@ from tiltyard.report.stacking import StackingTable
 from tiltyard.study.toml import toml_key, toml_value
 from tiltyard.wire import Card, Catalogue
 from tiltyard.workloads.catalogue import ProfileCard
+from tiltyard.workloads.load import Origin
 
 
 def catalogue_table(catalogue: Catalogue) -> RenderableType:
@@ -20,6 +21,11 @@ def catalogue_table(catalogue: Catalogue) -> RenderableType:
     for card in catalogue.workloads:
         table.add_row(card.name, card.about, str(len(card.metrics)), _origin(card))
     return Group(table, Text(f"\nEngine {catalogue.engine}. More: tiltyard workloads NAME"))
+
+
+def with_key(name: str, title: str) -> str:
+    """What people read of a workload, and what they type: ``TCP throughput (tcp_stream)``."""
+    return f"{title} ({name})" if title not in ("", name) else name
 
 
 def workload_page(card: Card) -> RenderableType:
@@ -35,7 +41,7 @@ def workload_page(card: Card) -> RenderableType:
         verdict = "yes" if metric.role == "headline" else "–"
         metrics.add_row(metric.name, metric.unit, metric.direction, verdict, metric.about)
     return Group(
-        Text.assemble((card.name, "bold"), f": {card.about}\n"),
+        Text.assemble((with_key(card.name, card.title), "bold"), f": {card.about}\n"),
         Text(card.description.strip() + "\n"),
         Text.assemble(("Lineage  ", "bold"), card.lineage),
         Text.assemble(("Timing   ", "bold"), card.timing + "\n"),
@@ -85,11 +91,12 @@ def choices(card: Card, schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield from choices(card, one)
 
 
-_ORIGINS: Final = {
+_ORIGINS: Final[dict[Origin, str]] = {
     "study": "of this study",
     "user": "yours",
     "package": "of a package",
     "ready": "ready",
+    "suite": "Phoronix",
 }
 """Origin of a profile, as the list shows it."""
 

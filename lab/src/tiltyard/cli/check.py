@@ -84,17 +84,20 @@ def check(
 
 def _outlined(begun: "Outline") -> Iterator[str]:
     """What the study would do."""
+    from tiltyard.cli.catalogue import with_key
+
     looks = ", ".join(map(str, begun.looks))
     each = f" in each of {begun.sessions} sessions" if begun.sessions > 1 else ""
     yield f"Question  {begun.question}"
     if begun.scaled:
         yield f"Scale     {begun.scaled}"
     yield f"Systems   {', '.join(begun.systems)}"
-    yield f"Workloads {', '.join(begun.workloads)}"
+    shown = (with_key(name, begun.titles[name]) for name in begun.workloads)
+    yield f"Workloads {', '.join(shown)}"
     yield f"Looks     after {looks} blocks of {begun.trials_per_block} trials{each}"
     yield f"Disk      {_footprint(begun)}"
-    if begun.boots:
-        yield f"Boots     this host is booted before each turn, up to {begun.boots} times"
+    for host, times in begun.boots.items():
+        yield f"Boots     {host} is booted before turns, up to {times} times"
     for limit in begun.limits:
         yield f"Limit     {limit}"
     for item in begun.brings:
@@ -113,6 +116,8 @@ def _footprint(begun: "Outline") -> str:
 
 def _found(found: "Checked") -> Iterator[str]:
     """What would go wrong, or be executed, and the answer."""
+    from tiltyard.run.differences import owners
+
     for part in found.dry_run:
         yield f"Dry run   {part.system}{': ' if part.system else ''}{part.part}"
         yield from (f"          {line}" for line in part.lines)
@@ -121,9 +126,12 @@ def _found(found: "Checked") -> Iterator[str]:
     for line in found.restored:
         yield f"Restored  {line}"
     yield from found.differences
+    of: dict[tuple[str, str], list[str]] = {}
     for problem in found.problems:
         fix = f". Fix: {problem.fix}" if problem.fix else ""
-        yield f"{problem.severity.capitalize():9} {problem.system}: {problem.text}{fix}"
+        of.setdefault((problem.severity, f"{problem.text}{fix}"), []).append(problem.system)
+    for (severity, text), names in of.items():
+        yield f"{severity.capitalize():9} {owners(names, len(found.systems))}: {text}"
     if not found.trusted:
         if not any(problem.severity == "error" for problem in found.problems):
             yield _REFUSED

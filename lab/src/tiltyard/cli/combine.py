@@ -68,14 +68,10 @@ def combine(
 
 def _cell(gain: "Gain") -> str:
     """``1.07 (1.03 … 1.11) ▲``."""
-    from tiltyard.charts.figures import MARKS
-    from tiltyard.units import format_ratio
+    from tiltyard.charts.figures import MARKS, interval_text, ratio_text
 
-    if gain.ratio is None or gain.low is None or gain.high is None:
-        return f"– {MARKS[gain.verdict]}"
-    half = (gain.high - gain.low) / 2
-    ratio, low, high = (format_ratio(each, half) for each in (gain.ratio, gain.low, gain.high))
-    return f"{ratio} ({low} … {high}) {MARKS[gain.verdict]}"
+    between = "" if gain.low is None else f" ({interval_text(gain)})"
+    return f"{ratio_text(gain)}{between} {MARKS[gain.verdict]}"
 
 
 def _weights(typed: tuple[str, ...]) -> dict[str, float]:

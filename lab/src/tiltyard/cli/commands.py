@@ -52,7 +52,7 @@ class Commands:
         ignore_failure: Any exit code is right. By default another one than 0 is a failed trial.
         exit_codes: Exit codes that are right beside 0: `1,2`; or `-i=1,2`, as hyperfine has it.
         server: A server, started before the first execution of each trial and ended after the
-            last: at the far end of systems that have two, else on this host. Its address stands
+            last: at the server's end of systems with two, else on this host. Its address stands
             in commands as `{server}`. Given once, or once for each command; several with one
             command are compared with each other: `NAME=COMMAND`.
         ready: How it is seen that the server is ready: a port that takes connections,

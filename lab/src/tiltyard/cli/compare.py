@@ -86,14 +86,14 @@ def compare(
     """
     from tiltyard.cli.contestants import understood
     from tiltyard.cli.run import shown
-    from tiltyard.cli.studies import of_studies, studies_compared
+    from tiltyard.cli.studies import studies_compared, studies_of
 
     printing.begin()
-    if of_studies(systems, pool=pool):
-        given = {"--workload": workload, "--vary": vary, **measuring.given}
-        given |= {"--command and its options": commands != NONE, "--export": exports != NO_EXPORTS}
+    if studies := studies_of(systems, pool=pool):
+        given = {"--workload": workload, "--vary": vary, **measuring.given, **exports.given}
+        given["--command and its options"] = None if commands == NONE else commands
         return studies_compared(
-            systems, folder, given, printing, pool=pool, require_decision=require_decision
+            studies, folder, given, printing, pool=pool, require_decision=require_decision
         )
     typed = understood(commands, systems)
     files = exports.files(of_commands=typed is not None)

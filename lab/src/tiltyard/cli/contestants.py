@@ -67,9 +67,8 @@ def understood(typed: Commands, systems: Sequence[str]) -> TypedCommands | None:
         "ready": [_sign(line, known) for line in typed.ready],
     }
     own = _own(columns, len(contestants))
-    names = names_of(
-        [name for name, _ in contestants], [words for _, words in contestants], shell=typed.shell
-    )
+    given, words = zip(*contestants, strict=True)
+    names = names_of(given, words, shell=typed.shell and contestants is commands)
     blocks, executions = _amounts(typed)
     once = {
         "setup": typed.setup,
@@ -97,7 +96,8 @@ def understood(typed: Commands, systems: Sequence[str]) -> TypedCommands | None:
         "keep": KEPT_TO_COMPARE if typed.compare_output else KEPT,
     }
     given_only = {key: value for key, value in table.items() if value is not None}
-    return TypedCommands(names, given_only, _factors(own, names, parameters), blocks)
+    programs = tuple(words[0] for _, words in commands)
+    return TypedCommands(names, given_only, _factors(own, names, parameters), blocks, programs)
 
 
 def _with_reference(typed: Commands) -> Commands:
@@ -207,9 +207,10 @@ def _split(typed: Commands) -> Iterator[tuple[str, str]]:
         raise UsageError("--shell and -N: give one of them")
     names = typed.command_name
     if names and len(names) != len(typed.command):
+        first = typed.reference is not None  # It has a name of its own, and was not counted.
         raise UsageError(
-            f"--command-name (-n) is given {len(names)} times for {len(typed.command)} commands. "
-            "Fix: give it once for each"
+            f"--command-name (-n) is given {len(names) - first} times for "
+            f"{len(typed.command) - first} commands. Fix: give it once for each"
         )
     for place, text in enumerate(typed.command):
         yield (names[place], text) if names and names[place] else split_name(text)

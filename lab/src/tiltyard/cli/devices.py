@@ -20,7 +20,7 @@ def devices(*, printing: Printing = WORDS) -> None:
     from rich.text import Text
 
     from tiltyard.app.devices import devices as found_devices
-    from tiltyard.cli.console import say, show
+    from tiltyard.cli.console import say, show, tell
     from tiltyard.report.stacking import StackingTable
     from tiltyard.units import format_size
 
@@ -38,4 +38,5 @@ def devices(*, printing: Printing = WORDS) -> None:
             say(f"\n# {disk.node}: all that is on it after the study is gone; it is left blank")
             say(disk.toml)
     if not any(disk.usable for disk in found.devices):
-        say("\nNo device is blank. A file system can be made on an image: backing = { image = … }")
+        say("")
+        tell("Blank    none; a file system can be made on an image: backing = { image = … }")

@@ -52,6 +52,7 @@ class LiveDisplay:
         self._task: Task | None = None
         self._block = ""
         self._trial = ""
+        self._titles: dict[str, str] = {}
         self.decision: str | None = None
         """Why the latest look ends the run, if it does."""
 
@@ -70,7 +71,8 @@ class LiveDisplay:
         looks = [look.blocks for look in plan.design.looks]
         blocks = f"{looks[0]} to {looks[-1]}" if len(looks) > 1 else str(looks[0])
         remark(f"Question {plan.question}")
-        workloads = ", ".join(workload.spec.name for workload in plan.workloads)
+        self._titles = plan.titles
+        workloads = ", ".join(self._titles.values())
         remark(
             f"Study    {len(plan.systems)} systems × {workloads}, {blocks} blocks, seed {plan.seed}"
         )
@@ -103,7 +105,7 @@ class LiveDisplay:
 
     def trial_started(self, key: TrialKey, slot: int, outlook: Outlook) -> None:  # noqa: ARG002
         """A trial begins."""
-        self._trial = f"{key.system}  {key.workload}"
+        self._trial = f"{key.system}  {self._titles.get(key.workload, key.workload)}"
         self._move(outlook)
         self._say(self._trial)
 
@@ -118,7 +120,8 @@ class LiveDisplay:
         """A trial is on disk."""
         if record.outcome != "done":
             key = record.key
-            remark(f"Failed   block {key.block} {key.system} {key.workload}: {record.reason}")
+            title = self._titles.get(key.workload, key.workload)
+            remark(f"Failed   block {key.block} {key.system}, {title}: {record.reason}")
         if self._outputs_in is not None and record.file:
             for line in _printed(self._outputs_in.root / record.file):
                 remark(line)

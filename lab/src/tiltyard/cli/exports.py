@@ -1,7 +1,7 @@
 """Files of the times of commands, in the forms of hyperfine."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
@@ -35,6 +35,11 @@ class Exports:
         Literal["microsecond", "millisecond", "second"] | None,
         Parameter(name=["--time-unit", "-u"]),
     ] = None
+
+    @property
+    def given(self) -> dict[str, object]:
+        """Option → its value, of all of them."""
+        return {f"--{own.name.replace('_', '-')}": getattr(self, own.name) for own in fields(self)}
 
     def files(self, *, of_commands: bool) -> dict[str, Path]:
         """The files that are asked for, each by its format; of commands only.

@@ -13,10 +13,7 @@ from tiltyard.units import format_duration, format_value
 
 def table(found: Forecast) -> Table:
     """One line for each comparison: its noise, and what each look is expected to show."""
-    made = StackingTable(
-        title="Half-width of the simultaneous 95 % interval in %, as expected after so many blocks",
-        title_justify="left",
-    )
+    made = StackingTable(title="Expected half-width of the interval, %", title_justify="left")
     made.add_column("")
     made.add_column("CV, %", justify="right")
     for look in found.pairs[0].looks:
@@ -26,7 +23,7 @@ def table(found: Forecast) -> Table:
     made.add_column(f"{asked} found\nafter", justify="right")
     for pair in found.pairs:
         made.add_row(
-            f"{pair.workload}\n{pair.system} / {pair.against}",
+            f"{found.titles[pair.workload]}\n{pair.system} / {pair.against}",
             _number(pair.cv),
             *("–" if look.half_width is None else _number(look.half_width) for look in pair.looks),
             "–"
@@ -58,12 +55,13 @@ def sentences(found: Forecast) -> Iterator[str]:
         if rough.deviation
         else ""
     )
+    yield "Interval simultaneous 95 %, after so many blocks"
     yield f"Source   {found.source}{sure}"
     yield f"Block    {format_duration(found.block_s)}, if every system meets every workload"
     for name, trials in found.trials.items():
         warm_up_s = found.warm_up_s[name]
         warm = f"the first {warm_up_s:.2g} s left out" if warm_up_s else "no warm-up removed"
-        yield f"Trials   {name}: {trials} in each turn, {warm}"
+        yield f"Trials   {found.titles[name]}: {trials} in each turn, {warm}"
     comparisons = "1 comparison" if found.family == 1 else f"{found.family} comparisons"
     if found.earliest is None:
         yield f"Look     none can claim a single difference among {comparisons}"
@@ -79,9 +77,9 @@ def _short_cells(found: Forecast) -> Iterator[str]:
     """Cells that take too little time, what to write for longer ones, and what that costs."""
     for cell in found.short_cells:
         yield (
-            f"Cells    {cell.workload}: {cell.short} of {cell.cells} take less than {LEAST_S:g} s, "
-            f"the shortest {format_value(cell.shortest_s, 's')}: what else the host does in that "
-            "moment decides them"
+            f"Cells    {found.titles[cell.workload]}: {cell.short} of {cell.cells} take less than "
+            f"{LEAST_S:g} s, the shortest {format_value(cell.shortest_s, 's')}: what else the host "
+            "does in that moment decides them"
         )
         if not cell.parameters:
             yield "         No amount of its work can be raised: begin the grid at larger sizes"

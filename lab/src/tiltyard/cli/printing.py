@@ -1,12 +1,14 @@
 """What a verb prints: words for people, or one JSON document; and what it says beside it."""
 
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
-from pydantic import BaseModel
 
 from tiltyard.cli.console import emit_json, err
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 @Parameter(name="*")
@@ -26,7 +28,7 @@ class Printing:
         """Be quiet from here on, if that is asked for."""
         err().quiet = self.quiet
 
-    def emit(self, document: BaseModel) -> bool:
+    def emit(self, document: "BaseModel") -> bool:
         """Print a document if JSON is asked for; whether it was."""
         if self.json:
             emit_json(document.model_dump_json(indent=2))

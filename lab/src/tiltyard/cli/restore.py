@@ -1,23 +1,42 @@
 """``tiltyard restore``: put back what a killed run left changed."""
 
+from typing import Annotated
 
-def restore() -> int:
-    """Restore what a killed run has left changed on this host.
+from cyclopts import Parameter
 
-    Every run does this by itself first. Each change was written down, synced, before it was made;
-    this undoes what is still in place, newest first, and says what it could not: then the exit
-    code is 8, the record stays, and the same command tries again. What a run keeps to go on with
-    after a boot of the host is given up as well.
+
+def restore(
+    *,
+    host: str | None = None,
+    ssh_options: Annotated[str, Parameter(allow_leading_hyphen=True)] = "",
+) -> int:
+    """Restore what a killed run has left changed on this host, or on another one.
+
+    Every run does this by itself first, on each host that it uses. Each change was written down on
+    its host, synced, before it was made; this undoes what is still in place, newest first, and says
+    what it could not: then the exit code is 8, the record stays, and the same command tries again.
+    What a run keeps to go on with after a boot of the host is given up as well.
 
     ```
     tiltyard restore
+    tiltyard restore --host root@server --ssh-options "-p 2222 -i key"
     ```
-    """
-    from tiltyard.cli.console import remark, say
-    from tiltyard.errors import ExitCode
-    from tiltyard.host.ledger import restore as put_back
 
-    found = put_back()
+    Args:
+        host: Another host, as ssh knows it.
+        ssh_options: Options for ssh, as one would type them there.
+    """
+    import shlex
+
+    from tiltyard.cli.console import remark, say
+    from tiltyard.errors import ExitCode, UsageError
+    from tiltyard.host.ledger import restore as put_back
+    from tiltyard.host.place import Place
+    from tiltyard.systems.deputy.link import restore_there
+
+    if ssh_options and not host:
+        raise UsageError("--ssh-options goes with --host")
+    found = restore_there(Place.over_ssh(host, shlex.split(ssh_options))) if host else put_back()
     for line in found.done:
         say(line)
     for line in found.left:

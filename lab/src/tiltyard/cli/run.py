@@ -74,8 +74,8 @@ def run(
             the study goes on.
         require_decision: Exit with code 6 if a comparison is undecided at the end. One that is
             invalid, because too many of its blocks failed or were disturbed, is code 5 either way.
-        allow_reboot: Boot this host before each turn of systems with reset = "reboot". The run
-            ends with code 9 each time and goes on by itself after the boot.
+        allow_reboot: Boot the host before each turn of systems with reset = "reboot". If it is
+            this one, the run ends with code 9 each time and goes on by itself after the boot.
         wait: How long to wait, each time, for what another run or another program has at the
             moment: a setting, a device. By default 10 min. After that the run ends with code 4, and
             the same command goes on; "0 s" does not wait.
@@ -95,6 +95,7 @@ def run(
     """
     from tiltyard.app.freeze import open_study
     from tiltyard.errors import UsageError
+    from tiltyard.stats.looks import FEWEST
     from tiltyard.study.scaling import parse_scale
     from tiltyard.units import parse_duration
 
@@ -103,8 +104,8 @@ def run(
         wait_s = None if wait is None else parse_duration(wait)
     except ValueError as error:
         raise UsageError(f"--wait: {error}") from None
-    if blocks is not None and not 6 <= blocks <= BLOCKS_MAX:
-        raise UsageError(f"--blocks {blocks}: is a number from 6 to {BLOCKS_MAX}")
+    if blocks is not None and not FEWEST <= blocks <= BLOCKS_MAX:
+        raise UsageError(f"--blocks {blocks}: is a number from {FEWEST} to {BLOCKS_MAX}")
     fraction = None if scale is None else parse_scale(scale)
     target = open_study(study, folder, fraction, blocks)
     findings = carried_out(
@@ -300,10 +301,19 @@ def _exit_code(findings: "Findings", require_decision: bool) -> int:
     from tiltyard.analysis.decision import headlines
     from tiltyard.errors import ExitCode
 
+    nothing = _is_withheld(findings) and not headlines(findings)
+    if findings.trials_failed or not findings.trials_kept or nothing:
+        return ExitCode.TRIALS_FAILED
+    return decided(findings, require_decision)
+
+
+def decided(findings: "Findings", require_decision: bool) -> int:
+    """What the verdicts mean to a script."""
+    from tiltyard.analysis.decision import headlines
+    from tiltyard.errors import ExitCode
+
     verdicts = {found.verdict for found in headlines(findings)}
-    if findings.trials_failed or not findings.trials_kept or "invalid" in verdicts:
+    if "invalid" in verdicts:
         return ExitCode.TRIALS_FAILED
-    if not verdicts and _is_withheld(findings):
-        return ExitCode.TRIALS_FAILED
-    decided = verdicts and "undecided" not in verdicts
-    return ExitCode.DONE if decided or not require_decision else ExitCode.UNDECIDED
+    is_open = not verdicts or "undecided" in verdicts
+    return ExitCode.UNDECIDED if is_open and require_decision else ExitCode.DONE

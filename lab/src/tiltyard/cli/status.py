@@ -63,7 +63,7 @@ def _lines(session: "SessionStatus", study: str) -> Iterator[str]:
         yield f"Open     {of} pairs of system and workload go on"
     yield f"Failed   {len(session.failed)}"
     for trial in session.failed:
-        yield f"         block {trial.block} {trial.system} {trial.workload}: {trial.reason}"
+        yield f"         block {trial.block} {trial.system}, {trial.title}: {trial.reason}"
     if session.state == "ended":
         yield f"State    {session.ended}"
         return

@@ -4,23 +4,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tiltyard.analysis.collected import analyse_collection
-from tiltyard.analysis.decision import headlines
 from tiltyard.app.across import across, named_studies
 from tiltyard.app.collect import place_collection
 from tiltyard.app.report import concluded, write_report
 from tiltyard.cli.console import show
 from tiltyard.cli.printing import Printing
-from tiltyard.errors import ExitCode, UsageError
+from tiltyard.cli.run import decided
+from tiltyard.errors import UsageError
 from tiltyard.report.terminal import verdicts
 
 
-def of_studies(words: Sequence[str], *, pool: bool) -> bool:
-    """Whether studies are compared.
+def studies_of(words: Sequence[str], *, pool: bool) -> list[Path]:
+    """The studies that are compared; none where systems are.
 
     Raises:
         UsageError: if some of the words are studies and others are not, or none is to be pooled.
     """
-    found = bool(named_studies(words))
+    found = named_studies(words)
     if pool and not found:
         raise UsageError(
             "--pool goes with studies, and none is named. Fix: tiltyard compare --pool "
@@ -30,7 +30,7 @@ def of_studies(words: Sequence[str], *, pool: bool) -> bool:
 
 
 def studies_compared(
-    words: Sequence[str],
+    studies: Sequence[Path],
     folder: Path | None,
     given: Mapping[str, object],
     printing: Printing,
@@ -41,17 +41,16 @@ def studies_compared(
     """Compare them, print it, and write a page where a folder is named for it.
 
     Args:
-        words: the studies.
+        studies: of which results are there.
         folder: of the comparison; ``None``: nothing is written.
         given: options that say how to measure, with their values.
         printing: what is printed.
         pool: pool two of them as well.
         require_decision: whether a comparison without a decision has an exit code of its own.
     """
-    unfit = next((name for name, value in given.items() if value not in (None, (), False)), "")
-    if unfit:
+    if unfit := next((name for name, value in given.items() if value not in (None, ())), ""):
         raise UsageError(f"{unfit}: studies are compared as they were measured. Fix: leave it out")
-    collection = across(named_studies(words), pool=pool)
+    collection = across(studies, pool=pool)
     if folder is None:
         findings, pages = analyse_collection(collection), []
     else:
@@ -60,8 +59,4 @@ def studies_compared(
         findings, pages = found.findings, write_report(found)
     if not printing.emit(findings):
         show(verdicts(findings, *pages))
-    decided = {pair.verdict for pair in headlines(findings)}
-    if "invalid" in decided:
-        return ExitCode.TRIALS_FAILED
-    open_ = not decided or "undecided" in decided
-    return ExitCode.UNDECIDED if open_ and require_decision else ExitCode.DONE
+    return decided(findings, require_decision)

@@ -68,6 +68,18 @@ class Reading(Frozen):
     """Of single operations, by name (``p50``, ``p99``, ``p999``), in s."""
 
 
+class SourceMean(Frozen):
+    """A mean over all points of a workload, or an advantage in it, as the source prints it."""
+
+    of: Literal["geometric-mean", "mean"]
+    metric: str
+    system: str
+    against: str | None = None
+    """Of an advantage the other system."""
+    text: str
+    """Its digits, without separators: ``3960760``; of an advantage in percent."""
+
+
 class CollectedWorkload(Frozen):
     """One workload with all its readings."""
 
@@ -88,6 +100,7 @@ class CollectedWorkload(Frozen):
     """Names of the dimensions in ``at``."""
     metrics: tuple[CollectedMetric, ...]
     readings: tuple[Reading, ...]
+    means: tuple[SourceMean, ...] = Field((), exclude_if=lambda means: not means)
 
     @property
     def display(self) -> str:

@@ -10,14 +10,23 @@ import select
 import selectors
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Final, NoReturn
 
 from pydantic import ValidationError
 
-from tiltyard.executors.words import MESSAGE, Words
+from tiltyard.executors.barrier import Barrier, Reading, Start, closest
+from tiltyard.executors.words import MASK, MESSAGE, Words, without
 from tiltyard.units import format_size
-from tiltyard.wire import PROTOCOL, RECORD_SEPARATOR, AgentEnded, AgentHello, AgentLine
+from tiltyard.wire import (
+    PROTOCOL,
+    RECORD_SEPARATOR,
+    AgentClock,
+    AgentEnded,
+    AgentHello,
+    AgentLine,
+    AgentReady,
+)
 
 MESSAGE_BYTES: Final = 2**20
 """The longest line of an engine or a guest about itself, which is read as it comes."""
@@ -35,7 +44,6 @@ _TICK_S = 0.5
 _WORDS_S = 2.0
 """How long what an engine has started may hold its standard error open."""
 _CHUNK = 1 << 16
-_MASK: Final = "{secret}"
 _BEAT: Final = b'{"beat":{}}\n'
 _BEAT_S: Final = 15.0
 """So often one on another host is asked whether it is still there, while a trial runs."""
@@ -44,6 +52,9 @@ _LOST_S: Final = 60.0
 _LEASE: Final = ("--lease", "900")
 """Seconds after which it ends by itself when nothing more reaches it."""
 _STOP: Final = b'{"stop":{}}\n'
+_CLOCK: Final = b'{"clock":{}}\n'
+OfItsOwn = AgentEnded | AgentReady | AgentClock
+"""What an agent says that somebody waits for."""
 
 
 class Agents:
@@ -68,18 +79,26 @@ class Agents:
         key = tuple(argv)
         agent = self._agents.get(key)
         if agent is None or not agent.is_ready:
-            self._close(key)
+            if agent:
+                agent.close()
             agent = self._agents[key] = Agent(key, self._hold, is_far=is_far)
         return agent
 
+    def another(self, argv: Sequence[str], *, is_far: bool = False) -> "Agent":
+        """One beside those of :meth:`of`; whoever asks for it closes it."""
+        return Agent(argv, self._hold, is_far=is_far)
+
+    def renew(self, argv: Sequence[str]) -> None:
+        """End all; where one was behind this command, the next one starts meanwhile."""
+        if was := self._agents.pop(tuple(argv), None):
+            self.of(argv)
+            was.close()
+        self.close(argv)
+
     def close(self, but: Sequence[str] = ()) -> None:
         """End all, but for the one behind a command."""
-        for key in [key for key in self._agents if key != tuple(but)]:
-            self._close(key)
-
-    def _close(self, key: tuple[str, ...]) -> None:
-        if agent := self._agents.pop(key, None):
-            agent.close()
+        for key in self._agents.keys() - {tuple(but)}:
+            self._agents.pop(key).close()
 
 
 class Agent:
@@ -97,6 +116,7 @@ class Agent:
         self._words = Words()
         self._hello: AgentHello | None = None
         self._rest = b""
+        self._put_back: bytes | OfItsOwn | None = None
         self.flaw: str | None = None
         """Why it is none that we can speak to."""
         self.is_busy = False
@@ -143,14 +163,17 @@ class Agent:
             while left:
                 left = left[os.write(self._input.fileno(), left) :]
 
-    def heard(self) -> bytes | AgentEnded | None:
-        """What has come of a trial, or that it has ended; ``None``: nothing for some time.
+    def heard(self, wait_s: float = _TICK_S) -> bytes | OfItsOwn | None:
+        """What has come of a trial, or is said of it; ``None``: nothing for some time.
 
         Raises:
             EOFError: if there is no agent, or no more.
         """
+        if found := self._put_back:
+            self._put_back = None
+            return found
         while not (found := self._taken()):
-            if not self._selector.select(_TICK_S):
+            if not self._selector.select(wait_s):
                 return None
             if not (chunk := os.read(self._output.fileno(), _CHUNK)):
                 raise EOFError
@@ -158,8 +181,36 @@ class Agent:
             self.heard_at = time.monotonic()
         return found
 
-    def _taken(self) -> bytes | AgentEnded | None:
-        """From what was read: the bytes of a trial, or that it has ended."""
+    def is_quiet(self) -> bool:
+        """Whether it is there and has nothing to say; what it says is heard later."""
+        try:
+            self._put_back = self.heard(0)
+        except EOFError:
+            return False
+        return self._put_back is None
+
+    def read_clock(self) -> Reading | None:
+        """How far its host's clock is ahead of ours, of a trial that waits.
+
+        ``None`` if something else is said: the trial does not wait any more.
+
+        Raises:
+            EOFError: if there is no agent, or no more.
+        """
+        return closest(self._now_there)
+
+    def _now_there(self) -> int | None:
+        """CLOCK_MONOTONIC of its host, in ns."""
+        self.tell(_CLOCK)
+        while not (heard := self.heard(_LOST_S)):
+            self.give_up()
+        if isinstance(heard, AgentClock):
+            return heard.now_ns
+        self._put_back = heard
+        return None
+
+    def _taken(self) -> bytes | OfItsOwn | None:
+        """From what was read: the bytes of a trial, or what is said of it."""
         while True:
             of_trial, mark, own = self._rest.partition(RECORD_SEPARATOR)
             if of_trial:
@@ -174,10 +225,10 @@ class Agent:
                     self._refuse("a line of the engine about itself does not end")
                 return None
             self._rest = rest
-            if ended := self._of_its_own(line):
-                return ended
+            if news := self._of_its_own(line):
+                return news
 
-    def _of_its_own(self, line: bytes) -> AgentEnded | None:
+    def _of_its_own(self, line: bytes) -> OfItsOwn | None:
         """What a line of the agent's own says of a trial."""
         try:
             said = AgentLine.model_validate_json(line).agent
@@ -190,7 +241,7 @@ class Agent:
             if self._hello.protocol != PROTOCOL:
                 spoken = self._hello.protocol
                 self._refuse(f"the engine speaks protocol {spoken}, this lab speaks {PROTOCOL}")
-        return said.ended
+        return said.ended or said.ready or said.clock
 
     def give_up(self) -> None:
         """It does not answer any more."""
@@ -212,13 +263,10 @@ class Agent:
         # Whoever still writes there ends by that.
         self._output.close()
         if self._process.poll() is None:
-            # subprocess would look for its end from time to time, and sleep.
-            ended = os.pidfd_open(self._process.pid)
-            try:
-                if not select.select([ended], [], [], _GRACE_S)[0]:
+            # subprocess would sleep between looks. What is no agent has no trial to end.
+            with os.fdopen(os.pidfd_open(self._process.pid), "rb", 0) as ended:
+                if not select.select([ended], [], [], _WORDS_S if self.flaw else _GRACE_S)[0]:
                     self._process.kill()
-            finally:
-                os.close(ended)
         self._process.wait()
 
 
@@ -233,6 +281,7 @@ class Trial:
         *,
         limit_s: float | None = None,
         secret: str = "",
+        barrier: Barrier | None = None,
     ) -> None:
         """Hand the job over.
 
@@ -242,12 +291,12 @@ class Trial:
             keep: receives the output of the trial verbatim.
             limit_s: it is stopped after that time; ``None`` for no limit.
             secret: what is kept and said of it has ``{secret}`` in its place.
+            barrier: each of its timed regions begins when all who meet there are ready for theirs.
         """
         self._agent = agent
-        self._asked_at = agent.heard_at = time.monotonic()
+        self._began = self._asked_at = agent.heard_at = time.monotonic()
         self._keep = keep
         self._secret = secret
-        self._began = time.monotonic()
         self._limit_s = limit_s
         self._stopped_at: float | None = None
         self._said_bytes = 0
@@ -257,8 +306,12 @@ class Trial:
         self.timed_out = False
         self.excess: str | None = None
         """What there was too much of; it was stopped at that, and its beginning is kept."""
+        self._barrier = barrier
+        self.starts: list[Start] = []
+        """When its timed regions were to begin, where it is held."""
         agent.is_busy = True
-        request = json.dumps({"run": {"job": job.decode()}}, ensure_ascii=False)
+        run = {"job": job.decode()} | ({"held": True} if barrier else {})
+        request = json.dumps({"run": run}, ensure_ascii=False)
         agent.tell(f"{request}\n".encode())
 
     def lines(self) -> Iterator[bytes]:
@@ -314,7 +367,7 @@ class Trial:
             words = self._agent.last_words()
         else:
             words = (self._ended.said.strip().splitlines() or [""])[-1][:MESSAGE]
-        return words.replace(self._secret, _MASK) if self._secret else words
+        return words.replace(self._secret, MASK) if self._secret else words
 
     def _is_too_much(self, chunk: bytes, line_bytes: int, lines: int) -> bool:
         """Whether there is too much of the output; then it is stopped, and what comes is ignored.
@@ -347,9 +400,31 @@ class Trial:
                 self._ended, self._is_over = heard, True
                 self._agent.is_busy = False
                 return
-            if heard:
+            if isinstance(heard, AgentReady):
+                self._meet_the_others()
+            elif isinstance(heard, bytes):
                 yield heard
             self._watch_deadlines()
+
+    def _meet_the_others(self) -> None:
+        """Let it begin when all are ready; where some will never be, it is stopped."""
+        assert self._barrier is not None, "only a trial that is held says that it is ready"
+        with contextlib.suppress(EOFError):
+            reading = self._agent.read_clock()
+            at_ns = self._barrier.arrive(self._waits) if reading else None
+            if reading is None or at_ns is None:
+                self.stop()
+                return
+            start = Start(at_ns, reading)
+            self.starts.append(start)
+            self._agent.tell(f'{{"go":{{"at_ns":{start.there_ns}}}}}\n'.encode())
+        self._agent.heard_at = time.monotonic()
+
+    def _waits(self) -> bool:
+        """Whether it still waits for the others; it is told that we are there."""
+        is_quiet = self._agent.is_quiet()
+        self._watch_deadlines()
+        return is_quiet and self._stopped_at is None
 
     def _watch_deadlines(self) -> None:
         """Stop what takes too long, and kill an agent that does not stop it."""
@@ -364,23 +439,6 @@ class Trial:
             self._agent.give_up()
         if self._stopped_at is not None and now - self._stopped_at > _GRACE_S:
             self._agent.kill()
-
-
-def without(secret: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same output with ``{secret}`` in place of a secret, also where two chunks meet in it."""
-    if not secret:
-        yield from chunks
-        return
-    wanted, rest = secret.encode(), b""
-    for chunk in chunks:
-        text = (rest + chunk).replace(wanted, _MASK.encode())
-        begun = (size for size in range(len(wanted) - 1, 0, -1) if text.endswith(wanted[:size]))
-        held = len(text) - next(begun, 0)
-        rest = text[held:]
-        if held:
-            yield text[:held]
-    if rest:
-        yield rest
 
 
 def _excess(line_bytes: int, stream_bytes: int, lines: int) -> str | None:

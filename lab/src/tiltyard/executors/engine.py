@@ -87,7 +87,7 @@ class FarEnd(BaseModel):
 
 
 class FarPlace(BaseModel):
-    """The far end of a system, as a place of this host where servers of programs are started."""
+    """The server's end of a system, as a place of this host where servers of programs start."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

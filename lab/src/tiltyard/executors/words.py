@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 HEAD_BYTES: Final = 64 * 2**10
@@ -11,6 +12,8 @@ TAIL_BYTES: Final = 64 * 2**10
 MESSAGE: Final = 500
 """Characters of a line that are printed."""
 _CHUNK = 1 << 16
+MASK: Final = "{secret}"
+"""Stands for a secret in what is kept and said."""
 
 
 class Words:
@@ -68,3 +71,20 @@ class Words:
                 del self._tail[:-TAIL_BYTES]
         finally:
             os.close(self._out_of)
+
+
+def without(secret: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same output with ``{secret}`` in place of a secret, also where two chunks meet in it."""
+    if not secret:
+        yield from chunks
+        return
+    wanted, rest = secret.encode(), b""
+    for chunk in chunks:
+        text = (rest + chunk).replace(wanted, MASK.encode())
+        begun = (size for size in range(len(wanted) - 1, 0, -1) if text.endswith(wanted[:size]))
+        held = len(text) - next(begun, 0)
+        rest = text[held:]
+        if held:
+            yield text[:held]
+    if rest:
+        yield rest

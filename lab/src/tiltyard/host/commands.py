@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
@@ -21,6 +22,8 @@ _REMARK = re.compile(
     re.IGNORECASE,
 )
 """What ssh says of a changed key, before the line that says so, is among them."""
+SSH_FAILED: Final = 255
+"""Exit status of ssh when it is ssh that failed, and not the command there (ssh(1))."""
 
 
 class Command(BaseModel):
@@ -104,10 +107,10 @@ def run(
             stdout, stderr = _text(told), _text(complained)
     except subprocess.TimeoutExpired:
         raise TiltyardError(f"{line}: not done after {timeout_s:g} s, so it was killed") from None
-    if done.returncode != 0:
-        raise CommandFailedError(
-            argv, done.returncode, complaint(stderr or stdout, done.returncode)
-        )
+    if (status := done.returncode) != 0:
+        # What a signal, or ssh, has cut off is a part of a result and no reason.
+        why = stderr or (stdout if 0 < status < SSH_FAILED else "")
+        raise CommandFailedError(argv, status, complaint(why, status))
     elapsed_s = time.monotonic() - began
     return Output(Command(argv=tuple(argv), elapsed_s=elapsed_s), stdout, stderr)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from tiltyard.host.place import HERE
-from tiltyard.host.processes import CpuUse, cpu_uses, descendants
+from tiltyard.host.processes import CpuUse, cpu_uses, descendants, numbers
 
 _STAT: Final = Path("/proc/stat")
 _PROCESSES: Final = slice(0, 3)
@@ -44,7 +44,10 @@ class ExternalWatch:
             servers: processes that belong to the system under test.
         """
         self._servers = frozenset(servers)
-        self._processes = _processes()
+        self._strangers: set[int] = set()
+        """Neither ours nor the kernel's, which they cannot become: of use to nobody."""
+        self._processes = _processes(self._strangers)
+        self._forget_strangers()
         self._cpus = _cpus()
 
     def seen(self, cpus: Sequence[int] | None) -> External | None:
@@ -57,7 +60,8 @@ class ExternalWatch:
             ``None`` also where the kernel does not say.
         """
         was, old = self._cpus, self._processes
-        now, processes = self._cpus, self._processes = _cpus(), _processes()
+        now, processes = self._cpus, self._processes = _cpus(), _processes(self._strangers)
+        mine = self._forget_strangers()
         asked = set() if cpus is None else set(cpus or now)
         if not asked or not asked <= now.keys() & was.keys():
             return None
@@ -69,20 +73,28 @@ class ExternalWatch:
         busy_s = tick_s * sum(sum(each[_PROCESSES]) for each in ticks)
         tells_steal = all(len(each) > _STEAL for each in ticks)
         return External(
-            cpu_s=max(0.0, busy_s - self._ours_s(old, processes, asked)),
+            cpu_s=max(0.0, busy_s - _ours_s(old, processes, mine, asked)),
             steal_s=tick_s * sum(each[_STEAL] for each in ticks) if tells_steal else None,
         )
 
-    def _ours_s(
-        self, before: Mapping[int, CpuUse], now: Mapping[int, CpuUse], cpus: set[int]
-    ) -> float:
-        """What we used, on these CPUs as far as that is known."""
-        mine = descendants(os.getpid(), now.values()) | self._servers
-        return sum(
-            max(0.0, use.used_s - (old.used_s if (old := before.get(pid)) else 0.0))
-            for pid, use in now.items()
-            if (use.cpu in cpus if use.is_kernel else pid in mine and _may_run(pid, cpus))
-        )
+    def _forget_strangers(self) -> set[int]:
+        """Those among the processes that were read are not read again; the rest that is ours."""
+        mine = descendants(os.getpid(), self._processes.values()) | self._servers
+        self._strangers |= {
+            pid for pid, use in self._processes.items() if not use.is_kernel and pid not in mine
+        }
+        return mine
+
+
+def _ours_s(
+    before: Mapping[int, CpuUse], now: Mapping[int, CpuUse], mine: set[int], cpus: set[int]
+) -> float:
+    """What we used, on these CPUs as far as that is known."""
+    return sum(
+        max(0.0, use.used_s - (old.used_s if (old := before.get(pid)) else 0.0))
+        for pid, use in now.items()
+        if (use.cpu in cpus if use.is_kernel else pid in mine and _may_run(pid, cpus))
+    )
 
 
 def _may_run(pid: int, cpus: set[int]) -> bool:
@@ -93,8 +105,11 @@ def _may_run(pid: int, cpus: set[int]) -> bool:
         return True
 
 
-def _processes() -> dict[int, CpuUse]:
-    return {use.pid: use for use in cpu_uses()}
+def _processes(strangers: set[int]) -> dict[int, CpuUse]:
+    """All but strangers; those of them that have ended are taken out, as numbers come again."""
+    there = numbers()
+    strangers.intersection_update(there)
+    return {use.pid: use for use in cpu_uses(pid for pid in there if pid not in strangers)}
 
 
 def _cpus() -> dict[int, list[int]]:

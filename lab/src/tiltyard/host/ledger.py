@@ -20,7 +20,7 @@ from typing import Final, Self, TypeVar
 from tiltyard.errors import HostLacksError, NotRestoredError, TiltyardError
 from tiltyard.folder import sync_directory
 from tiltyard.host import commands
-from tiltyard.host.changes import Change
+from tiltyard.host.changes import Change, take_back
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.place import UnreachableError
 from tiltyard.host.processes import Process
@@ -168,7 +168,7 @@ class Ledger:
         number = next((n for n, other in self._outstanding.items() if other == change), None)
         if number is None:
             return None
-        said = change.undo()
+        said = take_back(change)
         self._append({"undone": number})
         del self._outstanding[number]
         return said
@@ -234,7 +234,7 @@ class Ledger:
             if keep and change.is_kept_over_boot:
                 continue
             try:
-                change.undo()
+                take_back(change)
             except (TiltyardError, OSError) as error:
                 errors.append(error)
                 continue

@@ -1,5 +1,6 @@
 """The kernel's table of mounts, read from ``/proc/self/mountinfo`` (proc(5))."""
 
+import functools
 import re
 import time
 from dataclasses import dataclass
@@ -52,7 +53,13 @@ def mounts(table: Path | None = None) -> list[Mount]:
     Args:
         table: that of another process shows what it sees.
     """
-    return parse_mounts((table or _MOUNTINFO).read_text(errors="surrogateescape"))
+    return [*_parsed((table or _MOUNTINFO).read_text(errors="surrogateescape"))]
+
+
+@functools.lru_cache(maxsize=2)
+def _parsed(text: str) -> list[Mount]:
+    """A table that has not changed is not taken apart again: it is asked for around each turn."""
+    return parse_mounts(text)
 
 
 def parse_mounts(text: str) -> list[Mount]:

@@ -15,18 +15,19 @@ from tiltyard.host import commands
 from tiltyard.host.packages import find_program
 
 _ANSWER_S = 60
-_SSH_FAILED: Final = 255
-"""Exit status of ssh when it is ssh that failed, and not the command there (ssh(1))."""
 
 
-_SSH: Final = (
-    *("ssh", "-T"),
-    *("-o", "BatchMode=yes"),
+_SSH: Final = ("ssh", "-o", "BatchMode=yes")
+"""Of a value that is given twice ssh takes the first: no question is asked, whatever a person's
+options say."""
+_UNLESS_SAID: Final = (
     *("-o", "ConnectTimeout=10"),
     *("-o", "ServerAliveInterval=5"),
     *("-o", "ServerAliveCountMax=3"),
+    "-T",
 )
-"""No question is asked, and a host that is silent for 15 s is lost."""
+"""A host that is silent for 15 s is lost, unless a person's options say otherwise. Of ``-t`` and
+``-T`` ssh takes the last: a terminal would change what is read."""
 
 
 _SRUN: Final = (
@@ -56,7 +57,7 @@ class Place:
     @classmethod
     def over_ssh(cls, host: str, options: Sequence[str] = ()) -> Self:
         """The host of that name, with further options for ssh."""
-        return cls((*_SSH, *options, host))
+        return cls((*_SSH, *options, *_UNLESS_SAID, host))
 
     @classmethod
     def through_slurm(cls, job: str, node: str) -> Self:
@@ -84,7 +85,7 @@ class Place:
         """Whether a command ended so because the host was not reached."""
         if self._is_of_slurm:
             return complaint.startswith(_SRUN_FAILED)
-        return status == _SSH_FAILED
+        return status == commands.SSH_FAILED
 
     def read(self, path: str | Path) -> str | None:
         """The text of a small file, without blanks at its ends; ``None`` if it cannot be read."""

@@ -19,11 +19,19 @@ _ENDS_S = 15.0
 _DIES_S = 30.0
 """How long one that was killed may take: it has no choice, but a busy kernel makes it wait."""
 _STEP_S = 0.02
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _NAME_LENGTH = 15
 _PROC_BYTES = 4096
 """More than any file that is read of a process."""
 KERNEL_THREAD = 0x0020_0000
 """PF_KTHREAD in field 9 of ``/proc/PID/stat``."""
+
+_WAIT_FOR_LOGINS = {"agetty", "getty", "login", "mgetty", "mingetty"}
+_FIRST_PERSON = 1000
+"""The numbers below it are the system's: login.defs(5)."""
+_CONSOLES = 4
+_PSEUDO_TERMINALS = range(136, 144)
+"""Major numbers: devices.txt of the kernel."""
 
 
 def boot_id() -> str:
@@ -102,15 +110,24 @@ class CpuUse:
     """Its ended children included."""
 
 
-def cpu_uses() -> Iterator[CpuUse]:
-    """All processes of this host, threads of the kernel among them.
+def numbers() -> list[int]:
+    """Those of all processes of this host, threads of the kernel among them."""
+    with os.scandir("/proc") as entries:
+        return [int(entry.name) for entry in entries if entry.name.isdecimal()]
+
+
+def cpu_uses(pids: Iterable[int] | None = None) -> Iterator[CpuUse]:
+    """What processes have used so far; one that is gone is left out.
 
     Source: fields 4, 9, 14 to 17 and 39 of ``/proc/PID/stat``, proc(5).
+
+    Args:
+        pids: of which; by default all of this host.
     """
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and (fields := _fields(int(entry.name))):
+    for pid in numbers() if pids is None else pids:
+        if fields := _fields(pid):
             yield CpuUse(
-                pid=int(entry.name),
+                pid=pid,
                 parent=int(fields[1]),
                 is_kernel=bool(int(fields[6]) & KERNEL_THREAD),
                 cpu=int(fields[36]),
@@ -139,6 +156,31 @@ def has_terminal(pid: int) -> bool:
     """Whether it belongs to somebody's terminal: field 7 of ``/proc/PID/stat``."""
     fields = _fields(pid)
     return bool(fields) and fields[4] != "0"
+
+
+def on_terminals() -> dict[str, tuple[int, str]]:
+    """Terminal, ``pts/3`` → a user and a program that uses it, of those with programs of people.
+
+    Who waits there for somebody to log in, and users of the system (1 to 999), are none.
+    """
+    found: dict[str, tuple[int, str]] = {}
+    for pid in sorted(numbers()):
+        entry = Path(f"/proc/{pid}")
+        number = int((_fields(pid) or ("", "", "", "", "0"))[4])
+        name, terminal = _name(entry), _terminal(number)
+        with contextlib.suppress(OSError):
+            user = entry.stat().st_uid
+            if number and name not in _WAIT_FOR_LOGINS and not 0 < user < _FIRST_PERSON:
+                found.setdefault(terminal, (user, name or ""))
+    return found
+
+
+def _terminal(number: int) -> str:
+    """As ``ps`` calls it; of the two halves of the number, proc(5)."""
+    major, minor = number >> 8 & 0xFFF, number & 0xFF | number >> 12 & 0xFFF00
+    if major in _PSEUDO_TERMINALS:
+        return f"pts/{minor}"
+    return f"tty{minor}" if major == _CONSOLES else f"terminal {major}:{minor}"
 
 
 def read_proc(path: str) -> str | None:
@@ -190,7 +232,7 @@ def _used_s(pid: int) -> float:
 
 def _seconds(fields: list[str]) -> float:
     """CPU time of a process and its ended children."""
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, fields[11:15])) / _TICKS_PER_S
 
 
 def _state_and_start(pid: int) -> tuple[str, int] | None:

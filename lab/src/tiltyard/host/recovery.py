@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 from tiltyard.appended import append_whole
 from tiltyard.errors import TiltyardError
-from tiltyard.host.changes import Change
+from tiltyard.host.changes import Change, take_back
 from tiltyard.host.processes import Process, boot_id
 
 # The file of one ledger: whose it is, each change before it is made, and each that was undone.
@@ -207,7 +207,7 @@ class _Dead:
     def undo(self, recorded: Recorded, done: list[str], left: list[str]) -> None:
         """Take a change back and mark it; say what was done, or why it was not."""
         try:
-            said = recorded.change.undo()
+            said = take_back(recorded.change)
         except (TiltyardError, OSError) as error:
             left.append(f"could not take back what an earlier run left: {error}")
             return

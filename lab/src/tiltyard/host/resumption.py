@@ -55,13 +55,18 @@ class MadeResumption(HostChange):
         commands.run(("systemctl", "enable", self.path.name))
 
 
+def has_systemd() -> bool:
+    """Whether systemd is process 1 of this host."""
+    return _SYSTEMD.is_dir()
+
+
 def resumption(name: str) -> MadeResumption:
     """The unit of that name; nothing is made yet.
 
     Raises:
         HostLacksError: if nothing here would carry it out.
     """
-    if _SYSTEMD.is_dir():
+    if has_systemd():
         return MadeResumption(path=_UNITS / f"{name}.service")
     raise HostLacksError(
         "nothing on this host would go on with a run after a boot: systemd is not process 1; "

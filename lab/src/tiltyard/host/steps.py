@@ -333,10 +333,11 @@ class Steps:
     def recipe(self) -> Recipe:
         """What was executed since :meth:`begin`, and its ways back, as lines of a script."""
         lasting = [change.script for _, changes in self._once for change in changes]
+        held = [child.script for child in reversed(self._running) if hasattr(child, "script")]
         return Recipe(
             once=tuple(line for line, _ in self._once),
             up=tuple(self._script),
-            down=tuple(change.script for change in reversed(self._changes)),
+            down=(*held, *(change.script for change in reversed(self._changes))),
             end=tuple(reversed(lasting)),
             outputs=dict(self.outputs),
         )

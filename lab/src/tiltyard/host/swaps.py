@@ -13,11 +13,7 @@ def areas(place: Place) -> dict[str, int]:
     return found
 
 
-def swap_on(place: Place, path: str, priority: int) -> None:
-    """Swap to one again; priorities below 0 are the kernel's own to give.
-
-    Raises:
-        TiltyardError: if that fails.
-    """
+def command(path: str, priority: int) -> tuple[str, ...]:
+    """Swaps to one again; priorities below 0 are the kernel's own to give."""
     given = ("--priority", str(priority)) if priority >= 0 else ()
-    place.run(("swapon", *given, path))
+    return ("swapon", *given, path)

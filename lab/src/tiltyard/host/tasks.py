@@ -1,12 +1,18 @@
 """Tasks of the host, as ``/proc`` shows them: proc(5)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from tiltyard.host.processes import KERNEL_THREAD
 
 _PROC = Path("/proc")
+
+Cpus = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False)]
+"""CPUs by their numbers, as settings have them."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,17 @@ def parse_cpus(text: str) -> Iterator[int]:
     for part in filter(None, text.strip().split(",")):
         first, _, last = part.partition("-")
         yield from range(int(first), int(last or first) + 1)
+
+
+def cpu_list(cpus: Iterable[int]) -> str:
+    """CPUs as the kernel lists them: ``0-1,4``."""
+    parts: list[list[int]] = []
+    for cpu in sorted(set(cpus)):
+        if parts and parts[-1][1] == cpu - 1:
+            parts[-1][1] = cpu
+        else:
+            parts.append([cpu, cpu])
+    return ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in parts)
 
 
 def _listed(directory: Path) -> list[Path]:

@@ -20,6 +20,10 @@ METRICS: Final = (
     metric("elements", PER_S, None, headline=False),
 )
 _TIME: Final = re.compile(r"(\S.*?)?\s+time:\s+\[\S+ \S+ (\S+) (\S+) \S+ \S+\]")
+_TIMED: Final = re.compile(
+    r"^(?:\S.*[^\S\n]|[^\S\n]+)time:\s+\[\S+ \S+ \S+ \S+ \S+ \S+\]", re.MULTILINE
+)
+"""In one pass, whatever blanks and empty lines there are."""
 _THROUGHPUT: Final = re.compile(r"\s+thrpt:\s+\[\S+ \S+ (\S+) (\S+) \S+ \S+\]")
 _BENCHER: Final = re.compile(r"test (.+?)\s+\.\.\. bench:\s+(\S+) ns/iter \(\+/- \S+\).*")
 _MESSAGE: Final = '"reason":"benchmark-complete"'
@@ -119,7 +123,7 @@ IMPORTER: Final = Importer(
     left_out="limits of estimates, changes since the last run, outliers",
     cut_off="benchmarks that are there are kept",
     recognises=lambda head: (
-        bool(re.search(r"^(?:\S.*?)?\s+time:\s+\[\S+ \S+ \S+ \S+ \S+ \S+\]", head, re.MULTILINE))
+        bool(_TIMED.search(head))
         or bool(re.search(r"^test .+ \.\.\. bench:\s+\S+ ns/iter", head, re.MULTILINE))
         or head.startswith('{"mean":{"confidence_interval"')
         or _MESSAGE in head.replace('": "', '":"')

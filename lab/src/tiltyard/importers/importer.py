@@ -4,15 +4,15 @@ Helpers for all of them: :mod:`~tiltyard.importers.reading` (bytes → lines and
 :mod:`~tiltyard.importers.json_file`, :mod:`~tiltyard.importers.quantities` (units, metrics).
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from typing import Final
 
 from tiltyard.collected.model import CollectedMetric
 from tiltyard.errors import UsageError
+from tiltyard.meant import perhaps
 
 LARGEST_BYTES: Final = 64 * 2**20
 """Result files are read whole; a larger one, which would take minutes, is refused at once."""
@@ -108,6 +108,9 @@ class Importer:
     disproved: Callable[[bytes, str, int], Disproved | None] | None = None
     """Output, its name, and the bytes that its processes read from devices → what it claims of
     the page cache and is not so; asked where output is read live."""
+    asked: Callable[[Sequence[str], Sequence[str]], tuple[CollectedMetric, ...]] | None = None
+    """Words of a command, and the text of the files that it names → ``metrics``, with the
+    headlines that its output will have where these depend on it."""
 
 
 class Importers(Collection[Importer]):
@@ -134,10 +137,8 @@ class Importers(Collection[Importer]):
         """
         if name in self._modules:
             return _loaded(self._modules[name])
-        near = get_close_matches(name, self._modules, 1)
-        guess = f' Did you mean "{near[0]}"?' if near else ""
-        kinds = ", ".join(self._modules)
-        raise UsageError(f'"{name}" is no kind of result file. One of: {kinds}.{guess}')
+        kinds = f"One of: {', '.join(self._modules)}.{perhaps(name, self._modules)}"
+        raise UsageError(f'"{name}" is no kind of result file. {kinds}')
 
 
 @cache

@@ -68,10 +68,11 @@ class _LimitedDescent(JSONPathRecursiveDescentSegment):
 
     __slots__ = ()
 
-    def _visit(self, node: JSONPathMatch, depth: int = 1) -> Iterator[JSONPathMatch]:
-        # Each level of a document passes all nodes below it on: one look at each is enough.
-        visited = super()._visit(node, depth)
-        return _watched(self.env, visited) if depth == 1 else iter(visited)
+    def resolve(self, nodes: Iterable[JSONPathMatch]) -> Iterator[JSONPathMatch]:
+        for node in nodes:
+            for visited in _watched(self.env, self._visit(node)):
+                for selector in self.selectors:
+                    yield from selector.resolve(visited)
 
 
 def _watched(env: JSONPathEnvironment, nodes: Iterable[JSONPathMatch]) -> Iterator[JSONPathMatch]:

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from statistics import fmean
 from typing import Final, get_args
 
@@ -28,6 +29,8 @@ from tiltyard.wire import Execution, MetricCard, Output, Sample, Unit, WarningNo
 PERCENTILES: Final = tuple(map(percentile_name, map(Fraction, ("50", "90", "95", "99", "99.9"))))
 """Of what a tool prints of single operations, these become metrics: ``latency_p99``."""
 _ENGINES: Final = frozenset(get_args(BuiltIn))
+_ASKED_BYTES: Final = 2**20
+"""A larger file is no job file: a program may be one of the words."""
 _NOTHING: Final = hashlib.sha256(b"").hexdigest()
 
 _Point = tuple[tuple[str, int | str], ...]
@@ -39,7 +42,11 @@ def readers() -> list[Importer]:
 
 
 def cards(
-    read: str | None, metrics: Metrics, own: Sequence[MetricCard]
+    read: str | None,
+    metrics: Metrics,
+    own: Sequence[MetricCard],
+    command: Sequence[str] = (),
+    root: Path = Path(),
 ) -> tuple[tuple[MetricCard, ...], tuple[str, ...]]:
     """The metrics of a program workload, and the dimensions of its grid.
 
@@ -51,6 +58,8 @@ def cards(
         read: name of the reader.
         metrics: what the study names.
         own: what the engine measures.
+        command: what will be executed, where that is known: it may say what is measured.
+        root: where relative paths in it begin.
 
     Raises:
         UsageError: if there is no such reader, a name is taken, or an expression or unit is not
@@ -61,7 +70,7 @@ def cards(
         require_readable(name, table)
     reader = _reader(read) if read else None
     named = _named(metrics)
-    by_reader = tuple(_cards_by_name(reader.name).values()) if reader else ()
+    by_reader = tuple(_cards_of_reader(reader, _asked(reader, command, root))) if reader else ()
     only = bool(named.keys() & {card.name for card in by_reader})
     found = (
         *(_card_of_table(name, table) for name, table in tables.items()),
@@ -208,11 +217,21 @@ def _card_of_table(name: str, table: MetricTable) -> MetricCard:
 @cache
 def _cards_by_name(read: str) -> dict[str, MetricCard]:
     """Every metric of a reader; asked for each trial."""
-    return {card.name: card for card in _cards_of_reader(_reader(read))}
+    reader = _reader(read)
+    return {card.name: card for card in _cards_of_reader(reader, reader.metrics)}
 
 
-def _cards_of_reader(reader: Importer) -> Iterator[MetricCard]:
-    for one in reader.metrics:
+def _asked(reader: Importer, command: Sequence[str], root: Path) -> Sequence[CollectedMetric]:
+    """The metrics of a reader as a command makes them."""
+    if reader.asked is None:
+        return reader.metrics
+    files = [file for word in command if (file := root / word).is_file()]
+    small = [file for file in files if file.stat().st_size <= _ASKED_BYTES]
+    return reader.asked(command, [file.read_text(errors="replace") for file in small])
+
+
+def _cards_of_reader(reader: Importer, metrics: Sequence[CollectedMetric]) -> Iterator[MetricCard]:
+    for one in metrics:
         yield _card(reader, one)
         for percentile in PERCENTILES if one.name in reader.timed else ():
             yield _card(reader, one, percentile)

@@ -4,6 +4,7 @@ Where it prints two rates, as up to version 13, the one without the time of conn
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -11,6 +12,7 @@ from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Me
 from tiltyard.importers.quantities import MILLISECONDS, PER_S, PERCENT, Unit, metric
 from tiltyard.importers.reading import Line, lines_of
 
+_GRID: Final = ("script",)
 METRICS: Final = (
     metric("transactions", PER_S, 6),
     metric("latency", MILLISECONDS, 3, label="mean latency", headline=False),
@@ -20,6 +22,8 @@ METRICS: Final = (
     metric("skipped", PERCENT, 3, label="skipped transactions", headline=False),
     metric("late", PERCENT, 3, label="transactions above the latency limit", headline=False),
     metric("retried", PERCENT, 3, label="retried transactions", headline=False),
+    metric("script_transactions", PER_S, 6, label="transactions of a script", headline=False),
+    metric("script_latency", MILLISECONDS, 3, label="mean latency of a script", headline=False),
 )
 _FIGURES: Final[tuple[tuple[str, Unit, re.Pattern[str]], ...]] = tuple(
     (name, unit, re.compile(pattern))
@@ -38,6 +42,15 @@ _SETTINGS: Final = (
     "transaction type", "scaling factor", "query mode", "number of clients", "number of threads",
     "duration", "number of transactions per client",
 )  # fmt: skip
+_SCRIPT: Final = re.compile(r"SQL script \d+: (.*)")
+_OF_SCRIPT: Final[tuple[tuple[str, Unit, re.Pattern[str]], ...]] = tuple(
+    (name, unit, re.compile(pattern))
+    for name, unit, pattern in (
+        ("script_transactions", PER_S, r" - \d+ transactions \(.*, tps = (\S+)\)"),
+        ("script_latency", MILLISECONDS, r" - latency average = (\S+) ms"),
+    )
+)
+"""What is printed of each of several scripts, below its name."""
 _BEGINS: Final = re.compile(r"transaction type: .*")
 _VERSION: Final = re.compile(r"pgbench \(([\d.]+\w*)")
 
@@ -58,6 +71,7 @@ def read(data: bytes, name: str) -> Imported:
                 metrics=METRICS,
                 measured=tuple(_measured(lines)),
                 parameters=dict(_parameters(lines)),
+                grid=_GRID,
             ),
         ),
         limits=(
@@ -68,10 +82,18 @@ def read(data: bytes, name: str) -> Imported:
 
 
 def _measured(lines: Sequence[Line]) -> Iterator[Measured]:
+    """Of all scripts together, and of each where there are several; one may be there twice."""
+    at: dict[str, int | str] = {}
+    times = Counter[str]()
     for line in lines:
-        for name, unit, pattern in _FIGURES:
+        if match := _SCRIPT.fullmatch(line.text):
+            name = match[1].rpartition("/")[2]
+            times[name] += 1
+            at = {"script": f"{name} ({times[name]})" if times[name] > 1 else name}
+        for name, unit, pattern in (*_FIGURES, *(_OF_SCRIPT if at else ())):
             if match := pattern.fullmatch(line.text):
-                yield Measured(name, values=(unit.value(line.value(match[1])),))
+                own = at if name.startswith("script_") else {}
+                yield Measured(name, own, values=(unit.value(line.value(match[1])),))
 
 
 def _parameters(lines: Sequence[Line]) -> Iterator[tuple[str, str]]:
@@ -85,9 +107,10 @@ IMPORTER: Final = Importer(
     name="pgbench",
     about="what pgbench prints at its end, also with `-P`, `-R` and `-L`",
     left_out="deviations of single transactions, progress (`-P`), latencies of statements (`-r`), "
-    "the parts of several scripts",
+    "weights and failures of single scripts",
     cut_off="figures that are there are kept; refused without any",
     recognises=lambda head: "transaction type: " in head and "number of clients: " in head,
     read=read,
     metrics=METRICS,
+    grid=_GRID,
 )

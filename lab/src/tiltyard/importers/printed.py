@@ -43,7 +43,9 @@ class Printed:
             UsageError: if there was more.
         """
         if self.truncated:
-            raise self.refused('only its beginning was kept. Fix: keep = "64M", or print less')
+            raise self.refused(
+                'only its beginning was kept. Fix: keep = "4M", the most, or print less'
+            )
 
 
 class TooSlowMetricError(UsageError):

@@ -29,6 +29,7 @@ from tiltyard.plan.path_length import doubled, path_length_cards
 from tiltyard.plan.pilot import with_pilot
 from tiltyard.plan.program import job_parameters, sample_variables, split
 from tiltyard.stats.sequential import looks, overall_alpha, profile_of_family
+from tiltyard.study.clients import with_stonewalls
 from tiltyard.study.load import parameter_error, read_text
 from tiltyard.study.model import Clock, Precision, Study, WorkloadSpec
 from tiltyard.study.problems import StudyFileError
@@ -187,6 +188,8 @@ def _planned(
     except JobRefused as refused:
         raise written.refused(place, refused.parameter, refused.message) from refused
     metrics, twice = tuple(card.metrics), None
+    if spec.clients:
+        metrics = tuple(with_stonewalls(metrics))
     if clock == "instructions":
         if hello.effective.get("access", _COUNTED_ACCESS) != _COUNTED_ACCESS:
             raise written.refused(place, "access", _WAITS)
@@ -235,7 +238,13 @@ def _planned_program(
             raise written.refused(place, refused.parameter, text) from refused
     first = next(iter(hellos.values()))
     try:
-        metrics, grid = live.cards(readings.read, readings.metrics, own.metrics if own else ())
+        metrics, grid = live.cards(
+            readings.read,
+            readings.metrics,
+            own.metrics if own else (),
+            _words(program),
+            written.root,
+        )
     except UsageError as error:
         key = "read" if readings.read else "metrics"
         raise written.refused(place, key, str(error)) from error
@@ -253,6 +262,11 @@ def _planned_program(
         program=program,
         readings=readings if readings.read or readings.metrics else None,
     )
+
+
+def _words(program: Mapping[str, JsonValue]) -> list[str]:
+    command = program.get("command")
+    return [str(word) for word in command] if isinstance(command, list) else []
 
 
 def _card(spec: WorkloadSpec, catalogue: Catalogue) -> Card:

@@ -233,6 +233,12 @@ class Plan(Frozen):
         return "several hosts" if self.placement else "this host"
 
     @property
+    def is_elsewhere(self) -> bool:
+        """Whether all systems are on other hosts: this one has no part in what is measured."""
+        far = [bool(self.placement or one.settings.get("host")) for one in self.systems]
+        return bool(far) and all(far)
+
+    @property
     def clock(self) -> Clock:
         """What the clock of all of its systems counts."""
         return self.systems[0].clock if self.systems else "time"
@@ -244,6 +250,16 @@ class Plan(Frozen):
     def workload(self, name: str) -> PlannedWorkload:
         """The workload of that name."""
         return next(workload for workload in self.workloads if workload.spec.name == name)
+
+    @property
+    def most_clients(self) -> int:
+        """So many work at once in the workload that has the most of them."""
+        return max((len(workload.spec.clients) for workload in self.workloads), default=0) or 1
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """Name of a workload → what people read."""
+        return {workload.spec.name: workload.display for workload in self.workloads}
 
     @property
     def trials_in_a_turn(self) -> dict[str, int]:

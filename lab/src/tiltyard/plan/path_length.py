@@ -14,9 +14,9 @@ metrics that are times.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
+from msgspec.structs import replace
 from pydantic import JsonValue
 
 from tiltyard.study.amounts import amounts_in_force

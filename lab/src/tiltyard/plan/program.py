@@ -101,7 +101,7 @@ def told_variables(table: Mapping[str, JsonValue], far: FarPlace | None = None) 
 
     Args:
         table: the program as the plan has it.
-        far: the far end of the system; ``None``: it is this host.
+        far: the server's end of the system; ``None``: it is this host.
     """
     address = far.address if far else _HERE
     return {SERVER: address} if SERVER in placeholders(table) else {}

@@ -6,7 +6,7 @@ figures, tables and sentences: there is one of each. Nothing here knows of files
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from string import ascii_uppercase
 from typing import Literal, TypeAlias
@@ -99,6 +99,8 @@ class Figure:
     """For a phone; ``None``: the wide one is scaled."""
     subtitle: str = ""
     """What is shown, measure, n: below a title that is a finding."""
+    workload: str = ""
+    """Whose trials its marks are of; empty for a picture of several."""
 
 
 @dataclass(frozen=True)
@@ -245,6 +247,18 @@ class Document:
         yield from _inside(self.front)
         for section in self.sections:
             yield from _of(section)
+
+
+def texts_of(blocks: Iterable[Block]) -> Iterator[str]:
+    """Paragraphs, lists and values of facts: what is said in words."""
+    for block in blocks:
+        match block:
+            case Paragraph(text=text):
+                yield text
+            case Sentences(items=items):
+                yield from items
+            case Facts(rows=rows):
+                yield from (value for _, value in rows)
 
 
 def _of(section: Section) -> Iterator[Block]:

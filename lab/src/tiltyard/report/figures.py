@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from tiltyard.charts.drawings import engine
 from tiltyard.charts.svg import to_file
 from tiltyard.report.document import Document, Figure, Look
 
@@ -18,9 +19,7 @@ def picture_png(figure: Figure, look: Look) -> bytes:
 
 
 def _png(svg: str) -> bytes:
-    import vl_convert  # loads a JavaScript engine: half a second
-
-    picture: bytes = vl_convert.svg_to_png(svg, scale=_SCALE, ppi=_DPI)
+    picture: bytes = engine().svg_to_png(svg, scale=_SCALE, ppi=_DPI)
     return picture
 
 

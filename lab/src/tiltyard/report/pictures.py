@@ -55,7 +55,11 @@ def figures(
                 _named(workload, picture) if named and workload else picture.title
             )
             topic = title or (workload.display if workload and len(findings.workloads) > 1 else "")
-            blocks += _hung(findings, picture, "-".join(filter(None, parts)), topic, otherwise)
+            own = _hung(findings, picture, "-".join(filter(None, parts)), topic, otherwise)
+            display = workload.display if workload else ""
+            blocks += (
+                replace(one, workload=display) if isinstance(one, Figure) else one for one in own
+            )
     return tuple(blocks)
 
 

@@ -8,7 +8,7 @@ reader needs them.
 
 import ipaddress
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeVar, get_args, get_origin
 
@@ -33,7 +33,7 @@ KINDS: Final[dict[Kind, tuple[str, str]]] = {
 
 _FACTS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
     ("serial", re.compile(r"serial|uuid|wwn|wwid|eui64|nguid|asset|machine.?id|service tag", re.I)),
-    ("host", re.compile(r"^(host.?name|node.?name|fqdn|far|host|server name)$", re.I)),
+    ("host", re.compile(r"^(host.?name|node(.?name)?|fqdn|far|host|server( name)?)$", re.I)),
     ("user", re.compile(r"^(user|user.?name|owner|login|operator)$", re.I)),
     ("secret", re.compile(r"password|passwd|passphrase|token|secret|api.?key|credential", re.I)),
 )
@@ -51,7 +51,7 @@ _SHORTEST: Final = 3
 _WORD: Final = (
     r"(?:passw(?:or)?d|passphrase|pwd|secret|token|(?:api|access|private)[-_]?key|credentials?)"
 )
-_VALUE: Final = r"(?P<it>'[^']*'|\"[^\"]*\"|[^\s'\",;]+)"
+_VALUE: Final = r"(?P<it>\[\w+ \d+\]|'[^']*'|\"[^\"]*\"|[^\s'\",;]+)"
 _SECRETS: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -63,6 +63,7 @@ _SECRETS: Final = tuple(
         r"()(?P<it>\b(?:gh[pousr]_\w{20,}|AKIA[0-9A-Z]{16}|sk-[\w-]{20,}|xox[bp]-[\w-]+))",
     )
 )
+_VARIABLE: Final = re.compile(r'"?\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})"?')
 _USER_AT: Final = re.compile(r"(?<![\w./@])(?P<user>[A-Za-z_][\w.+-]*)@(?P<host>[\w][\w.-]*)")
 _LOCATOR: Final = re.compile(r"(?<=://|.\]@)(?P<host>[^\s/:@\[\]]+)")
 _MAC: Final = re.compile(r"\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b")
@@ -70,6 +71,8 @@ _V4: Final = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)")
 _V6: Final = re.compile(r"(?<![\w:.])[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:])")
 _UUID: Final = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
 _PATH: Final = re.compile(r"(?<![\w/.:~-])~?(?:/[\w.+@%~:\[\]-]+)+/?|\b[A-Z]:\\[^\s\"']+")
+_CLIENT: Final = re.compile(r"\((?:(?P<user>[^@)]+)@)?(?P<host>[^)]+)\)$")
+"""A client of several, with its host as ssh knows it."""
 _HOME: Final = re.compile(r"/(?:home|Users)/(?P<user>[\w.-]+)")
 _SET: Final = re.compile(
     r"(?:^|(?<=\s))(?P<name>[A-Za-z_]\w*)=(?P<it>[^\s'\"]+|'[^']*'|\"[^\"]*\")"
@@ -88,6 +91,8 @@ class Redacted:
     findings: Findings
     replaced: Mapping[str, tuple[Kind, str]]
     """What stood there → its kind, and what stands there now."""
+    clean: Callable[[object], object]
+    """Takes the same out of what else is shown with them, and adds what it finds there."""
 
     @property
     def lines(self) -> list[str]:
@@ -114,8 +119,11 @@ def redacted(findings: Findings, hosts: Iterable[str] = (), users: Iterable[str]
     taken.learn(findings.model_dump())
     cleaned = taken.model(findings)
     notice = Notice(severity="note", text=taken.sentence)
-    found = cleaned.model_copy(update={"notices": (*cleaned.notices, notice)})
-    return Redacted(found, dict(taken.replaced))
+    # Their names have those of the systems, in other letters; who reads this has no trials.
+    trials = tuple(trial.model_copy(update={"file": None}) for trial in cleaned.trials)
+    changed = {"notices": (*cleaned.notices, notice), "trials": trials}
+    found = cleaned.model_copy(update=changed)
+    return Redacted(found, taken.replaced, taken.cleaned)
 
 
 @dataclass
@@ -163,6 +171,9 @@ class _Taken:
         for kind, pattern in _FACTS:
             if pattern.search(fact) and "/" not in text:
                 self.know(kind, text)
+        if fact == "client" and (there := _CLIENT.search(text)):
+            self.know("user", there["user"] or "")
+            self.know("host", there["host"])
         for found in _HOME.finditer(text):
             self.know("user", found["user"])
 
@@ -219,7 +230,7 @@ class _Taken:
 
     def _secret(self, found: re.Match[str]) -> str:
         """Not the name of a variable, which holds one elsewhere."""
-        if found["it"].lstrip("'\"").startswith("$"):
+        if _VARIABLE.fullmatch(found["it"]):
             return found[0]
         return found[1] + self._sign("secret", found["it"])
 

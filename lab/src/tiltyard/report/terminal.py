@@ -153,7 +153,7 @@ def _abreast(workload: WorkloadFindings, findings: Findings, compared: list[str]
     return table
 
 
-def _lines_of(workload: WorkloadFindings) -> list[tuple[str, tuple[Comparison, ...]]]:
+def _lines_of(workload: WorkloadFindings) -> list[tuple[str, Sequence[Comparison]]]:
     """The tests of a suite; the levels of a course where there is one metric."""
     if workload.by_metric:
         return [(index.label, index.comparisons) for index in workload.by_metric]
@@ -208,6 +208,7 @@ def _lines(findings: Findings) -> Iterator[tuple[str, str]]:
             yield "Finding", observation.sentence
     if findings.sessions:
         yield "Sessions", findings.sessions.sentence
+        yield from (("Sessions", own.sentence) for own in findings.sessions.levels if own.apart)
         for found in findings.sessions.comparisons[:_SENTENCES]:
             yield "Sessions", found.sentence
     yield from islice(beside_sentences(findings), _SENTENCES)

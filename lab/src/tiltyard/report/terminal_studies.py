@@ -10,15 +10,22 @@ from rich.text import Text
 
 from tiltyard.analysis.collected.over import compared_over
 from tiltyard.analysis.model import Comparison, Findings, WorkloadFindings
-from tiltyard.analysis.verdict import OverStudies
-from tiltyard.charts.figures import Estimated, interval_text, ratio_text
+from tiltyard.charts.figures import (
+    IF_NORMAL,
+    Estimated,
+    another_study,
+    interval_text,
+    pooled,
+    ratio_text,
+    verdict_if_any,
+    without_verdict,
+)
 from tiltyard.report.stacking import StackingTable
 
 _LEAST: Final = 24
 """Columns of a plot below which it stands under its figures."""
 _MOST: Final = 60
 _NAME: Final = 20
-NORMAL: Final = "pooled: 95 % CI if studies like these spread normally; no verdict rests on it"
 
 
 def studies_compared(findings: Findings) -> Iterator[RenderableType]:
@@ -31,7 +38,7 @@ def studies_compared(findings: Findings) -> Iterator[RenderableType]:
             yield Text(_title(workload, pair), style="bold")
             yield _Forest(pair)
             if pair.low is None:
-                yield Text(f"  {NORMAL}", style="dim")
+                yield Text(f"  {IF_NORMAL}", style="dim")
             yield Text(pair.over.sentence if pair.over else "", style="dim")
             yield Text()
         return
@@ -79,37 +86,13 @@ def _side_by_side(
 
 
 def _cells(pair: Comparison) -> tuple[str, str, str, str]:
-    within = told(pair)
-    return ratio_text(within), interval_text(within), interval_text(pair), word(pair)
-
-
-def told(pair: Comparison) -> Estimated:
-    """The estimate with the interval on which no verdict rests."""
-    return _Told(pair.ratio, pair.over.low, pair.over.high) if pair.over else pair
-
-
-def expected(over: OverStudies) -> Estimated:
-    """Where the ratio in another study is expected."""
-    return _Told(None, over.predicted_low, over.predicted_high)
-
-
-def word(pair: Comparison) -> str:
-    """The verdict; where there cannot be one, that."""
-    return "no verdict" if pair.low is None else pair.verdict
+    within = without_verdict(pair)
+    return ratio_text(within), interval_text(within), interval_text(pair), verdict_if_any(pair)
 
 
 def _title(workload: WorkloadFindings, pair: Comparison) -> str:
     better = "more" if workload.index.direction == "higher" else "less"
     return f"{pair.system} against {pair.against}: {workload.index.label} ({better} is better)"
-
-
-@dataclass(frozen=True)
-class _Told:
-    """A ratio with its interval."""
-
-    ratio: float | None
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True)
@@ -156,10 +139,9 @@ def _rows(pair: Comparison) -> Iterator[_Row]:
         return
     for one in over.values:
         yield _Row(one.study, one, "●", "" if one.study not in over.apart else "other side")
-    pooled = told(pair) if pair.low is None else pair
-    yield _Row("pooled", pooled, "◆", word(pair))
+    yield _Row("pooled", pooled(pair), "◆", verdict_if_any(pair))
     if over.predicted_low is not None:
-        yield _Row("another study", expected(over), "")
+        yield _Row("another study", another_study(over), "")
 
 
 def _figures(row: _Row) -> str:

@@ -25,7 +25,7 @@ def run_block(context: Context, systems: dict[str, System], block: Block) -> Non
     left = context.course.left_of(block)
     context.records.clear()
     if left:
-        context.leave(all_of_them=True)
+        context.renew_agents()
         boot_before_turn(context, block.number, left[0].system)
         upcoming = context.course.ahead(next_look(context.plan, context.history))
         context.observer.block_started(block.number, max(block.number, upcoming.last))

@@ -1,4 +1,4 @@
-"""``reset = "reboot"``: this host is booted before each turn, and the run goes on by itself.
+"""``reset = "reboot"`` on this host: it is booted before each turn, and the run goes on by itself.
 
 A run that needs a boot writes down for which turn, has the host carry the same command out after
 it, and ends. It is never asked for twice for one turn: if the host is found not to have booted, or
@@ -7,13 +7,17 @@ run keeps over the boot (its image, its states) is in its ledger, which is hande
 """
 
 import os
+import shlex
 import sys
+from collections import Counter
 from pathlib import Path
+from typing import Any, Final
 
 from tiltyard.errors import BootingError, RefusedError, TiltyardError
 from tiltyard.folder import StudyFolder
 from tiltyard.host import commands
 from tiltyard.host.ledger import Ledger
+from tiltyard.host.place import HERE
 from tiltyard.host.processes import boot_id
 from tiltyard.host.resumption import (
     BOOT_COMMAND,
@@ -30,15 +34,21 @@ _UPTIME = Path("/proc/uptime")
 ALLOW = "--allow-reboot"
 
 
-def wants_boot(system: SystemSpec) -> bool:
-    """Whether this host is booted before each turn of a system."""
-    return system.settings.get("reset") == "reboot"
+THIS_HOST: Final = str(HERE)
 
 
-def boots(plan: Plan) -> int:
-    """How often this host is booted if every block up to the last look is run; without spares."""
-    wanting = {system.name for system in plan.systems if wants_boot(system)}
-    return sum(turn.system in wanting for block in plan.blocks for turn in block.turns)
+def booted(system: SystemSpec) -> str:
+    """The host that is booted before each turn of a system; empty: none."""
+    if system.settings.get("reset") != "reboot":
+        return ""
+    return str(system.settings.get("host") or THIS_HOST)
+
+
+def boots(plan: Plan) -> dict[str, int]:
+    """Host → how often it is booted if every block up to the last look is run; without spares."""
+    hosts = {system.name: booted(system) for system in plan.systems}
+    turns = (turn for block in plan.blocks for turn in block.turns)
+    return dict(Counter(host for turn in turns if (host := hosts[turn.system])))
 
 
 def require_allowed(folder: StudyFolder, plan: Plan, *, allowed: bool) -> None:
@@ -48,14 +58,17 @@ def require_allowed(folder: StudyFolder, plan: Plan, *, allowed: bool) -> None:
         RefusedError: if only the study asks for it.
         HostLacksError: if the run could not go on after a boot.
     """
-    number = boots(plan)
-    if not number:
+    hosts = boots(plan)
+    if not hosts:
         return
     if not allowed:
+        listed = ", and ".join(f"{host} up to {number} times" for host, number in hosts.items())
         raise RefusedError(
-            f'{folder.root}: reset = "reboot" boots this host before each turn, up to {number} '
-            f"times. If that is meant: tiltyard run {folder.root} {ALLOW}"
+            f'{folder.root}: reset = "reboot" boots hosts before turns: {listed}. '
+            f"If that is meant: tiltyard run {folder.root} {ALLOW}"
         )
+    if THIS_HOST not in hosts:
+        return
     if os.geteuid() != 0:
         raise RefusedError(f'{folder.root}: reset = "reboot": only root can boot this host; sudo')
     resumption("tiltyard-probe")
@@ -69,7 +82,7 @@ def arrive(ledger: Ledger) -> None:
 
 
 def boot_before_turn(context: Context, block: int, name: str) -> dict[str, str]:
-    """Go on with a turn if the host was booted for it; otherwise have it booted.
+    """Go on with a turn if this host was booted for it; otherwise have it booted.
 
     Returns:
         Facts about the boot; empty for a system that wants none.
@@ -78,11 +91,12 @@ def boot_before_turn(context: Context, block: int, name: str) -> dict[str, str]:
         BootingError: the boot is asked for, and this run must end.
         TiltyardError: if it was asked for earlier and did not happen.
     """
-    if not wants_boot(context.plan.system(name)):
+    system = context.plan.system(name)
+    if booted(system) != THIS_HOST:
         return {}
     asked = context.history.boot_asked(block, name)
     if asked is None:
-        _boot(context, block, name)
+        _boot(context, block, system)
     elif asked.boot == boot_id():
         raise TiltyardError(
             f"block {block}, {name}: this host was asked to boot ({asked.command}), but has not. "
@@ -92,7 +106,7 @@ def boot_before_turn(context: Context, block: int, name: str) -> dict[str, str]:
     return {"host booted before the turn": f"yes; up for {uptime_s:.0f} s"}
 
 
-def _boot(context: Context, block: int, name: str) -> None:
+def _boot(context: Context, block: int, system: SystemSpec) -> None:
     """Leave everything so that the run goes on after the boot, and ask for it.
 
     The journal is told last: what is not told has not been asked for.
@@ -108,15 +122,17 @@ def _boot(context: Context, block: int, name: str) -> None:
     about = f"Tiltyard goes on with the study in {root}"
     made.make(command, environment_of_ours(), folder.resumed, about)
     ledger.keep_for(root)
-    asked = BootAsked(block=block, system=name, boot=boot_id(), command=" ".join(BOOT_COMMAND))
+    told: Any = system.settings.get("reboot_command", BOOT_COMMAND)
+    boot = tuple(map(str, told))
+    asked = BootAsked(block=block, system=system.name, boot=boot_id(), command=shlex.join(boot))
     context.journal.append(asked)
     os.sync()
     try:
-        commands.run(BOOT_COMMAND)
+        commands.run(boot)
     except TiltyardError:
         Ledger(study=root).close()
         raise
     raise BootingError(
-        f"this host is being booted for block {block}, {name}; the run goes on by itself "
+        f"this host is being booted for block {block}, {system.name}; the run goes on by itself "
         f"({made.path}), and says so in {root / 'resumed.log'}"
     )

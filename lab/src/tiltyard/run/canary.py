@@ -6,8 +6,8 @@ neighbour on the same hardware, a clock that was lowered). It computes for some 
 (the engine's own loop, without I/O), and writes 16 MiB over a file in the study folder and waits
 until they are on the device. Without a study on directories, computing is all.
 
-Programs may be so short that it would take longer than all of a block. There it is run where the
-trials of a block take ten times as long or more; shorter blocks are judged by telemetry alone.
+It is run where the trials of a block take some ten times as long; shorter blocks are judged by
+telemetry alone, and so is the first one, until it is known how long its trials take.
 """
 
 import math
@@ -16,21 +16,24 @@ from operator import attrgetter
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryFile
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import JsonValue
 
 from tiltyard.executors.agent import Trial
 from tiltyard.executors.engine import Job
-from tiltyard.run.context import Context
 from tiltyard.run.journal import CanaryRun
 from tiltyard.run.record import Reason
 from tiltyard.run.stream import read_stream
 from tiltyard.wire import SampleEvent
 
+if TYPE_CHECKING:
+    # It knows every kind of system: who only analyses has no use for them.
+    from tiltyard.run.context import Context
+
 _LIMIT_S = 60.0
 _WORTH_S = 10.0
-"""Trials of a block with programs take so long together, or there is no canary beside it."""
+"""Trials of a block take so long together, or there is no canary beside it."""
 _FEWEST = 5
 """Fewer canaries before a block tell nothing of what is usual."""
 _SIGMAS = 4.0
@@ -52,18 +55,20 @@ _WRITE: Final[dict[str, JsonValue]] = {
 }
 
 
-def run_canary(context: Context, block: int, when: Literal["before", "after"]) -> None:
+def run_canary(context: "Context", block: int, when: Literal["before", "after"]) -> None:
     """Run it, and write down how long it took.
 
-    Does nothing for a plan without gates, with a limit of 0 for the canary, or with programs that
-    are too short for one. A canary that fails is no reason to stop a study: its time is then not
-    available.
+    Does nothing for a plan without gates, with a limit of 0 for the canary, with all systems on
+    other hosts, or with trials that are too short for one. A canary that fails is no reason to
+    stop a study: its time is then not available.
 
     Raises:
         InterruptedRunError: if a signal came.
     """
     gates = context.plan.gates
-    if gates is None or not gates.canary or _block_s(context) < _WORTH_S:
+    if gates is None or not gates.canary or context.plan.is_elsewhere:
+        return
+    if _block_s(context) < _WORTH_S:
         return
     cpu_s = _time_s(context, "random", _COMPUTE)
     disk_s = None
@@ -75,16 +80,14 @@ def run_canary(context: Context, block: int, when: Literal["before", "after"]) -
     context.journal.append(CanaryRun(block=block, when=when, cpu_s=cpu_s, disk_s=disk_s))
 
 
-def _block_s(context: Context) -> float:
-    """How long the trials of a block take, where programs are among them; else for ever."""
+def _block_s(context: "Context") -> float:
+    """How long the trials of a block take together, as far as it is known."""
     plan, times = context.plan, context.history.times_of_workload
-    if all(workload.program is None for workload in plan.workloads):
-        return math.inf
     spent = ((times.get(one.spec.name), one.trials) for one in plan.workloads)
     return len(plan.systems) * sum(own.median_s * trials for own, trials in spent if own)
 
 
-def _time_s(context: Context, workload: str, parameters: dict[str, JsonValue]) -> float | None:
+def _time_s(context: "Context", workload: str, parameters: dict[str, JsonValue]) -> float | None:
     """Time of the timed regions of one job in the study's scratch folder."""
     job = Job(
         workload=workload,

@@ -65,9 +65,13 @@ class Context:
             return self.agents.of(own)
         return self.agents.of((*up.prefix, *(up.engine or own)), is_far=bool(up.place.ssh))
 
-    def leave(self, *, all_of_them: bool = False) -> None:
-        """End the agents behind a system, which is to change or to go, or all."""
-        self.agents.close(() if all_of_them else (str(self.engine.path),))
+    def leave(self) -> None:
+        """End the agents behind a system, which is to change or to go."""
+        self.agents.close((str(self.engine.path),))
+
+    def renew_agents(self) -> None:
+        """End all: none carries anything from one block to the next."""
+        self.agents.renew((str(self.engine.path),))
 
     @property
     def programs_from(self) -> Path:

@@ -13,6 +13,7 @@ from pydantic import Field
 from tiltyard.host.place import HERE
 from tiltyard.run.record import DISK_UNDER_TEST
 from tiltyard.study.model import Frozen, SystemSpec
+from tiltyard.study.renamed import FACTS, PLACEMENT, of_today
 from tiltyard.units import SIZE_UNITS
 
 ABSENT: Final = "–"
@@ -45,8 +46,8 @@ _FOLLOWS: Final[Mapping[str, frozenset[str]]] = {
     "qdisc": frozenset({"queueing discipline"}),
     "rate": frozenset({"queueing discipline"}),
     "family": frozenset({"Internet Protocol"}),
-    "near_cpus": frozenset({"CPUs of the client", "CPUs of the near end"}),
-    "far_cpus": frozenset({"CPUs of the server", "CPUs of the far end"}),
+    "client_cpus": frozenset({"CPUs of the client"}),
+    "server_cpus": frozenset({"CPUs of the server"}),
     "image": frozenset({"kernel", "distribution"}),
     "disk": frozenset({"operating system", "first process", "kernel", "modules loaded", "device"}),
 }
@@ -57,7 +58,7 @@ _WHY: Final[Mapping[str, str]] = {
     NOT_IN_FORCE: "the kernel has them by default, or passes over them",
     _HOST: "they are not on one machine",
     _KERNEL: "they do not run under one kernel",
-    "far host": "their servers are not on one machine",
+    "host of the server": "their servers are not on one machine",
     DISK_UNDER_TEST: "they do not lie on one disk",
     "device": "they do not lie on one device",
     "image lies on": "they do not lie on one file system",
@@ -68,7 +69,6 @@ _WHY: Final[Mapping[str, str]] = {
     _OPTIONS: "nobody asked for all of them",
     "I/O scheduler": "requests are ordered otherwise",
     "read-ahead": "reads in sequence fetch other amounts",
-    "engine of the far end": "they are not measured by one instrument",
     "engine of the server": "they are not measured by one instrument",
 }
 """Facts that decide results by themselves, those that do it most first."""
@@ -105,7 +105,7 @@ def differences(
     """
     specs = [system for system in systems if facts.get(system.name)]
     varied = _varied(specs)
-    shown = _with_host({spec.name: facts[spec.name] for spec in specs}, here)
+    shown = _with_host({spec.name: of_today(facts[spec.name], FACTS) for spec in specs}, here)
     names = dict.fromkeys(fact for of_one in shown.values() for fact in of_one)
     found = []
     for fact in names:
@@ -135,6 +135,11 @@ def _with_host(
         system: each if not elsewhere or {_HOST, _KERNEL} & each.keys() else {**each, **own}
         for system, each in facts.items()
     }
+
+
+def owners(names: Sequence[str], systems: int) -> str:
+    """Whom a line is about that is the same for several of so many systems."""
+    return "all systems" if len(names) == systems > 1 else ", ".join(names)
 
 
 def told(found: Iterable[Difference]) -> Iterator[str]:
@@ -177,7 +182,8 @@ def _causes(
         return _causes_of_options(shown, specs, varied)
     if fact in _SPACE and "filesystem" in varied and _alike(values.values()):
         return ("filesystem",)
-    return tuple(name for name in varied if fact in _FOLLOWS.get(name, ()) or _names(name, fact))
+    follows = {name: _FOLLOWS.get(PLACEMENT.get(name, name), frozenset()) for name in varied}
+    return tuple(name for name in varied if fact in follows[name] or _names(name, fact))
 
 
 def _names(setting: str, fact: str) -> bool:
@@ -208,13 +214,18 @@ def _not_in_force(
 ) -> Iterator[Difference]:
     """Mount options of a file system that were asked for, and that the kernel does not tell of."""
     missing = {
-        spec.name: ",".join(sorted(_asked(spec) - _words(shown[spec.name][_OPTIONS])))
+        spec.name: ",".join(sorted(_unlisted(_asked(spec), _words(shown[spec.name][_OPTIONS]))))
         for spec in specs
         if _OPTIONS in shown[spec.name]
     }
     if any(missing.values()):
         values = {system: words or "none" for system, words in missing.items()}
         yield _difference(NOT_IN_FORCE, values, ())
+
+
+def _unlisted(asked: set[str], listed: set[str]) -> set[str]:
+    """``compress=zlib`` is listed as ``compress=zlib:3``."""
+    return {one for one in asked if not any(f"{word}:".startswith(f"{one}:") for word in listed)}
 
 
 def _asked(spec: SystemSpec) -> set[str]:

@@ -6,11 +6,12 @@ question about a run costs more the longer the run has lasted.
 
 import itertools
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from heapq import heappush, heappushpop
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from tiltyard.errors import UsageError
 from tiltyard.folder import PARTIAL, StudyFolder, sha256
@@ -80,6 +81,22 @@ class Begun(NamedTuple):
     """The stretch of the run that it belongs to, counted from 0."""
 
 
+_NUMBER: Final = re.compile(r"[0-9]+")
+
+
+class Failing(NamedTuple):
+    """A workload that has never worked on a system, and has failed in the same way lately."""
+
+    reason: str
+    """Of the first of these trials."""
+    blocks: frozenset[int]
+    """Numbers of the blocks of these trials."""
+
+    def like(self, reason: str) -> bool:
+        """Whether a reason is the same but for its numbers: blocks, processes, times."""
+        return _NUMBER.sub("", reason) == _NUMBER.sub("", self.reason)
+
+
 class History:
     """A journal, read."""
 
@@ -89,6 +106,12 @@ class History:
         """Each start of the run."""
         self.other_hosts: dict[str, dict[str, dict[str, str]]] = {}
         """Name of another host → its system record, as it was taken first."""
+        self.latest_of_others: dict[str, dict[str, dict[str, str]]] = {}
+        """The same as it was taken last."""
+        self.met: set[str] = set()
+        """Other hosts whose records this start has taken."""
+        self.changes_of_others: list[str] = []
+        """What has changed of them, a sentence each."""
         self.isolation: IsolationNote | None = None
         """What became of isolation at the last start, unless the study forbids it."""
         self.prepared: list[Prepared] = []
@@ -103,6 +126,8 @@ class History:
         """The same over all systems."""
         self.longest_done_s: dict[str, float] = {}
         """Workload → the longest of its trials that are done."""
+        self.failing: dict[tuple[str, str], Failing] = {}
+        """(system, workload) of which no trial is done."""
         self.in_trials_s = 0.0
         """Sum of these durations."""
         self.canaries: list[CanaryRun] = []
@@ -132,6 +157,7 @@ class History:
         self._stretches: defaultdict[int, set[int]] = defaultdict(set)
         self._last_block = 0
         self._course: PlanProgress | None = None
+        self._has_worked: set[tuple[str, str]] = set()
         for entry in entries:
             self.add(entry)
 
@@ -154,6 +180,7 @@ class History:
             self._spent_before_s += self._last_s
             self._stretch += not self._booted
             self.starts.append(event)
+            self.met.clear()
         self._last_s, self.last_at, self._booted = entry.t_s, entry.at, False
         if isinstance(event, TrialStarted):
             self.begun[event.key] = Begun(entry.at, event.slot, self._stretch)
@@ -178,9 +205,19 @@ class History:
         if event.outcome == "done":
             before_s = self.longest_done_s.get(key.workload, 0.0)
             self.longest_done_s[key.workload] = max(before_s, event.elapsed_s)
+            self._has_worked.add((key.system, key.workload))
+            self.failing.pop((key.system, key.workload), None)
+        elif (key.system, key.workload) not in self._has_worked:
+            self._add_failing((key.system, key.workload), event)
         self.in_trials_s += event.elapsed_s
         if self._course is not None:
             self._course.end(key)
+
+    def _add_failing(self, pair: tuple[str, str], event: TrialFinished) -> None:
+        reason, before = event.reason or "", self.failing.get(pair)
+        if before is None or not before.like(reason):
+            before = Failing(reason, frozenset())
+        self.failing[pair] = before._replace(blocks=before.blocks | {event.key.block})
 
     def _add_rare(self, event: Event) -> None:
         """What happens once a block at most."""
@@ -196,7 +233,7 @@ class History:
         elif isinstance(event, Isolated):
             self.isolation = event.note
         elif isinstance(event, OtherHost):
-            self.other_hosts.setdefault(event.name, event.record)
+            self._add_other_host(event)
         elif isinstance(event, BootAsked):
             self._boots.setdefault((event.block, event.system), event)
             self._booted = True
@@ -208,9 +245,19 @@ class History:
         elif isinstance(event, Stopped) and self.stopped is None:
             self.stopped = event.reason
 
+    def _add_other_host(self, event: OtherHost) -> None:
+        before = self.latest_of_others.get(event.name, event.record)
+        self.changes_of_others += [
+            f"{event.name} in start {len(self.starts)}: {change}"
+            for change in changes(before, event.record)
+        ]
+        self.other_hosts.setdefault(event.name, event.record)
+        self.latest_of_others[event.name] = event.record
+        self.met.add(event.name)
+
     @property
     def host_changes(self) -> tuple[str, ...]:
-        """What has changed of the host from one start to the next, a sentence each."""
+        """What has changed of this host from one start to the next, a sentence each."""
         return tuple(
             f"Start {after.number}: {change}"
             for before, after in itertools.pairwise(self.starts)

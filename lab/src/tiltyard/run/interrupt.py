@@ -1,10 +1,13 @@
 """Ctrl-C and SIGTERM: noted at once, obeyed at the next step.
 
 The handler raises nothing, so no step is torn in two; and a second Ctrl-C during the clean-up is
-noted like the first and disturbs nothing.
+noted like the first and disturbs nothing. Where several runs share a process, each in a thread,
+a signal is meant for all of them.
 """
 
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -15,8 +18,15 @@ from tiltyard.errors import InterruptedRunError
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+_entered: list["Interrupt"] = []
+os.register_at_fork(after_in_child=_entered.clear)
+
+
 class Interrupt:
-    """Takes over the signals that mean "stop" while it is entered; main thread only."""
+    """Takes over the signals that mean "stop" while it is entered.
+
+    In another thread than the main one it hears of them by one that is entered there.
+    """
 
     def __init__(self, message: str) -> None:
         """The message of the error that :meth:`check` raises."""
@@ -26,11 +36,17 @@ class Interrupt:
 
     def __enter__(self) -> Self:
         """Install the handlers."""
-        self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
+        is_main = threading.current_thread() is threading.main_thread()
+        numbers = SIGNALS if is_main else ()
+        self._before = {number: signal.signal(number, _note) for number in numbers}
+        _entered.append(self)
+        # One that has come already is for us too.
+        self.received = next((one.received for one in tuple(_entered) if one.received), None)
         return self
 
     def __exit__(self, *_: object) -> None:
         """Put the old handlers back."""
+        _entered.remove(self)
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
@@ -54,8 +70,14 @@ class Interrupt:
         finally:
             self._stop = None
 
-    def _note(self, number: int, _: FrameType | None) -> None:
-        """The handler."""
-        self.received = signal.Signals(number)
+    def note(self, received: signal.Signals) -> None:
+        """A signal has come."""
+        self.received = received
         if self._stop is not None:
             self._stop()
+
+
+def _note(number: int, _: FrameType | None) -> None:
+    """The handler."""
+    for one in tuple(_entered):
+        one.note(signal.Signals(number))

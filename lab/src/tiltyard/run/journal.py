@@ -76,7 +76,10 @@ class BootAsked(Frozen):
 
 
 class OtherHost(Frozen):
-    """A system has come up on another host, or with its server there: once a start."""
+    """A system has come up on another host, or with its server there.
+
+    Once a start, and after each boot of that host that it was changed in.
+    """
 
     type: Literal["other_host"] = "other_host"
     name: str

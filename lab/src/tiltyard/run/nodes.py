@@ -99,7 +99,11 @@ class Nodes:
         held = self.ledger.record(HeldNodes(name=name))
         try:
             without = {*self.places, *self.lost}
-            _allocate(salloc(self.placement, name, count, wanted, without), wait_s, self.check)
+            # Licences are held with the first nodes: asked for again, they would never be free.
+            asked = self.placement
+            if self.places:
+                asked = asked.model_copy(update={"licenses": ""})
+            _allocate(salloc(asked, name, count, wanted, without), wait_s, self.check)
             if not (jobs := jobs_named(name)):
                 raise BusyError("Slurm has taken the nodes back. Fix: the same command")
             ((job, nodes),) = jobs

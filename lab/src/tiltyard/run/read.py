@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Final
 
 from tiltyard.errors import UsageError
@@ -32,7 +33,10 @@ def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
         host=starts[0].host if starts else {},
         record=starts[0].record if starts else {},
         other_hosts=history.other_hosts,
-        host_changes=history.host_changes,
+        host_changes=(
+            *(() if plan.is_elsewhere else history.host_changes),
+            *history.changes_of_others,
+        ),
         boots=history.boots,
         began=history.began,
         ended=history.last_at,
@@ -142,15 +146,10 @@ def read_trial(
     if not finished.file:
         return EMPTY.record(finished, table)
     path = folder.root / finished.file
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path}: the journal tells of this trial: {error.strerror}") from None
-    if sha256(data) != finished.sha256:
-        raise UsageError(
-            f"{path}: was changed after the trial: its SHA-256 is not the journal's. Put it back"
-        )
+    data = _unchanged(path, finished.sha256, "the journal")
     stream = read_stream(data, plan.workload(finished.key.workload))
+    for client in stream.clients:
+        _unchanged(folder.root / client.file, client.sha256, path.name)
     if finished.outcome == "done" and stream.too_slow:
         raise UsageError(in_study(folder, plan, finished.key.workload, stream.too_slow))
     if finished.outcome == "done" and stream.outcome[0] != "done":
@@ -159,3 +158,20 @@ def read_trial(
             "Fix: put both back from a copy"
         )
     return stream.record(finished, table)
+
+
+def _unchanged(path: Path, expected: str, by: str) -> bytes:
+    """What is in a file whose SHA-256 is known.
+
+    Raises:
+        UsageError: if it is missing or was changed.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {by} tells of this trial: {error.strerror}") from None
+    if sha256(data) != expected:
+        raise UsageError(
+            f"{path}: was changed after the trial: its SHA-256 is not {by}'s. Put it back"
+        )
+    return data

@@ -6,9 +6,14 @@ mean. Values that come from elsewhere (shares of CPUs, service demands, percenti
 sample's histogram, times of whole phases) cannot be computed from their sample and are not.
 """
 
-from math import isclose
+from collections.abc import Sequence
+from math import isclose, nan
+from operator import attrgetter
 from typing import Final
 
+import numpy as np
+
+from tiltyard.stats.types import IntArray
 from tiltyard.wire import Sample
 
 _TOLERANCE: Final = 1e-9
@@ -16,9 +21,36 @@ _TOLERANCE: Final = 1e-9
 _OF_SEVERAL: Final = {"iozone_throughput": ("_parent", "_child_min", "_child_max")}
 """Workloads whose other rates are sums or means of the rates of children, each with a time of its
 own; the endings of those that are not."""
+_AMOUNT: Final = {"B/s": attrgetter("bytes"), "1/s": attrgetter("operations")}
+"""What a rate is an amount of, by its unit."""
 
 
-def contradiction(sample: Sample, workload: str) -> str | None:
+def first_contradiction(samples: Sequence[Sample], workload: str) -> tuple[int, str] | None:
+    """Place and reason of the first sample whose value cannot be the one that was measured.
+
+    Args:
+        samples: as the engine sent them.
+        workload: the engine's name of the workload.
+    """
+    for place in _doubtful(samples).tolist():
+        if why := _contradiction(samples[place], workload):
+            return place, why
+    return None
+
+
+def _doubtful(samples: Sequence[Sample]) -> IntArray:
+    """Those that are more than a rate that fits its amount and its time: a grid has thousands."""
+    value = np.array([one.value for one in samples])
+    elapsed_s = np.array([one.elapsed_s for one in samples])
+    amounts = (_AMOUNT[one.unit](one) if one.unit in _AMOUNT else nan for one in samples)
+    amount = np.fromiter(amounts, np.float64, len(samples))
+    timed = np.array([one.latency_ns is not None for one in samples], dtype=np.bool_)
+    with np.errstate(all="ignore"):
+        fits = np.abs(amount / elapsed_s - value) <= _TOLERANCE / 2 * np.abs(value)
+    return np.flatnonzero(timed | ~fits)
+
+
+def _contradiction(sample: Sample, workload: str) -> str | None:
     """Why a value cannot be the one that was measured; ``None`` if nothing speaks against it.
 
     Args:

@@ -7,15 +7,13 @@ from typing import Final, Literal
 from pydantic import Field
 
 from tiltyard.host.commands import Command
+from tiltyard.host.record.stack import DISK_UNDER_TEST as DISK_UNDER_TEST
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import TrialKey
 from tiltyard.recipe import Recipe
 from tiltyard.run.samples import Samples
 from tiltyard.study.model import Covariate, Frozen
-from tiltyard.wire import Connection, End, Hello, Interval, WarningNote
-
-DISK_UNDER_TEST: Final = "disk under test"
-"""Name of the fact that tells which disk a system lies on in the end."""
+from tiltyard.wire import Client, Connection, End, Hello, Interval, WarningNote
 
 
 class Prepared(Frozen):
@@ -56,6 +54,8 @@ class TrialRecord(Frozen):
     that was adopted after a kill."""
     file: str
     """Path of the verbatim stream, relative to the study folder."""
+    clients: tuple[Client, ...] = ()
+    """What each did, where there are several."""
     printed: tuple[str, ...] = ()
     """SHA-256 of each different output of the measured executions of a program."""
 
@@ -180,7 +180,7 @@ class RunRecord(Frozen):
     other_hosts: dict[str, dict[str, dict[str, str]]] = Field(default_factory=dict)
     """The same of other hosts that systems are on, or have their servers on."""
     host_changes: tuple[str, ...] = ()
-    """What of it has changed between two starts, a sentence each."""
+    """What of it, or of another host, has changed during the run, a sentence each."""
     boots: tuple[str, ...] = ()
     """The boots of the host in which it was carried out; empty for older journals."""
     began: str = ""

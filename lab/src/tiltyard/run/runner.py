@@ -1,7 +1,7 @@
 """Carry a plan out: block by block, resumable at any moment, with nothing left behind."""
 
 import os
-from collections.abc import Mapping
+from collections import Counter
 from contextlib import closing
 from functools import partial
 from typing import Final
@@ -26,6 +26,7 @@ from tiltyard.run.block import run_block
 from tiltyard.run.boot import arrive, require_allowed
 from tiltyard.run.context import Context
 from tiltyard.run.course import PlanProgress
+from tiltyard.run.differences import owners
 from tiltyard.run.estimate import expected_block_s
 from tiltyard.run.gates import level_of, told_level
 from tiltyard.run.history import History, Slots, adopt_trials
@@ -49,9 +50,13 @@ from tiltyard.run.record import AS_PLANNED, Amendment, CalibrationNote, Isolatio
 from tiltyard.run.scratch_dir import open_systems, scratch_dir
 from tiltyard.run.stages import Place as StagePlace
 from tiltyard.run.stages import around
+from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.kind import System
+from tiltyard.systems.placement import pinned_cpus
 from tiltyard.units import format_duration, format_number
 
+HOPELESS_BLOCKS: Final = 3
+"""What has failed in so many blocks in the same way, and never worked, will fail in the others."""
 LEVEL_S: Final = 1.0
 """How long the host is looked at before the first block: a hundred ticks of its counters."""
 
@@ -97,6 +102,7 @@ def ending_before(context: Context, block: Block) -> str | None:
     return (
         _too_many_spoiled(course)
         or _nothing_left(course, block)
+        or _always_failing(context.history, course, block)
         or _over_budget(context, course, block)
     )
 
@@ -127,6 +133,30 @@ def _nothing_left(course: PlanProgress, block: Block) -> str | None:
     if course.trials_of(block):
         return None
     return f"nothing is left that further blocks could decide; blocks done: {len(course.counted)}"
+
+
+def _always_failing(history: History, course: PlanProgress, block: Block) -> str | None:
+    """No workload is left that works on two systems, or on the one that there is."""
+    hopeless = {
+        pair: failing.reason
+        for pair, failing in history.failing.items()
+        if len(failing.blocks) >= HOPELESS_BLOCKS
+    }
+    if not hopeless:
+        return None
+    working = Counter(
+        workload
+        for system, workload in {(key.system, key.workload) for key in course.trials_of(block)}
+        if (system, workload) not in hopeless
+    )
+    if any(systems >= min(2, len(course.plan.systems)) for systems in working.values()):
+        return None
+    first, *others = (f"{course.plan.titles[each]} on {system}" for system, each in hopeless)
+    more = f" (and {', '.join(others)})" if others else ""
+    return (
+        f"nothing can be compared: {first}{more} never worked, and failed in {HOPELESS_BLOCKS} "
+        f"blocks in the same way: {next(iter(hopeless.values()))}. Then begin a new folder"
+    )
 
 
 def _over_budget(context: Context, course: PlanProgress, block: Block) -> str | None:
@@ -212,6 +242,7 @@ def run_study(
                 Ledger(study=folder.root) as ledger,
                 closing(Watches()) as watches,
                 closing(Agents(ledger.hold)) as agents,
+                Deputies() as deputies,
             ):
                 arrive(ledger)
                 context = Context(
@@ -219,8 +250,9 @@ def run_study(
                     _places(plan, history), stop_on_failure, WAIT_S if wait_s is None else wait_s,
                     place, watches, agents,
                 )  # fmt: skip
-                reason = _carry_on(context, decide, tuple(recovered))
+                reason = _carry_on(context, decide, tuple(recovered), deputies)
                 agents.close()
+                deputies.close()
                 _let_go(ledger, observer)
                 return reason
 
@@ -232,7 +264,9 @@ def _places(plan: Plan, history: History) -> Slots:
     return places
 
 
-def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> str:
+def _carry_on(
+    context: Context, decide: Decide, recovered: tuple[str, ...], deputies: Deputies
+) -> str:
     """From wherever the journal ends to the end of the run, or to an interrupt."""
     systems = open_systems(
         context.folder,
@@ -242,15 +276,20 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
         context.observer.note,
         context.place,
         context.plan.placement.directory if context.plan.placement else "",
+        deputies=deputies,
+        clients=context.plan.most_clients,
     )
+    notes: dict[str, list[str]] = {}
     for name, system in systems.items():
-        patiently(context, name, partial(_require_same_host, name, system, context.observer))
+        patiently(context, name, partial(_require_same_host, name, system, notes))
+    for text, names in notes.items():
+        context.observer.note(f"{owners(names, len(systems))}: {text}")
     _begin(context, recovered)
-    _isolate(context, systems)
+    _isolate(context)
     study = StagePlace("study", context.folder.work.resolve())
     names = [workload.spec.name for workload in context.plan.workloads]
     try:
-        _take_level(context, systems)
+        _take_level(context)
         with around(context, study, names) as found:
             for name, why in found.failed.items():
                 raise TrialsFailedError(f"{name}: {why}. Nothing was measured")
@@ -278,7 +317,7 @@ def _begin(context: Context, recovered: tuple[str, ...]) -> None:
     engine = context.engine.describe().engine
     with phase("recording the host"):
         record = host_record(context.folder.root, engine)
-    for last in history.starts[-1:]:
+    for last in history.starts[-1:] if not context.plan.is_elsewhere else ():
         for change in changes(last.record, record):
             context.observer.note(f"The host has changed since the last start: {change}")
     context.journal.append(
@@ -304,7 +343,7 @@ def _begin(context: Context, recovered: tuple[str, ...]) -> None:
         context.observer.note(calibration.sentence)
 
 
-def _isolate(context: Context, systems: Mapping[str, System]) -> None:
+def _isolate(context: Context) -> None:
     """Keep others off the CPUs that measure; the ledger takes it back.
 
     A study that says nothing has it where it harms nobody, and where something is measured here.
@@ -312,10 +351,11 @@ def _isolate(context: Context, systems: Mapping[str, System]) -> None:
     asked = context.plan.conditions
     unasked: tuple[int, ...] = ()
     if asked.isolate == "auto":
-        if all(system.place.ssh for system in systems.values()):
+        if context.plan.is_elsewhere:
             return
+        pinned = {cpu for one in context.plan.systems for cpu in pinned_cpus(one.settings)}
         # The engine takes the highest-numbered one, too.
-        unasked = asked.cpus or (max(os.sched_getaffinity(0)),)
+        unasked = asked.cpus or tuple(sorted(pinned)) or (max(os.sched_getaffinity(0)),)
         found = isolate_if_harmless(context.ledger, unasked)
     elif asked.isolate:
         found = isolate(context.ledger, asked.cpus)
@@ -326,12 +366,12 @@ def _isolate(context: Context, systems: Mapping[str, System]) -> None:
     context.observer.note(f"{'Isolation' if found.granted else 'No isolation'}: {found.text}")
 
 
-def _take_level(context: Context, systems: Mapping[str, System]) -> None:
+def _take_level(context: Context) -> None:
     """See what others do before the first block, once, where the limits adapt to it."""
     gates, history = context.plan.gates, context.history
     if gates is None or gates.spoiled != "adapt" or history.finished or history.usual:
         return
-    if all(system.place.ssh for system in systems.values()):
+    if context.plan.is_elsewhere:
         return
     programs = any(workload.program is not None for workload in context.plan.workloads)
     # The engine takes the highest-numbered CPU; a program may use all of them.
@@ -378,15 +418,17 @@ def _look(context: Context, decide: Decide, blocks: int) -> Looked:
     return looked
 
 
-def _require_same_host(name: str, system: System, observer: Observer) -> None:
-    """Refuse to begin what cannot end well."""
+def _require_same_host(name: str, system: System, notes: dict[str, list[str]]) -> None:
+    """Refuse to begin what cannot end well; what else is to be said goes to ``notes``."""
     for problem in system.problems():
         if problem.passes:
             raise BusyError(problem.text)
-        text = f"{name}: {problem.text}" + (f"; {problem.remedy}" if problem.remedy else "")
+        text = problem.text + (f"; {problem.remedy}" if problem.remedy else "")
         if problem.severity == "error":
-            raise HostLacksError(text)
-        observer.note(text)
+            raise HostLacksError(f"{name}: {text}")
+        own = notes.setdefault(text, [])
+        if name not in own:
+            own.append(name)
 
 
 def _tell_unmeasured(history: History, folder: StudyFolder, observer: Observer) -> None:

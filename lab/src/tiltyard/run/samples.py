@@ -30,8 +30,8 @@ CellKey = tuple[str, tuple[tuple[str, int | str], ...]]
 
 
 Direction = Literal["higher", "lower"]
-_Layout = tuple[str, dict[str, int | str], Unit, Direction]
-"""Of one sample, what it is of."""
+_Layout = tuple[list[str], list[dict[str, int | str]], list[Unit], list[Direction]]
+"""Of the samples of a trial, what each is of."""
 
 
 class Cell(NamedTuple):
@@ -55,7 +55,7 @@ class SampleTable:
         self.cells: list[Cell] = []
         """Every cell, in the order of first measurement."""
         self._numbers: dict[Cell, int] = {}
-        self._layout: list[_Layout] = []
+        self._layout: _Layout = ([], [], [], [])
         self._layout_cells = array("q")
         self.cell = array("q")
         self.value = array("d")
@@ -71,29 +71,34 @@ class SampleTable:
         """Append the samples of one trial."""
         rows, start = list(samples), len(self.cell)
         # Trials of a workload measure the same cells in the same order: those are numbered once.
-        layout = [(row.metric, row.at, row.unit, row.direction) for row in rows]
+        layout = (
+            [row.metric for row in rows],
+            [row.at for row in rows],
+            [row.unit for row in rows],
+            [row.direction for row in rows],
+        )
         if layout != self._layout:
-            self._layout, self._layout_cells = layout, array("q", map(self._number, layout))
+            self._layout, self._layout_cells = layout, array("q", map(self._number, *layout))
         self.cell.extend(self._layout_cells)
         self.value.extend([row.value for row in rows])
         self.elapsed_s.extend([row.elapsed_s for row in rows])
         self.operations.extend([row.operations for row in rows])
         self.bytes.extend([row.bytes for row in rows])
-        self.timed.extend([self._add_latency(row.latency_ns) for row in rows])
+        timed = [row.latency_ns for row in rows]
+        self.timed.extend([-1 if of is None else self._add_latency(of) for of in timed])
         return Samples(self, range(start, len(self.cell)))
 
-    def _number(self, layout: _Layout) -> int:
+    def _number(
+        self, metric: str, at: dict[str, int | str], unit: Unit, direction: Direction
+    ) -> int:
         """Of a cell, new or known."""
-        metric, at, unit, direction = layout
         cell = Cell(metric, tuple(at.items()), unit, direction)
         number = self._numbers.setdefault(cell, len(self.cells))
         if number == len(self.cells):
             self.cells.append(cell)
         return number
 
-    def _add_latency(self, latency: Latency | None) -> int:
-        if latency is None:
-            return -1
+    def _add_latency(self, latency: Latency) -> int:
         fields = (getattr(latency, name) for name in _LATENCY)
         self.latency.extend(np.nan if field is None else field for field in fields)
         return len(self.latency) // len(_LATENCY) - 1
@@ -196,4 +201,5 @@ class Samples(Sequence[Sample]):
             None if ns != ns else ns if name == "mean" else int(ns)
             for name, ns in zip(_LATENCY, fields, strict=True)
         )
-        return Latency(**dict(zip(_LATENCY, whole, strict=True)), buckets=[])
+        by_name: dict[str, Any] = dict(zip(_LATENCY, whole, strict=True))
+        return Latency(**by_name, buckets=[])

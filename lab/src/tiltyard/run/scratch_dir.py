@@ -12,6 +12,7 @@ from tiltyard.host.recorder import Recorder
 from tiltyard.plan.model import Plan
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems import kind
+from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.kind import Site, System
 
 
@@ -65,8 +66,11 @@ def open_systems(
     note: Callable[[str], None] = lambda _: None,
     place: Place = HERE,
     there: str = "",
+    *,
+    deputies: Deputies,
+    clients: int = 1,
 ) -> dict[str, System]:
     """The systems by name, in the order of the study; nothing of them is up yet."""
     given, work = (folder.paths_from or folder.root).resolve(), folder.work.resolve()
-    site = Site(given, work, ledger, place, there, check, note)
+    site = Site(given, work, ledger, place, there, check, note, deputies, clients)
     return {spec.name: kind(spec.kind).system(spec.name, spec.settings, site) for spec in specs}

@@ -3,8 +3,8 @@
 The host has come to rest when nothing is waiting to be written and no task has waited for a disk
 in the last moment. (The kernel's own averages, ``avg10``, remember the trial before for half a
 minute, so pressure is taken from its totals.) On a busy host that never comes, so patience ends
-after two seconds; what it then looked like is in the journal. CPU time and heat are not waited
-for: neighbours do not stop computing because we wait, and the gates see both.
+after a tenth of a trial, two seconds at most; what it then looked like is in the journal. CPU time
+and heat are not waited for: neighbours do not stop because we wait, and the gates see both.
 
 Before a trial of less than a second nothing is waited for where we have written next to nothing:
 what others do during the trial is in its telemetry.
@@ -43,18 +43,26 @@ class Settled:
     """Share of the last moment in which a task waited for a disk; ``None``: not available."""
 
 
-def settle(check: Callable[[], None], place: Place = HERE, *, brief: bool = False) -> Settled:
+def settle(
+    check: Callable[[], None],
+    place: Place = HERE,
+    *,
+    brief: bool = False,
+    trial_s: float | None = None,
+) -> Settled:
     """Sync, then give other users of the host's disks a moment to come to rest.
 
     Args:
         check: called between steps; may raise to stop.
         place: the host that the trial will run on.
         brief: the trial takes less than a second, and nothing of ours waits to be written.
+        trial_s: how long the trial takes, where that is known.
 
     Raises:
         UnreachableError: if that is another host, and it is not reached.
     """
     began = time.monotonic()
+    limit_s = _LIMIT_S if trial_s is None else min(_LIMIT_S, trial_s / 10)
     if brief and not place.ssh:
         return Settled(time.monotonic() - began, _dirty_bytes(), waiting_share=None)
     if not place.ssh:
@@ -62,7 +70,7 @@ def settle(check: Callable[[], None], place: Place = HERE, *, brief: bool = Fals
     while True:
         share, dirty = _there(place) if place.ssh else (_waiting_share(), _dirty_bytes())
         elapsed_s = time.monotonic() - began
-        if (dirty <= CALM_BYTES and (share or 0.0) <= _CALM_SHARE) or elapsed_s >= _LIMIT_S:
+        if (dirty <= CALM_BYTES and (share or 0.0) <= _CALM_SHARE) or elapsed_s >= limit_s:
             return Settled(elapsed_s=elapsed_s, dirty_bytes=dirty, waiting_share=share)
         check()
 

@@ -1,8 +1,10 @@
 """The verbatim output of one trial, read back."""
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Any, Literal
 
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder, sha256
@@ -10,11 +12,13 @@ from tiltyard.importers.live import readings
 from tiltyard.importers.printed import TooSlowMetricError
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.run.journal import TrialFinished
-from tiltyard.run.recomputed import contradiction
+from tiltyard.run.recomputed import first_contradiction
 from tiltyard.run.record import TrialRecord
 from tiltyard.run.samples import SampleTable
 from tiltyard.study.load import parameter_error, read_text
 from tiltyard.wire import (
+    Client,
+    ClientEvent,
     ConnectionEvent,
     End,
     EndEvent,
@@ -26,6 +30,7 @@ from tiltyard.wire import (
     IntervalEvent,
     Output,
     OutputEvent,
+    Sample,
     SampleEvent,
     Step,
     WarningEvent,
@@ -44,15 +49,29 @@ class Stream:
     too_slow: TooSlowMetricError | None = None
     """The flaw, if it is an expression of the study and not the stream."""
 
+    @cached_property
+    def _said(self) -> Mapping[type, list[Any]]:
+        """What the events of each kind but samples hold, in order."""
+        said: dict[type, list[Any]] = {}
+        for event in self.events:
+            if type(event) is not SampleEvent:
+                said.setdefault(type(event), []).append(event.data)
+        return said
+
+    @cached_property
+    def samples(self) -> list[Sample]:
+        """The measured values: a large grid has thousands of them."""
+        return [event.data for event in self.events if type(event) is SampleEvent]
+
     @property
     def hello(self) -> Hello | None:
         """The effective configuration."""
-        return next((e.data for e in self.events if isinstance(e, HelloEvent)), None)
+        return next(iter(self._said.get(HelloEvent, ())), None)
 
     @property
     def end(self) -> End | None:
         """Outcome, sums and evidence."""
-        return next((e.data for e in self.events if isinstance(e, EndEvent)), None)
+        return next(iter(self._said.get(EndEvent, ())), None)
 
     @property
     def executions(self) -> list[Execution]:
@@ -61,19 +80,23 @@ class Stream:
 
     def steps(self, step: Step) -> list[Execution]:
         """What was executed in a step of a program's work."""
-        found = (e.data for e in self.events if isinstance(e, ExecutionEvent))
-        return [execution for execution in found if execution.step == step]
+        return [one for one in self._said.get(ExecutionEvent, ()) if one.step == step]
 
     @property
     def written_bytes(self) -> int | None:
         """What programs wrote, of all steps; ``None`` where that is not known."""
-        found = [e.data.written_bytes for e in self.events if isinstance(e, ExecutionEvent)]
+        found = [one.written_bytes for one in self._said.get(ExecutionEvent, ())]
         return None if not found or None in found else sum(filter(None, found))
+
+    @property
+    def clients(self) -> tuple[Client, ...]:
+        """What each of several clients did; empty of a trial of one."""
+        return tuple(e.data for e in self.events if isinstance(e, ClientEvent))
 
     @property
     def outputs(self) -> dict[str, Output]:
         """What programs printed, by its SHA-256."""
-        return {e.data.sha256: e.data for e in self.events if isinstance(e, OutputEvent)}
+        return {output.sha256: output for output in self._said.get(OutputEvent, ())}
 
     @property
     def outcome(self) -> tuple[Literal["done", "failed"], str | None]:
@@ -95,13 +118,14 @@ class Stream:
             outcome=finished.outcome,
             reason=finished.reason,
             hello=self.hello,
-            samples=table.add(e.data for e in self.events if isinstance(e, SampleEvent)),
-            intervals=tuple(e.data for e in self.events if isinstance(e, IntervalEvent)),
-            connections=tuple(e.data for e in self.events if isinstance(e, ConnectionEvent)),
-            warnings=tuple(e.data for e in self.events if isinstance(e, WarningEvent)),
+            samples=table.add(self.samples),
+            intervals=tuple(self._said.get(IntervalEvent, ())),
+            connections=tuple(self._said.get(ConnectionEvent, ())),
+            warnings=tuple(self._said.get(WarningEvent, ())),
             end=self.end,
             telemetry=finished.telemetry,
             file=finished.file,
+            clients=self.clients,
             printed=tuple(dict.fromkeys(own.stdout for own in self.executions)),
         )
 
@@ -115,19 +139,22 @@ def read_stream(data: bytes, planned: PlannedWorkload | None = None) -> Stream:
     """
     *lines, rest = data.split(b"\n")
     events: list[Event] = []
-    workload = ""
-    for number, line in enumerate(lines, start=1):
-        try:
-            event = read_event(line)
-        except ValueError as error:
-            flaw = f"line {number} of the engine's output is not an event: {error}"
-            return Stream(tuple(events), " ".join(flaw.split()))
-        if isinstance(event, HelloEvent):
-            workload = event.data.workload
-        if isinstance(event, SampleEvent) and (why := contradiction(event.data, workload)):
-            return Stream(tuple(events), f"line {number} of the engine's output: {why}")
-        events.append(event)
-    stream = Stream(tuple(events), "the engine was killed while it wrote" if rest else None)
+    flaw = "the engine was killed while it wrote" if rest else None
+    try:
+        for line in lines:
+            events.append(read_event(line))
+    except ValueError as error:
+        what = f"line {len(events) + 1} of the engine's output is not an event: {error}"
+        flaw = " ".join(what.split())
+    stream = Stream(tuple(events), flaw)
+    workload = stream.hello.workload if stream.hello else ""
+    if found := first_contradiction(stream.samples, workload):
+        # Each line is an event, and those before the sample are sound.
+        place = [n for n, event in enumerate(events) if type(event) is SampleEvent][found[0]]
+        why = f"line {place + 1} of the engine's output: {found[1]}"
+        return Stream(tuple(events[:place]), why)
+    if flaw:
+        return stream
     return stream if planned is None else _with_readings(stream, planned)
 
 
@@ -144,7 +171,7 @@ def _with_readings(stream: Stream, planned: PlannedWorkload) -> Stream:
     except UsageError as error:
         return Stream(stream.events, str(error))
     named = {card.name for card in planned.metrics}
-    samples = [SampleEvent(type="sample", data=sample) for sample in printed]
+    samples = [SampleEvent(sample) for sample in printed]
     warned = [WarningEvent(type="warning", data=note) for note in notes]
     kept = (e for e in stream.events if not isinstance(e, SampleEvent) or e.data.metric in named)
     return Stream((*kept, *samples, *warned))

@@ -27,6 +27,7 @@ from tiltyard.folder import (
 )
 from tiltyard.host.telemetry import FarWatch, Telemetry, Watch, watch
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
+from tiltyard.run.clients import Hearing, execute_together
 from tiltyard.run.context import Context
 from tiltyard.run.history import History
 from tiltyard.run.journal import TrialFinished, TrialStarted, now
@@ -70,7 +71,9 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
     """
     is_brief = context.is_brief(key.workload)
     is_calm = is_brief and _is_calm(context, up)
-    settled = settle(context.interrupt.check, up.place, brief=is_calm)
+    times = context.history.times_of_workload.get(key.workload)
+    trial_s = times.median_s if times else None
+    settled = settle(context.interrupt.check, up.place, brief=is_calm, trial_s=trial_s)
     if not is_calm:
         context.watches.close()
     slot = context.slots[key]
@@ -138,18 +141,29 @@ def fail_trial(context: Context, key: TrialKey, reason: str) -> None:
 
 
 def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bool) -> _Ended:
-    """Run the engine to its end; its output is in ``partial``."""
+    """Run the engine to its end, or one for each client; the output is in ``partial``."""
     workload = context.plan.workload(key.workload)
     job = job_of(context, key, up)
-    limit_s, why = _limit_s(context.history, context.plan, key.workload)
+    limit = _limit_s(context.history, context.plan, key.workload)
     with create_file(partial) as keep, _watching(context, up, brief=not sync) as watching:
         began = time.monotonic()
-        secret = up.variables.get(SECRET, "")
-        trial = Trial(context.agent(up), job.message(), keep, limit_s=limit_s, secret=secret)
-        with context.interrupt.stops(trial.stop):
-            hello = _follow(trial, context.observer)
+        cpus: tuple[int, ...] | None = ()
+        if clients := workload.spec.clients:
+            hearing = Hearing(
+                follow=lambda one: _follow(one, context.observer),
+                flaw=lambda one, its, at: _flaw(one, its, at, limit) or its.outcome[1],
+                limit_s=limit[0],
+            )
+            own = context.folder.root / file_of(key)
+            pooled, flaw = execute_together(context, clients, up, job, own, hearing)
+            keep.write(pooled)
+        else:
+            secret = up.variables.get(SECRET, "")
+            trial = Trial(context.agent(up), job.message(), keep, limit_s=limit[0], secret=secret)
+            with context.interrupt.stops(trial.stop):
+                cpus = _measuring(up, _follow(trial, context.observer), job)
         elapsed_s = time.monotonic() - began
-        telemetry = watching.telemetry(_measuring(up, hello, job))
+        telemetry = watching.telemetry(cpus)
         with named_in_errors(partial):
             keep.flush()
             if sync:
@@ -158,15 +172,25 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bo
     stream = read_stream(said, workload)
     earlier = context.history.finished.values()
     outcome, reason = outcome_of(context.folder, context.plan, earlier, key, stream)
-    if trial.timed_out:
-        outcome, reason = "failed", f"stopped after {format_duration(limit_s)}: {why}"
-    elif trial.excess is not None:
-        outcome, reason = "failed", f"the engine was stopped: {trial.excess}"
-    elif stream.end is None and (stream.flaw is None or trial.exit_status):
-        reason = _death(trial, up, heard=stream.hello is not None)
+    if not clients:
+        flaw = _flaw(trial, stream, up, limit)
+    if flaw is not None:
+        outcome, reason = "failed", flaw
     if lost := up.lost():
         outcome, reason = "failed", ": ".join(filter(None, (lost, reason)))
     return _Ended(outcome, reason, elapsed_s, telemetry, stream, sha256(said))
+
+
+def _flaw(trial: Trial, stream: Stream, up: Up, limit: tuple[float, str]) -> str | None:
+    """Why what a trial has said cannot be its result, but for what it says itself."""
+    if trial.timed_out:
+        limit_s, why = limit
+        return f"stopped after {format_duration(limit_s)}: {why}"
+    if trial.excess is not None:
+        return f"the engine was stopped: {trial.excess}"
+    if stream.end is None and (stream.flaw is None or trial.exit_status):
+        return _death(trial, up, heard=stream.hello is not None)
+    return None
 
 
 def job_of(context: Context, key: TrialKey, up: Up) -> Job:

@@ -166,7 +166,10 @@ def _as_planned(workload: PlannedWorkload, catalogue: Catalogue) -> WorkloadSpec
 def _of_workload(
     spec: WorkloadSpec, catalogue: Catalogue, systems: Iterable[SystemSpec]
 ) -> Iterator[Brought]:
-    """Parameters that the engine would execute: commands, or their words."""
+    """Parameters that the engine would execute, and options of ssh: commands, or their words."""
+    for client in spec.clients:
+        if client.host:
+            yield from brought.ssh("clients.host", client.host, client.ssh_options)
     card = catalogue.workload(spec.use)
     table = program_of(card, spec.parameters)
     values = spec.parameters

@@ -13,14 +13,14 @@ from tiltyard.errors import BusyError, InterruptedRunError, TiltyardError, Trial
 from tiltyard.host.caches import drop_caches
 from tiltyard.host.commands import Command
 from tiltyard.host.place import UnreachableError
-from tiltyard.host.record import Subject, take
-from tiltyard.host.record.stack import disks_below
+from tiltyard.host.record import Subject, changes, take
+from tiltyard.host.record.stack import DISK_UNDER_TEST, disks_below
 from tiltyard.plan.model import TrialKey
 from tiltyard.run.binaries import binaries, changed_file
 from tiltyard.run.context import Context
 from tiltyard.run.journal import OtherHost, SystemPrepared
 from tiltyard.run.patience import patiently
-from tiltyard.run.record import DISK_UNDER_TEST, Prepared
+from tiltyard.run.record import Prepared
 from tiltyard.run.runbook import recipe_of
 from tiltyard.run.stages import Place, around, directory_of
 from tiltyard.run.trial import fail_trial, run_trial
@@ -81,6 +81,7 @@ def run_turn(
     context.interrupt.check()
     context.observer.preparing(name)
     try:
+        boot = {**boot, **patiently(context, name, system.boot)}
         up = patiently(context, name, system.bring_up)
     except (InterruptedRunError, BusyError):
         raise
@@ -95,7 +96,7 @@ def run_turn(
         ) as found:
             changed = _begin(context, keys, boot, up, found.commands)
             _write_down(context, missed)
-            _record_other_host(context, up)
+            _record_other_host(context, up, has_booted=bool(boot))
             if changed:
                 _fail(context, keys, changed)
                 return
@@ -162,18 +163,25 @@ def _take_down(context: Context, name: str, system: System) -> None:
         context.observer.note(f"{name}: {error}; that is tried again, also by tiltyard restore")
 
 
-def _record_other_host(context: Context, up: Up) -> None:
-    """Take the record of a host that is met for the first time; it must not fail a turn."""
-    other = up.far if up.far.ssh else up.place
+def _record_other_host(context: Context, up: Up, *, has_booted: bool) -> None:
+    """Take the record of a host that this start meets first, or that has booted.
+
+    It must not fail a turn.
+    """
+    other, history = up.far if up.far.ssh else up.place, context.history
     name = str(other)
-    if not other.ssh or name in context.history.other_hosts:
+    if not other.ssh or (name in history.met and not has_booted):
         return
     try:
         record = take(Subject(), other)
     except TiltyardError as error:
         context.observer.note(f"{name}: no system record: {error}")
         return
-    context.journal.append(OtherHost(name=name, record=record))
+    found = changes(history.latest_of_others.get(name, record), record)
+    for change in found:
+        context.observer.note(f"{name} has changed: {change}")
+    if found or name not in history.met:
+        context.journal.append(OtherHost(name=name, record=record))
 
 
 def _run_trials(context: Context, system: System, keys: list[TrialKey], up: Up) -> None:

@@ -8,15 +8,15 @@ Maricq et al., "Taming Performance Variability", OSDI (2018), for resampling.
 """
 
 import math
-from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from tiltyard.stats.sequential import RepeatedInterval, Spending
-from tiltyard.stats.types import BoolArray, FloatArray
+from tiltyard.stats.types import BoolArray, FloatArray, IntArray
 
 LIKELY: Final = 0.8
 """Chance with which the blocks that are said to be needed decide."""
@@ -69,14 +69,13 @@ def blocks_for_half_width(blocks: int, half_width: float, target: float) -> int:
     return math.ceil(blocks * (half_width / target) ** 2 - 1e-9)
 
 
-@lru_cache(maxsize=1024)
 def blocks_needed(
     spending: Spending,
-    interval: RepeatedInterval,
+    intervals: Sequence[RepeatedInterval],
     rope: float,
     claim_level: float,
-) -> int | None:
-    """Blocks by which a comparison is decided with a chance of :data:`LIKELY`.
+) -> list[int | None]:
+    """Blocks by which each of many comparisons is decided with a chance of :data:`LIKELY`.
 
     ``None``: more than :data:`MANY_BLOCKS` after the last look.
 
@@ -90,37 +89,72 @@ def blocks_needed(
 
     Args:
         spending: the looks and what each may spend.
-        interval: at the latest look, log scale.
+        intervals: at the latest look, log scale.
         rope: half-width of the region of equivalence, log scale.
-        claim_level: error rate over all looks at which the family would claim the comparison.
+        claim_level: error rate over all looks at which the family would claim a comparison.
+    """
+    alike: dict[tuple[int, float], list[int]] = {}
+    for place, interval in enumerate(intervals):
+        alike.setdefault((interval.blocks, 1 - interval.level), []).append(place)
+    needed: list[int | None] = [None] * len(intervals)
+    for (n, level), places in alike.items():
+        ahead = _ahead(spending, n, claim_level, level)
+        ends = np.array(
+            [(intervals[p].estimate, intervals[p].low, intervals[p].high) for p in places]
+        )
+        for place, k in zip(places, _first_enough(ahead, n, ends, rope).tolist(), strict=True):
+            needed[place] = int(ahead.blocks[k]) if k >= 0 else None
+    return needed
+
+
+def _first_enough(ahead: "_Ahead", n: int, ends: FloatArray, rope: float) -> IntArray:
+    """Place in ``ahead`` of the blocks that decide with that chance; -1 where none do.
+
+    Args:
+        ahead: what can come after n blocks.
+        n: blocks that there are.
+        ends: estimate, low and high of each comparison, shape (m, 3).
+        rope: half-width of the region of equivalence.
     """
     from scipy.special import stdtr
 
-    n, estimate, level = interval.blocks, interval.estimate, 1 - interval.level
-    ahead = _ahead(spending, n, claim_level, level)
-    deviation = (interval.high - interval.low) / 2 / ahead.half_width
-    scale = max(deviation, 1e-300)
+    estimate, deviation = ends[:, 0], (ends[:, 2] - ends[:, 1]) / 2 / ahead.half_width
+    scale = np.maximum(deviation, 1e-300)
 
-    def is_enough(k: int) -> bool:
+    def is_enough(rows: IntArray, k: int | IntArray) -> BoolArray:
         """Whether so many blocks decide with that chance."""
-        spread, claim = scale * ahead.spread[k], deviation * ahead.claim[k]
-        inside = max(0.0, rope - deviation * ahead.alone[k])
-        chance = (
-            stdtr(n - 1, (estimate - claim) / spread)
-            + stdtr(n - 1, (-estimate - claim) / spread)
-            + stdtr(n - 1, (inside - estimate) / spread)
-            - stdtr(n - 1, (-inside - estimate) / spread)
+        own = estimate[rows]
+        spread, claim = scale[rows] * ahead.spread[k], deviation[rows] * ahead.claim[k]
+        inside = rope - deviation[rows] * ahead.alone[k]
+        inside = np.where(inside > 0, inside, 0.0)
+        chance: FloatArray = (
+            stdtr(n - 1, (own - claim) / spread)
+            + stdtr(n - 1, (-own - claim) / spread)
+            + stdtr(n - 1, (inside - own) / spread)
+            - stdtr(n - 1, (-inside - own) / spread)
         )
-        return bool(chance >= LIKELY)
+        return np.asarray(chance >= LIKELY)
 
+    found, still = np.full(len(ends), -1), np.arange(len(ends))
     last = len(ahead.blocks) - 1
-    beyond = range(last - MANY_BLOCKS + 1, last)
-    if (found := next((k for k in range(beyond[0] + 1) if is_enough(k)), None)) is not None:
-        return ahead.blocks[found]
-    # From there on the chance only grows: the limits shrink faster than the spread grows.
-    if not is_enough(last):
-        return None
-    return ahead.blocks[beyond[0] + bisect_left(beyond, True, key=is_enough)]
+    first = last - MANY_BLOCKS + 1
+    # Without a half-width nothing is decided: infinite times nothing is not a number.
+    with np.errstate(invalid="ignore", over="ignore"):
+        for k in range(first + 1):
+            enough = is_enough(still, k)
+            found[still[enough]], still = k, still[~enough]
+        # From there on the chance only grows: the limits shrink faster than the spread grows.
+        still = still[is_enough(still, last)]
+        low, high = np.full(len(still), first), np.full(len(still), last)
+        while (low < high).any():
+            middle = (low + high) // 2
+            enough = is_enough(still, middle)
+            low, high = (
+                np.where(enough | (low == high), low, middle + 1),
+                np.where(enough, middle, high),
+            )
+    found[still] = low
+    return found
 
 
 class _Ahead(NamedTuple):
@@ -128,13 +162,13 @@ class _Ahead(NamedTuple):
 
     half_width: float
     """Of the interval that there is."""
-    blocks: tuple[int, ...]
+    blocks: IntArray
     """Of each later look, then one after the other."""
-    spread: tuple[float, ...]
+    spread: FloatArray
     """Of the predicted mean about the one that there is."""
-    claim: tuple[float, ...]
+    claim: FloatArray
     """Half-width at the level of the claim."""
-    alone: tuple[float, ...]
+    alone: FloatArray
     """Half-width at the level of the interval by itself."""
 
 
@@ -150,10 +184,10 @@ def _ahead(spending: Spending, n: int, claim_level: float, level: float) -> _Ahe
     claim, alone = (_half_widths(spending, places, blocks, own) for own in (claim_level, level))
     return _Ahead(
         half_width=float(_half_widths(spending, (place,), (n,), level)[0]),
-        blocks=blocks,
-        spread=tuple(np.sqrt(1 / n - 1 / np.array(blocks)).tolist()),
-        claim=tuple(claim.tolist()),
-        alone=tuple(alone.tolist()),
+        blocks=np.array(blocks),
+        spread=np.sqrt(1 / n - 1 / np.array(blocks)),
+        claim=claim,
+        alone=alone,
     )
 
 

@@ -2,10 +2,11 @@
 
 ``y_i = mu + u_i + e_i``: a study's estimate is the mean over all studies, what the study adds, and
 the error of its blocks. The spread of ``u`` is that of Paule and Mandel; the interval of ``mu`` is
-Hartung and Knapp's with Student's t, never narrower than with that spread taken as known. It is
-exact for normal ``u``. Of few studies no spread shows where all of them happen to be of one kind,
-as hosts of a cloud are: two equally frequent kinds agree in ``2^(1 - k)`` of all k studies, and any
-interval misses then. So no claim is made at a level below that, which is also what ranks allow.
+Hartung and Knapp's with Student's t, never narrower than with that spread taken as known. It holds
+its level closely for normal ``u``. Of few studies no spread shows where all of them happen to be of
+one kind, as hosts of a cloud are: two equally frequent kinds agree in ``2^(1 - k)`` of all k
+studies, and any interval misses then. So no claim is made at a level below that, which is also what
+ranks allow.
 
 Sources: Paule and Mandel, J. Res. Natl. Bur. Stand. 87 (1982); Hartung and Knapp, Stat. Med. 20
 (2001); Röver, Knapp and Friede, BMC Med. Res. Methodol. 15 (2015), for not being narrower; Higgins

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from tiltyard.stats.types import FloatArray
+from tiltyard.stats.welch import welch_terms
 
 BATCH: Final = 5
 """Slices in one batch of MSER-5."""
@@ -103,7 +104,8 @@ def _halves_p(half: FloatArray, each: int) -> float | None:
     first, second = means[: len(means) // 2], means[(len(means) + 1) // 2 :]
     if len(first) < 2 or np.ptp(first) == np.ptp(second) == 0:
         return None
-    from scipy.stats import ttest_ind_from_stats
+    from scipy.special import stdtr
 
-    stats = [(part.mean(), part.std(ddof=1), len(part)) for part in (first, second)]
-    return float(ttest_ind_from_stats(*stats[0], *stats[1], equal_var=False).pvalue)
+    parts = [(len(part), float(np.square(part.std(ddof=1)))) for part in (first, second)]
+    error, freedom = welch_terms(*parts[0], *parts[1])
+    return float(2 * stdtr(freedom, -abs(float(first.mean() - second.mean()) / error)))

@@ -60,9 +60,31 @@ def mean_ranks(values: FloatArray) -> FloatArray:
 
 def _theil_sen(order: FloatArray, values: FloatArray) -> float:
     """Median of the slopes of all pairs."""
+    return float(np.median(_slopes_of_pairs(order, values)))
+
+
+def theil_sen_interval(order: FloatArray, values: FloatArray, alpha: float) -> tuple[float, float]:
+    """Interval of the Theil–Sen slope, of level ``1 - alpha``; values of shape (n,) each.
+
+    Source: Sen, J. Am. Stat. Assoc. 63 (1968), equation 2.6, by the normal law.
+    """
+    from scipy.special import ndtri
+
+    slopes = np.sort(_slopes_of_pairs(order, values))
+    counts = [np.unique(column, return_counts=True)[1] for column in (order, values)]
+    ties = sum(int(np.sum(k * (k - 1) * (2 * k + 5))) for k in counts)
+    n = len(values)
+    reach = float(-ndtri(alpha / 2)) * float(np.sqrt((n * (n - 1) * (2 * n + 5) - ties) / 18))
+    low = max(round((len(slopes) - reach) / 2) - 1, 0)
+    high = min(round((len(slopes) + reach) / 2), len(slopes) - 1)
+    return float(slopes[low]), float(slopes[high])
+
+
+def _slopes_of_pairs(order: FloatArray, values: FloatArray) -> FloatArray:
+    """Of all pairs whose places differ."""
     steps = order[:, np.newaxis] - order
     rises = values[:, np.newaxis] - values
-    return float(np.median(rises[steps > 0] / steps[steps > 0]))
+    return np.asarray(rises[steps > 0] / steps[steps > 0])
 
 
 def _centred(ranks: FloatArray) -> FloatArray:

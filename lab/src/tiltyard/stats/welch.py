@@ -81,6 +81,13 @@ def error_and_freedom(first: Moments, second: Moments) -> tuple[FloatArray, Floa
     return error, 1 / np.where(spread > 0, spread, 1.0)
 
 
+def welch_terms(n1: int, variance1: float, n2: int, variance2: float) -> tuple[float, float]:
+    """Standard error of the difference of two means, and its degrees of freedom (Satterthwaite)."""
+    one, two = variance1 / n1, variance2 / n2
+    spread = one**2 / (n1 - 1) + two**2 / (n2 - 1)
+    return float(np.sqrt(one + two)), (one + two) ** 2 / spread if spread else 1.0
+
+
 def pooled_error(first: Moments, second: Moments) -> FloatArray:
     """Standard error of every difference of means if both variances are one; shape (m,)."""
     squares = (first.n - 1) * first.variance + (second.n - 1) * second.variance

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tiltyard.errors import UsageError
+from tiltyard.executors.engine import JobRefused
 from tiltyard.study.problems import not_a, one_of
 from tiltyard.study.program import PROGRAM, ProgramCard
 from tiltyard.study.toml import TomlValue, as_typed, split_list, toml_key, toml_value
@@ -39,6 +40,8 @@ class TypedCommands:
     """Factors of several commands, and of parameters."""
     blocks: int | None
     """As many as the number of runs that was asked for takes."""
+    programs: tuple[str, ...] = ()
+    """What is executed, by the first words."""
 
 
 @dataclass(frozen=True)
@@ -186,9 +189,24 @@ def _workloads(words: Sequence[str], catalogue: Catalogue, place: Place) -> list
 def _card(name: str, word: str, catalogue: Catalogue) -> Card:
     card = catalogue.workload(name)
     if card is None:
+        if reader := _reader_of(Path(word), catalogue):
+            raise UsageError(
+                f"{word}: a file is no workload, but {reader} carries such files out. "
+                f"Fix: -w {reader}:{word}"
+            )
         where = "" if word == name else f"{word}: "
         raise UsageError(where + not_a(name, "workload", (c.name for c in catalogue.workloads)))
     return card
+
+
+def _reader_of(file: Path, catalogue: Catalogue) -> str:
+    """The workload whose argument is such a file, by its suffix; empty if there is none."""
+    for card in catalogue.workloads if file.suffix else ():
+        if isinstance(card, ProgramCard) and card.argument:
+            schema = card.parameters.get("properties", {}).get(card.argument, {})
+            if schema.get("path") and Path(str(schema.get("default"))).suffix == file.suffix:
+                return card.name
+    return ""
 
 
 def _table(word: str, catalogue: Catalogue, place: Place) -> Table:
@@ -213,6 +231,12 @@ def _table(word: str, catalogue: Catalogue, place: Place) -> Table:
                 f'{word}: "{key}" is not a parameter of {name}. {one_of(key, properties)}'
             )
         table[key] = _parameter(value, properties[key], place)
+    if isinstance(card, ProgramCard):
+        try:
+            own = {key: value for key, value in table.items() if key in properties}
+            table |= card.from_shell(own)  # type: ignore[arg-type]  # as a study has them
+        except JobRefused as refused:
+            raise UsageError(f"{word}: {refused.message}") from refused
     deep = table.get("depth", 1) not in (1, [1])
     if deep and "backend" in properties and "backend" not in table:
         table["backend"] = _QUEUED

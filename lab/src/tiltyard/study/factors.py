@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 
 from pydantic import JsonValue, ValidationError
 
+from tiltyard.meant import perhaps
 from tiltyard.study.bounds import SYSTEMS_MAX
 from tiltyard.study.file import StudyFile
 from tiltyard.study.kinds import KIND, UNSPOKEN, Given, Kind, Level, levels_of
 from tiltyard.study.locate import KeyPath
 from tiltyard.study.model import SystemSpec
 from tiltyard.study.placeholders import partly_filled
-from tiltyard.study.problems import FLAWS_MAX, Flaw, perhaps, shown
+from tiltyard.study.problems import FLAWS_MAX, Flaw, shown
 from tiltyard.study.program import OF_SERVICE, SERVICE, Variable
 from tiltyard.study.wording import flaws_of
 
@@ -260,7 +261,7 @@ def _system(
         settings=settings.model_dump(mode="json"),
         redraws=kind.redraws(settings),
         clock=kind.clock(settings),
-        elsewhere=programs and kind.elsewhere,
+        elsewhere=programs and (kind.elsewhere or getattr(settings, "host", None) is not None),
         variables=variables,
     )
 

@@ -268,7 +268,7 @@ class NoiseTable(Typed):
         "3%",
         validate_default=True,
         description="A fixed piece of work before and after each block, off its median; 0%: none "
-        "is done, for blocks that are shorter than it.",
+        "is done. Beside trials of less than 10 s together there is none either.",
     )
 
 

@@ -6,9 +6,10 @@ from typing import Any, Final, Literal, Protocol
 
 from pydantic import BaseModel, JsonValue
 
+from tiltyard.meant import perhaps
 from tiltyard.study.locate import KeyPath
 from tiltyard.study.model import Clock
-from tiltyard.study.problems import FLAWS_MAX, Flaw, not_a, one_of, perhaps, shown
+from tiltyard.study.problems import FLAWS_MAX, Flaw, not_a, one_of, shown
 from tiltyard.study.program import SERVICE
 
 # The levels of a factor: each sets one setting, or several at once.
@@ -150,6 +151,10 @@ class Kind(Protocol):
     @property
     def elsewhere(self) -> bool:
         """Whether trials on its systems are carried out on another host, or in a guest."""
+
+    @property
+    def far_host(self) -> bool:
+        """Whether its server is on another host, which clients on further ones reach too."""
 
     def redraws(self, settings: Any, /) -> str:
         """What each turn of a system with these settings makes anew, in words."""

@@ -7,13 +7,13 @@ from typing import Final, Literal
 from pydantic import JsonValue
 
 from tiltyard.executors.engine import JobRefused
-from tiltyard.stats.looks import FEWEST
-from tiltyard.stats.sequential import looks
 from tiltyard.study.bounds import TRIALS_MAX
+from tiltyard.study.clients import flaws_of_clients, split
 from tiltyard.study.factors import Keys, combine, lift_systems, services_in
 from tiltyard.study.file import ConditionsTable, PrecisionTable, StudyFile, WorkloadTable
 from tiltyard.study.kinds import HOST, TARGETS, Kind, kinds_of, names_of, same_target
 from tiltyard.study.model import (
+    ClientSpec,
     ConditionsSpec,
     GatesSpec,
     Precision,
@@ -26,6 +26,7 @@ from tiltyard.study.problems import FLAWS_MAX, Flaw, not_a, one_of
 from tiltyard.study.program import (
     OF_SERVICE,
     PROGRAM,
+    SERVER,
     Readings,
     flaws_of_readings,
     flaws_of_study_commands,
@@ -60,6 +61,9 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
     of_systems = (file.factors, file.systems.settings) if programs else ()
     texts = map(placeholders, (*programs, *of_systems))
     standing = set(names_in(services)).union(*texts) - {"dir"}
+    if any(kind.far_host and kind.name == file.systems.kind for kind in kinds):
+        # What the name tells a program elsewhere is a setting here: where the server is.
+        standing -= {SERVER}
     told = set(OF_SERVICE) if services else set()
     taken = (standing - told) & names_of([kind for kind in kinds if kind.target == "directory"])
     keys = Keys(names_of(kinds), variables=standing - taken, taken=taken)
@@ -73,10 +77,15 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
     if file.asks is not None and file.asks not in file.factors:
         flaws.append(Flaw(("asks",), not_a(file.asks, "factor of this study", [*file.factors])))
     workloads = _workloads(file.workload, catalogue, kind, flaws)
+    flaws += flaws_of_clients(
+        workloads, kind, [system.settings for system in systems], placed=file.placement is not None
+    )
     precision = _precision(file.precision, _hosts(file, found, flaws), flaws)
     if file.placement:
+        flaws += _misplaced(systems)
         systems = tuple(system.model_copy(update={"elsewhere": True}) for system in systems)
-    conditions = _conditions(file.conditions, flaws)
+    far = bool(file.placement) or all(one.settings.get("host") for one in systems)
+    conditions = _conditions(file.conditions, flaws, is_elsewhere=bool(systems) and far)
     if not flaws:
         flaws += _beyond(precision, systems, workloads)
     if flaws:
@@ -144,11 +153,14 @@ def _workloads(
         if kind is not None and card.target != kind.target and not is_program(card):
             flaws.append(Flaw((*path, "use"), _wrong_target(card, kind)))
         known = [*card.parameters.get("properties", {})]
+        parameters, clients = table.parameters, tuple[ClientSpec, ...]()
+        if not is_program(card):
+            parameters, clients = split(parameters, path, flaws)
         if table.use == PROGRAM:
             known += Readings.model_fields
             flaws += flaws_of_readings(table.parameters, path)
             flaws += flaws_of_study_commands(table.parameters, path)
-        for name in sorted(table.parameters.keys() - known)[: FLAWS_MAX - len(flaws)]:
+        for name in sorted(parameters.keys() - known)[: FLAWS_MAX - len(flaws)]:
             text = f"there is no such parameter of {table.use}. {one_of(name, known)}"
             flaws.append(Flaw((*path, name), text))
         name = table.name or table.use
@@ -156,7 +168,11 @@ def _workloads(
             text = f'two workloads are called "{name}"; give this one another: name = "{name}-2"'
             flaws.append(Flaw((*path, "name" if table.name else "use"), text))
         specs[name] = WorkloadSpec(
-            name=name, use=table.use, parameters=table.parameters, trials=table.trials
+            name=name,
+            use=table.use,
+            parameters=parameters,
+            trials=table.trials,
+            clients=clients,
         )
     return tuple(specs.values())
 
@@ -193,17 +209,28 @@ def _hosts(file: StudyFile, kinds: Sequence[Kind | None], flaws: list[Flaw]) -> 
         flaws.append(Flaw(("precision", "sessions"), text))
     for kind in kinds:
         if kind is not None and not kind.placed:
-            text = f"systems of kind {kind.name} are not made on other hosts; only directories are"
+            text = f"systems of kind {kind.name} are not made on the hosts of a placement"
             flaws.append(Flaw(("placement",), text))
             break
-    if services_in(file):
-        text = "services are started on this host only; leave service out, or placement"
-        flaws.append(Flaw(("placement",), text))
     return file.precision.sessions if file.precision.sessions > 1 else max(1, hosts)
+
+
+def _misplaced(systems: Sequence[SystemSpec]) -> Iterator[Flaw]:
+    """What no host of a placement does."""
+    asked = [system.settings for system in systems]
+    if any(settings.get("reset") == "reboot" for settings in asked):
+        text = 'does not boot its hosts; write reset = "mkfs", or systems.host and no placement'
+        yield Flaw(("placement",), text)
+    if any(settings.get("host") for settings in asked):
+        yield Flaw(
+            ("placement",), "says which hosts have the systems; leave host out, or placement"
+        )
 
 
 def _precision(table: PrecisionTable, hosts: int, flaws: list[Flaw]) -> Precision:
     """When to stop; a number of blocks is a profile of its own."""
+    from tiltyard.stats.looks import FEWEST
+
     sessions = max(table.sessions, hosts)
     if table.blocks is not None and table.profile is not None:
         text = f'fixes the number of blocks, profile = "{table.profile}" does not; choose one'
@@ -245,6 +272,8 @@ def _beyond(
     precision: Precision, systems: Sequence[SystemSpec], workloads: Sequence[WorkloadSpec]
 ) -> Iterator[Flaw]:
     """More trials than a study can have."""
+    from tiltyard.stats.sequential import looks
+
     asked = (precision.profile, precision.strict, precision.blocks)
     blocks = precision.sessions * looks(*asked)[-1][0]
     trials = blocks * len(systems) * sum(workload.trials or 1 for workload in workloads)
@@ -256,13 +285,19 @@ def _beyond(
         yield Flaw(("precision", "blocks") if precision.blocks else ("workload",), text)
 
 
-def _conditions(table: ConditionsTable, flaws: list[Flaw]) -> ConditionsSpec:
+def _conditions(table: ConditionsTable, flaws: list[Flaw], *, is_elsewhere: bool) -> ConditionsSpec:
     """Conditions of measurement; pinned and unpinned at once is a contradiction."""
     if table.cpus and table.unpinned:
         text = "contradicts cpus: threads are pinned to CPUs, or left unpinned"
         flaws.append(Flaw(("conditions", "unpinned"), text))
     if table.isolate and not table.cpus:
         text = "needs cpus: those that others are kept off"
+        flaws.append(Flaw(("conditions", "isolate"), text))
+    elif table.isolate and is_elsewhere:
+        text = (
+            "keeps others off CPUs of this host, and all systems are on other hosts; leave it out, "
+            "and boot those hosts with isolcpus="
+        )
         flaws.append(Flaw(("conditions", "isolate"), text))
     unasked: Literal[False, "auto"] = False if table.unpinned else "auto"
     return ConditionsSpec(

@@ -11,7 +11,7 @@ import tomllib
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -23,12 +23,11 @@ from tiltyard.study.lift import FlawsError, lift
 from tiltyard.study.locate import KeyPath, Lines, locate
 from tiltyard.study.model import Study
 from tiltyard.study.problems import Flaw, Problem, StudyFileError, located
+from tiltyard.study.renamed import old_keys
 from tiltyard.study.wording import flaws_of
 from tiltyard.units import format_size
 from tiltyard.wire import Catalogue
 
-_OLD_KEYS: Final = (("gates", "noise"), ("noise", "spoiled", "disturbed"))
-"""Path and name of a key in earlier versions, and its name of today; outer keys first."""
 _TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
 _TOML_END = re.compile(r" \(at end of document\)$")
 _PARAMETER_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
@@ -76,12 +75,7 @@ def _renamed(document: dict[str, Any], lines: Lines, source: Path) -> Lines:
         StudyFileError: if a key is there under both names.
     """
     old = []
-    for *path, name, new in _OLD_KEYS:
-        table: Any = document
-        for step in path:
-            table = table.get(step) if isinstance(table, dict) else None
-        if not isinstance(table, dict) or name not in table:
-            continue
+    for path, table, name, new in old_keys(document):
         before, after = (*path, name), (*path, new)
         if new in table:
             raise located(source, lines, [Flaw(before, f"is the old name of {new}; keep one")])

@@ -48,6 +48,18 @@ class SystemSpec(Frozen):
     """What stands as ``{name}`` in the commands of programs: text, or the words of a list."""
 
 
+class ClientSpec(Frozen):
+    """One of several that load the same system at once."""
+
+    host: str = Field("", exclude_if=lambda host: not host)
+    """As ssh knows it; empty: this host."""
+    ssh_options: tuple[str, ...] = Field((), exclude_if=lambda options: not options)
+    directory: str = Field("", exclude_if=lambda path: not path)
+    """Its own path to the target; empty: that of the system."""
+    inject_ns: int = Field(0, exclude_if=lambda delay_ns: not delay_ns)
+    """Delay in front of each of its calls."""
+
+
 class WorkloadSpec(Frozen):
     """One workload of the study."""
 
@@ -59,6 +71,8 @@ class WorkloadSpec(Frozen):
     """Parameters as written; the engine resolves the rest."""
     trials: int | None = Field(None, exclude_if=lambda trials: trials is None)
     """Trials in each turn, whose mean is the block's value; ``None``: as a pilot says, else 1."""
+    clients: tuple[ClientSpec, ...] = Field((), exclude_if=lambda clients: not clients)
+    """Each executes it at the same time as the others; none: one engine does, beside the system."""
 
 
 class Precision(Frozen):

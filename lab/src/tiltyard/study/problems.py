@@ -1,12 +1,12 @@
 """What is wrong with a study file: found anywhere, told in one line that names the place."""
 
-import difflib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tiltyard.errors import UsageError
+from tiltyard.meant import perhaps
 from tiltyard.study.locate import KeyPath, Lines
 from tiltyard.study.toml import toml_key
 
@@ -76,12 +76,6 @@ def one_of(typed: object, right: Iterable[str]) -> str:
     """What would be right, and the nearest of it: ``One of: none, mkfs. Did you mean "mkfs"?``."""
     names = list(right)
     return f"One of: {', '.join(names)}.{perhaps(typed, names)}"
-
-
-def perhaps(typed: object, right: Iterable[str]) -> str:
-    """The nearest of what would be right, as a question to add; empty if none is near."""
-    near = difflib.get_close_matches(str(typed), list(right), n=1)
-    return f' Did you mean "{near[0]}"?' if near else ""
 
 
 def not_a(typed: object, what: str, right: Iterable[str]) -> str:

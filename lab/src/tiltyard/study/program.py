@@ -165,6 +165,14 @@ class ProgramCard(Card):
         """The file that a study means by a path."""
         raise NotImplementedError
 
+    def from_shell(self, parameters: Mapping[str, JsonValue]) -> dict[str, list[str]]:
+        """Parameters whose values are those of this shell, so that they are written down.
+
+        Raises:
+            JobRefused: if a parameter is not what it must be.
+        """
+        raise NotImplementedError
+
     def expand(self, parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """What a person would type after ``use = "program"`` for such parameters.
 

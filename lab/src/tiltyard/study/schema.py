@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from tiltyard.study.clients import ClientsKey
 from tiltyard.study.file import StudyFile
 from tiltyard.study.kinds import Kind
 from tiltyard.study.program import PROGRAM, Readings, is_program
@@ -160,6 +161,9 @@ def _workload(card: Card, table: Json, definitions: Json) -> Json:
     if card.name == PROGRAM:
         read = Readings.model_json_schema(schema_generator=_TomlSchema)
         own = own | _embedded(read, "readings", definitions)["properties"]
+    if not is_program(card):
+        clients = ClientsKey.model_json_schema(schema_generator=_TomlSchema)
+        own = own | _embedded(clients, "clients", definitions)["properties"]
     return {
         "title": card.name,
         "description": card.about,

@@ -17,6 +17,7 @@ from tiltyard.systems import (
     tmpfs,
     vm,
 )
+from tiltyard.systems.deputy.system import anywhere
 from tiltyard.systems.kind import AnyKind
 from tiltyard.systems.service import serviceable
 from tiltyard.systems.tuned import tunable
@@ -39,9 +40,9 @@ KINDS: tuple[AnyKind, ...] = (
 
 
 def kind(name: str) -> AnyKind:
-    """The kind of that name; its systems heed the settings ``tuning`` and ``service``.
+    """The kind of that name; its systems heed ``tuning``, ``service`` and ``host``.
 
     Raises:
         KeyError: if there is none.
     """
-    return tunable(serviceable({entry.name: entry for entry in KINDS}[name]))
+    return anywhere(tunable(serviceable({entry.name: entry for entry in KINDS}[name])))

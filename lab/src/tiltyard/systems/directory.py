@@ -109,5 +109,5 @@ KIND = Kind(
     target="directory",
     open=open_directory,
     redraws=lambda _: "a new subdirectory",
-    placed=True,
+    by_shell=True,
 )

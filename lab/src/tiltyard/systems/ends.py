@@ -1,8 +1,8 @@
 """Settings of a system that has two ends: one value for both, or one for each.
 
-A person types ``qdisc = "pfifo limit 1000"`` or ``qdisc = { near = "pfifo limit 1000" }``, and
-``sysctl = { "net.core.somaxconn" = 4096, far = { "net.ipv4.tcp_sack" = 0 } }``: what stands
-outside ``near`` and ``far`` holds for both.
+A person types ``qdisc = "pfifo limit 1000"`` or ``qdisc = { client = "pfifo limit 1000" }``, and
+``sysctl = { "net.core.somaxconn" = 4096, server = { "net.ipv4.tcp_sack" = 0 } }``: what stands
+outside ``client`` and ``server`` holds for both.
 """
 
 import re
@@ -11,13 +11,15 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BeforeValidator, WithJsonSchema
 
+from tiltyard.study import renamed
 from tiltyard.study.problems import shown
+from tiltyard.study.renamed import typed_today
 from tiltyard.systems.kind import KindSettings
 
 T = TypeVar("T")
 
-End = Literal["near", "far"]
-ENDS: tuple[End, End] = ("near", "far")
+End = Literal["client", "server"]
+ENDS: tuple[End, End] = ("client", "server")
 
 _SYSCTL = re.compile(r"net(\.[A-Za-z0-9_-]+)+")
 _OFFLOAD = re.compile(r"[a-z][a-z0-9-]*")
@@ -28,18 +30,18 @@ _ON_OFF = {"on": True, "off": False}
 class Ends(KindSettings, Generic[T]):
     """A value for each end."""
 
-    near: T
-    far: T
+    client: T
+    server: T
 
     def of(self, end: End) -> T:
         """The value of one end."""
-        return self.near if end == "near" else self.far
+        return self.client if end == "client" else self.server
 
 
 def both(values: Mapping[End, str]) -> str:
     """One value where the ends agree, otherwise each end's own."""
-    if values["near"] == values["far"]:
-        return values["near"]
+    if values["client"] == values["server"]:
+        return values["client"]
     return ", ".join(f"{end}: {values[end]}" for end in ENDS)
 
 
@@ -51,7 +53,8 @@ def _host_table(typed: object) -> object:
 
 
 def _table(typed: object, item: Callable[[str, Any], object], what: str) -> object:
-    """A table of items; those outside ``near`` and ``far`` hold for both."""
+    """A table of items; those outside ``client`` and ``server`` hold for both."""
+    typed = typed_today(typed, renamed.ENDS)
     if not isinstance(typed, Mapping):
         raise ValueError(f"{shown(typed)} is not a table: {what}")
     shared = dict(_flat({key: value for key, value in typed.items() if key not in ENDS}))
@@ -102,9 +105,10 @@ def _offload(name: str, value: object) -> bool:
 
 def _qdiscs(typed: object) -> object:
     """A queueing discipline for each end, as tc(8) takes it; ``None`` is the kernel's own."""
+    typed = typed_today(typed, renamed.ENDS)
     texts = dict(typed) if isinstance(typed, Mapping) else dict.fromkeys(ENDS, typed)
     if unknown := texts.keys() - set(ENDS):
-        raise ValueError(f"{shown(min(unknown))} is not an end. One of: near, far.")
+        raise ValueError(f"{shown(min(unknown))} is not an end. One of: client, server.")
     for text in texts.values():
         if text is not None and (not isinstance(text, str) or not text.split()):
             raise ValueError(

@@ -10,7 +10,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host import commands, sysctls
@@ -20,22 +20,23 @@ from tiltyard.host.place import Place
 from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.study.model import HostName
 from tiltyard.study.problems import shown
+from tiltyard.study.renamed import HOSTS, typed_today
 from tiltyard.systems import brought
 from tiltyard.systems.ends import both
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.other_host import SSH, OtherHost
 from tiltyard.systems.parameters import CONGESTION_CONTROL, TELLING
 from tiltyard.systems.placement import PlacedSettings, cpu_problems, on_cpus, placement_facts
-from tiltyard.systems.serving import Serve, end_of, served
+from tiltyard.systems.serving import Serve, end_of, for_clients, served
 
 _PORTS = re.compile(r"([0-9]+)-([0-9]+)")
-_NEAR_DEVICE = "device of the client"
+_CLIENT_DEVICE = "device of the client"
 
 
 class HostsSettings(PlacedSettings):
     """Where the server is, and how it is reached."""
 
-    far: HostName = Field(description='The other host as ssh knows it: "user@host".')
+    server: HostName = Field(description='The other host as ssh knows it: "user@host".')
     address: str | None = Field(
         default=None,
         description="Name or address at which the server listens; that of ssh if left out.",
@@ -49,6 +50,12 @@ class HostsSettings(PlacedSettings):
     data_ports: str | None = Field(
         default=None, description='Ports for the data, where a firewall asks: "20000-20099".'
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_it_was(cls, typed: object) -> object:
+        """Plans of earlier versions have another name."""
+        return typed_today(typed, HOSTS)
 
     @field_validator("data_ports")
     @classmethod
@@ -69,7 +76,7 @@ class Hosts(System):
         self._settings = settings
         self._site = site
         self.steps = Steps(site.ledger, site.check)
-        self._there = OtherHost(Place.over_ssh(settings.far, settings.ssh_options))
+        self._there = OtherHost(Place.over_ssh(settings.server, settings.ssh_options))
 
     def problems(self) -> list[Problem]:
         """No ssh, no way in, or a host that cannot run this engine."""
@@ -78,22 +85,23 @@ class Hosts(System):
         try:
             _resolved(self._name())
         except TiltyardError as error:
-            return [Problem("error", str(error), "address = an address of the far host")]
-        return cpu_problems(*self._settings.near_cpus)
+            return [Problem("error", str(error), "address = an address of the server's host")]
+        return cpu_problems(*self._settings.client_cpus)
 
     def steps_up(self) -> Iterator[Step]:
         """Copy the engine and a fresh secret there, and start it."""
         yield TakeBack()  # What could not be taken down because the host was not reached.
         settings = self._settings
-        directory = self._site.ledger.name("far")
+        directory = self._site.ledger.name("server")
         self._address = _resolved(self._name())
         copy = self._there.copy_engine(directory)
         yield copy
         file = f"{directory}/secret"
         words = (
-            *on_cpus(settings.far_cpus), copy.engine, "serve", "--until-eof",
+            *on_cpus(settings.server_cpus), copy.engine, "serve", "--until-eof",
             "--bind", self._address, "--port", str(settings.port), "--secret-file", file,
             *(("--data-ports", settings.data_ports) if settings.data_ports else ()),
+            *for_clients(self._site),
         )  # fmt: skip
         yield Serve(argv=words, secret_file=Path(file), ssh=self._there.place.ssh)
 
@@ -105,8 +113,8 @@ class Hosts(System):
             commands=self.steps.executed,
             facts=facts,
             far=self._there.place,
-            cpus=self._settings.near_cpus,
-            interfaces=tuple(filter(None, (facts.get(_NEAR_DEVICE),))),
+            cpus=self._settings.client_cpus,
+            interfaces=tuple(filter(None, (facts.get(_CLIENT_DEVICE),))),
         )
 
     def _facts(self, address: str) -> dict[str, str]:
@@ -117,13 +125,14 @@ class Hosts(System):
         ask = f"uname -srm; nproc; grep -s '' {' '.join(paths)}; true"
         kernel, cpus, *lines = self._there.ask(ask).splitlines()
         values = (line.partition(":") for line in lines)
-        far = {paths[path]: sysctls.normal(value) for path, _, value in values}
+        there = {paths[path]: sysctls.normal(value) for path, _, value in values}
         return {
             "path": f"network between this host and {address}",
             **_way_to(address),
-            "far host": f"{kernel}, {cpus} CPUs",
+            "host of the server": f"{kernel}, {cpus} CPUs",
             **{
-                key: both({"near": sysctls.shown(key), "far": far.get(key, ABSENT)}) for key in told
+                key: both({"client": sysctls.shown(key), "server": there.get(key, ABSENT)})
+                for key in told
             },
             **placement_facts(self._settings),
             "engine of the server": served(self.steps).engine,
@@ -133,7 +142,7 @@ class Hosts(System):
         """The name or address at which the server shall listen."""
         if self._settings.address is not None:
             return self._settings.address
-        options = (*self._settings.ssh_options, "-G", self._settings.far)
+        options = (*self._settings.ssh_options, "-G", self._settings.server)
         lines = commands.run((SSH.command, *options)).stdout.splitlines()
         return next(line.split()[1] for line in lines if line.startswith("hostname "))
 
@@ -156,7 +165,7 @@ def _way_to(address: str) -> dict[str, str]:
         return {}
     (route,) = json.loads(commands.run(("ip", "-j", "route", "get", address)).stdout)
     mtu = Path("/sys/class/net", route["dev"], "mtu").read_text().strip()
-    return {_NEAR_DEVICE: route["dev"], "MTU": mtu}
+    return {_CLIENT_DEVICE: route["dev"], "MTU": mtu}
 
 
 KIND = Kind(
@@ -164,11 +173,13 @@ KIND = Kind(
     about="this host and another one that ssh reaches; the server is copied there for each turn",
     Settings=HostsSettings,
     target="far",
+    placed=False,
+    far_host=True,
     open=Hosts,
     redraws=lambda _: "fresh connections",
     programs=lambda _: (
-        "its far end is another host, where no server of a program is started. Fix: start it "
+        "its server is on another host, where no server of a program is started. Fix: start it "
         'there, take kind = "host", and name its address in the command'
     ),
-    brings=lambda settings, _: brought.ssh("far", settings.far, settings.ssh_options),
+    brings=lambda settings, _: brought.ssh("server", settings.server, settings.ssh_options),
 )

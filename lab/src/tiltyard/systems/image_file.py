@@ -1,15 +1,19 @@
-"""The image file of a study: where it lies, made at the first turn, mended at the later ones."""
+"""The image file of a study: where it lies, made at the first turn, mended in each."""
 
+import contextlib
+import errno
+import fcntl
+import mmap
 import os
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import Field
 
 from tiltyard.errors import HostLacksError
-from tiltyard.folder import write_all
+from tiltyard.folder import read_all, write_all
 from tiltyard.host.changes import Change, MadeDirectory, MadeFile
 from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.devices.extents import extents
@@ -72,12 +76,11 @@ def _available_bytes() -> int:
 # An image file whose every block is allocated and written before anybody is measured on it.
 #
 # A sparse image would make whoever writes a block first pay for its allocation in the file system
-# below. Zeros are therefore written once; and before each turn those ranges are written again that
-# an earlier turn turned back into holes (btrfs discards what it frees) or into unwritten extents
-# (mkfs asks the device to zero ranges).
+# below. Zeros are therefore written once; and whenever a file system has been made, before it is
+# mounted, the ranges are written that mkfs has turned into unwritten extents (it asks the device to
+# zero its journal and its tables), or an earlier turn into holes (btrfs discards what it frees).
 
-_CHUNK = 4 * 2**20
-_ZEROS = bytes(_CHUNK)
+_CHUNK = 16 * 2**20
 
 
 def lay_out(path: Path, size_bytes: int, check: Callable[[], None]) -> None:
@@ -94,39 +97,65 @@ def lay_out(path: Path, size_bytes: int, check: Callable[[], None]) -> None:
     with path.open("xb") as file:
         os.posix_fallocate(file.fileno(), 0, size_bytes)
         with phase("writing the image", size_bytes) as writing:
-            _write_zeros(file.fileno(), 0, size_bytes, check, writing)
+            _write(file.fileno(), [(0, size_bytes)], check, writing, read=False)
 
 
 def restore_layout(path: Path, check: Callable[[], None]) -> int:
-    """Write zeros wherever the image is not written; the image must not be attached.
+    """Write wherever the image is not written; what it holds stays, and nobody may write to it.
 
     Returns:
         Bytes that had to be written; 0 where the file system below cannot tell.
     """
     file = os.open(path, os.O_RDWR)
     try:
-        size_bytes = os.fstat(file).st_size
-        gaps = list(_gaps(file, size_bytes))
+        gaps = list(_gaps(file, os.fstat(file).st_size))
         size_bytes = sum(end - start for start, end in gaps)
-        with phase("writing zeros where the image has holes", size_bytes) as writing:
-            for start, end in gaps:
-                _write_zeros(file, start, end, check, writing)
+        with phase("writing where the image has holes", size_bytes) as writing:
+            _write(file, gaps, check, writing, read=True)
         return size_bytes
     finally:
         os.close(file)
 
 
-def _write_zeros(
-    file: int, start: int, end: int, check: Callable[[], None], writing: Phase
+def _write(
+    file: int,
+    ranges: Iterable[tuple[int, int]],
+    check: Callable[[], None],
+    writing: Phase,
+    *,
+    read: bool,
 ) -> None:
-    """Zeros in a range, synced; the page cache does not keep them."""
-    for offset in range(start, end, _CHUNK):
-        check()
-        size_bytes = min(_CHUNK, end - offset)
-        write_all(file, memoryview(_ZEROS)[:size_bytes], offset)
-        writing.done_bytes += size_bytes
+    """Write zeros, or what is read there, from each start to its end; synced.
+
+    Past the page cache where that can be: through it, it takes several times as long and pushes out
+    what others have there.
+    """
+    flags = fcntl.fcntl(file, fcntl.F_GETFL)
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(file, fcntl.F_SETFL, flags | os.O_DIRECT)
+    # It begins at a page, as direct I/O wants it.
+    buffer = mmap.mmap(-1, _CHUNK)
+    for start, end in ranges:
+        for offset in range(start, end, _CHUNK):
+            check()
+            piece = memoryview(buffer)[: min(_CHUNK, end - offset)]
+            try:
+                _write_piece(file, piece, offset, read=read)
+            except OSError as error:
+                if error.errno != errno.EINVAL:
+                    raise
+                # The image ends within a sector, or its file system takes none after all.
+                fcntl.fcntl(file, fcntl.F_SETFL, flags)
+                _write_piece(file, piece, offset, read=read)
+            writing.done_bytes += len(piece)
     os.fsync(file)
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _write_piece(file: int, piece: memoryview, offset: int, *, read: bool) -> None:
+    if read:
+        read_all(file, piece, offset)
+    write_all(file, piece, offset)
 
 
 def _gaps(file: int, size_bytes: int) -> Iterator[tuple[int, int]]:
@@ -167,7 +196,7 @@ class ImageBacking(KindSettings):
 
 
 class MendImage(Step):
-    """Zeros wherever an image has got holes."""
+    """No block of an image is allocated while others measure, whatever has formatted it."""
 
     kind: Literal["mend-image"] = "mend-image"
     path: Path
@@ -175,15 +204,15 @@ class MendImage(Step):
     @property
     def line(self) -> str:
         """In words."""
-        return f"# write zeros where {self.path} has got holes"
+        return f"# write where {self.path} has got holes or unwritten extents; what it holds stays"
 
     @property
     def script(self) -> str:
-        """Zeros everywhere."""
-        return f"zeros {shlex.quote(str(self.path))}"
+        """All of it, as it is."""
+        return f"rewrite {shlex.quote(str(self.path))}"
 
     def execute(self, host: Steps) -> str:
-        """Write them."""
+        """Write."""
         restore_layout(self.path, host.check)
         return ""
 
@@ -250,15 +279,9 @@ class ImageFile:
         """Room for it, and what lies under it."""
         return self._memory.problems() if self._memory else _check_home(self.home, self._size_bytes)
 
-    def steps(self, *, mend: bool) -> Iterator[Step]:
-        """Lay it out, unless it is there.
-
-        Args:
-            mend: whether to write what earlier turns have turned back into holes.
-        """
+    def steps(self) -> Iterator[Step]:
+        """Lay it out, unless it is there."""
         if self._site.ledger.holds(MadeFile(path=self.path)):
-            if mend:
-                yield MendImage(path=self.path)
             return
         if self._memory is not None:
             yield from self._memory.steps()
@@ -268,6 +291,10 @@ class ImageFile:
             in_memory=self._memory is not None,
             lasts="run",
         )
+
+    def mend(self) -> Step:
+        """After it is formatted, and before it is mounted."""
+        return MendImage(path=self.path)
 
     def facts(self) -> dict[str, str]:
         """What lies under it."""

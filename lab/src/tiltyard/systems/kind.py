@@ -22,9 +22,11 @@ from tiltyard.host.place import HERE, Place
 from tiltyard.host.recorder import Recorder
 from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.recipe import Recipe
-from tiltyard.study.model import Clock
+from tiltyard.study.model import Clock, HostName
 from tiltyard.study.problems import not_a, shown
 from tiltyard.systems.brought import Brought
+from tiltyard.systems.deputy.link import Deputies
+from tiltyard.systems.planned import PlannedPart
 from tiltyard.tuning.knobs.sysctl import SysctlTable
 from tiltyard.tuning.load import Asked, inline_profile, is_path, ready_names
 from tiltyard.tuning.profile import Profile
@@ -161,6 +163,22 @@ class SystemSettings(KindSettings):
         return Inject(delay_ns=self.inject_ns, every=self.inject_every, into=self.inject_into)
 
 
+class ReachableSettings(SystemSettings):
+    """Base of the settings of kinds whose systems may be on another host."""
+
+    host: HostName | None = Field(
+        None,
+        exclude_if=lambda host: host is None,
+        description='Another host that has the system, as ssh knows it: "user@host". What is '
+        "named is there; all of it is done there, and taken back there.",
+    )
+    ssh_options: tuple[str, ...] = Field(
+        (),
+        exclude_if=lambda options: not options,
+        description='Options for ssh, one word each: ["-p", "2222"].',
+    )
+
+
 class OneHostSettings(SystemSettings):
     """Base of the settings of kinds whose systems are on one host as it is."""
 
@@ -200,6 +218,10 @@ class Site:
     """Called between steps; raises if a person has asked to stop."""
     note: Callable[[str], None] = lambda _: None
     """Told what a person should know while a step takes long."""
+    deputies: Deputies = field(default_factory=Deputies)
+    """Those who prepare systems on other hosts."""
+    clients: int = 1
+    """So many load a system at once."""
 
 
 @dataclass(frozen=True)
@@ -262,7 +284,7 @@ class Up:
     far: Place = HERE
     """The host of its server."""
     far_place: FarPlace | None = None
-    """Where servers of programs are started that are to run at its far end."""
+    """Where servers of programs are started that are to run at its server's end."""
     recipe: Recipe = field(default_factory=Recipe)
     """What was executed and how it is taken back, for a runbook."""
 
@@ -313,6 +335,22 @@ class System(ABC):
     rest: tuple[str, ...] = ()
     """What is done to bring it up after these steps, in words."""
 
+    def planned(self) -> "list[PlannedPart] | None":
+        """What a dry run tells of it, where others know that; ``None``: its steps tell it."""
+        return None
+
+    def boot(self) -> Mapping[str, str]:
+        """Have its host booted for a turn, if it is another one and the study asks for it.
+
+        Returns:
+            Facts about the boot.
+
+        Raises:
+            BusyError: if others are at work there; nothing was done.
+            TiltyardError: if it cannot be booted, or does not come back.
+        """
+        return {}
+
     def bring_up(self) -> Up:
         """Prepare it for a turn.
 
@@ -359,10 +397,16 @@ class Kind(Generic[S]):
     """What its trials work on; a workload says which of them it needs."""
     open: Callable[[str, S, Site], System]
     """Makes the system of that name; nothing is touched until it is brought up."""
-    placed: bool = False
-    """Whether hosts of a placement can have its systems: as directories of theirs."""
+    placed: bool = True
+    """Whether hosts of a placement can have its systems."""
+    by_shell: bool = False
+    """Whether a shell of another host is enough to prepare them; else the lab is copied there."""
+    there: str = ""
+    """The kind that they are there, if it has another name."""
     elsewhere: bool = False
     """Whether its trials are carried out on another host, or in a guest: with programs of there."""
+    far_host: bool = False
+    """Whether its server is on another host, which clients on further ones reach too."""
     redraws: Callable[[S], str] = lambda _: ""
     """What each turn makes again, in words; what varies with it is the noise between turns."""
     clock: Callable[[S], Clock] = lambda _: "time"

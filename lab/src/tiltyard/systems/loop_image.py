@@ -67,7 +67,7 @@ class LoopImage(Volume):
 
     def _attach(self) -> Iterator[Step]:
         """The image, laid out, behind a loop device."""
-        yield from self._file.steps(mend=self._settings.makes_anew or not self._formatted)
+        yield from self._file.steps()
         self._device = loops.ANY if self._looped else str(self._image)
         if self._looped:
             yield AttachLoop(image=self._image, output=loops.NAME)
@@ -78,12 +78,17 @@ class LoopImage(Volume):
     def _format(self) -> Iterator[Step]:
         """What is formatted is the image that we made."""
         yield from self._require_image()
+        mend = self._file.mend()
+        held = self._filesystem.driver.holds_made
+        yield from (mend,) if held else ()
         yield from super()._format()
+        yield from () if held else (mend,)
 
     def _put_back(self, keeper: Keeper) -> Iterator[Step]:
         """What is written to is the image that we made."""
         yield from self._require_image()
         yield from super()._put_back(keeper)
+        yield self._file.mend()
 
     def _require_image(self) -> Iterator[Step]:
         if self._looped:

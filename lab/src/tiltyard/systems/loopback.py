@@ -14,7 +14,7 @@ from tiltyard.executors.engine import FarPlace
 from tiltyard.host import sysctls
 from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.ends import HostSysctls
-from tiltyard.systems.kind import Kind, Problem, ServerEnd, Site, System, Up
+from tiltyard.systems.kind import Kind, Problem, ReachableSettings, ServerEnd, Site, System, Up
 from tiltyard.systems.parameters import (
     CONGESTION_CONTROL,
     TELLING,
@@ -29,7 +29,7 @@ _ADDRESSES = {"ipv4": "127.0.0.1", "ipv6": "::1"}
 _MTU = Path("/sys/class/net/lo/mtu")
 
 
-class LoopbackSettings(PlacedSettings, ServedSettings):
+class LoopbackSettings(PlacedSettings, ServedSettings, ReachableSettings):
     """What can be set of a host's loopback."""
 
     family: Literal["ipv4", "ipv6"] = Field(
@@ -70,14 +70,14 @@ class Loopback(System):
         self.steps = Steps(site.ledger, site.check)
         self._site = site
         self._address = _ADDRESSES[settings.family]
-        self.server_end = ServerEnd(self._address, inside=on_cpus(settings.far_cpus))
+        self.server_end = ServerEnd(self._address, inside=on_cpus(settings.server_cpus))
 
     def problems(self) -> list[Problem]:
         """Parameters that the kernel would not take, CPUs that are not there."""
         settings = self._settings
         return [
             *parameter_problems(settings.sysctls),
-            *cpu_problems(*settings.near_cpus, *settings.far_cpus),
+            *cpu_problems(*settings.client_cpus, *settings.server_cpus),
         ]
 
     def steps_up(self) -> Iterator[Step]:
@@ -91,9 +91,9 @@ class Loopback(System):
             target=end_of(self.steps, self._address),
             commands=self.steps.executed,
             facts=self._facts(),
-            cpus=self._settings.near_cpus,
+            cpus=self._settings.client_cpus,
             interfaces=("lo",),
-            far_place=FarPlace(address=self._address, cpus=self._settings.far_cpus),
+            far_place=FarPlace(address=self._address, cpus=self._settings.server_cpus),
         )
 
     def _facts(self) -> dict[str, str]:

@@ -20,12 +20,16 @@ from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.kind import Problem
 
 SSH = Tool("ssh", "openssh-client", ("-V",), "systems on other hosts cannot be reached")
+_SRUN_PACKAGE = "slurm-client"
 _ANSWER_S = 30
 _EXECUTES = (
     "test $? -ne 126 || { echo 'no program can be executed in the home directory. "
     "Fix: mount -o remount,exec, or a user whose home is elsewhere' >&2; exit 1; };"
 )
 """What a shell cannot execute has status 126 (POSIX)."""
+_WAIT = 'engine=$1; shift; "$engine" "$@"; exit $?'
+"""A shell stays between ssh and the engine, so that an engine that is killed is told from a
+connection that is lost."""
 
 
 class OtherHost:
@@ -43,7 +47,8 @@ class OtherHost:
         """No ssh, no way in, or a host that cannot run this engine."""
         by = self.place.ssh[0]
         if find_program(by) is None:
-            return [Problem("error", f"{by} is not installed", install_command(SSH.package))]
+            package = SSH.package if by == SSH.command else _SRUN_PACKAGE
+            return [Problem("error", f"{by} is not installed", install_command(package))]
         try:
             there = self.ask("uname -sm").strip()
         except TiltyardError as error:
@@ -73,6 +78,15 @@ class OtherHost:
             beside: path of another directory, which is made in the same go.
         """
         return CopyEngine(ssh=self.place.ssh, directory=directory, beside=beside)
+
+    def argv(self, *engine: str, prefix: Sequence[str] = ()) -> tuple[str, ...]:
+        """The command that stands for an engine there; it takes the engine's verbs.
+
+        Args:
+            engine: how it is started.
+            prefix: starts it where the system is, as :attr:`tiltyard.systems.kind.Up.prefix`.
+        """
+        return self.place.argv((*prefix, "sh", "-c", _WAIT, "sh", *engine))
 
 
 class CopyEngine(Step):

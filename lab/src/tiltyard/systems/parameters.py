@@ -11,7 +11,7 @@ from tiltyard.host.changes import Change
 from tiltyard.host.changes.network import SetSysctl
 from tiltyard.host.packages import Tool, find_program, install_command, load_command
 from tiltyard.host.steps import Step, Steps
-from tiltyard.study.problems import perhaps
+from tiltyard.meant import perhaps
 from tiltyard.systems.kind import Problem
 
 CONGESTION_CONTROL = "net.ipv4.tcp_congestion_control"

@@ -1,14 +1,14 @@
 """On which CPUs the two ends of a system run."""
 
 import os
-from typing import Annotated
+from collections.abc import Mapping
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from tiltyard.host.packages import Tool
+from tiltyard.host.tasks import Cpus
+from tiltyard.study.renamed import PLACEMENT, of_today, typed_today
 from tiltyard.systems.kind import Problem, SystemSettings
-
-Cpus = tuple[Annotated[int, Field(ge=0)], ...]
 
 TASKSET = Tool("taskset", "util-linux", ("--version",), "servers cannot be put on CPUs")
 
@@ -16,14 +16,27 @@ TASKSET = Tool("taskset", "util-linux", ("--version",), "servers cannot be put o
 class PlacedSettings(SystemSettings):
     """Settings of every kind with two ends."""
 
-    near_cpus: Cpus = Field(
+    client_cpus: Cpus = Field(
         default=(),
         description="CPUs that the client is pinned to, in order; empty: as the study's "
         "conditions have it.",
     )
-    far_cpus: Cpus = Field(
+    server_cpus: Cpus = Field(
         default=(), description="CPUs that the server may use; empty: all of them."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_it_was_called(cls, typed: object) -> object:
+        """Plans of earlier versions have other names."""
+        return typed_today(typed, PLACEMENT)
+
+
+def pinned_cpus(settings: Mapping[str, object]) -> set[int]:
+    """CPUs that a system's settings put its two ends on; none of a system of one end."""
+    typed = of_today(settings, PLACEMENT)
+    lists = (typed.get(key) for key in PLACEMENT.values())
+    return {cpu for cpus in lists if isinstance(cpus, list | tuple) for cpu in cpus}
 
 
 def on_cpus(cpus: tuple[int, ...]) -> tuple[str, ...]:
@@ -34,8 +47,8 @@ def on_cpus(cpus: tuple[int, ...]) -> tuple[str, ...]:
 def placement_facts(settings: PlacedSettings) -> dict[str, str]:
     """Where the ends were put."""
     return {
-        "CPUs of the client": _list(settings.near_cpus, ", ") or "as the conditions have it",
-        "CPUs of the server": _list(settings.far_cpus, ", ") or "all",
+        "CPUs of the client": _list(settings.client_cpus, ", ") or "as the conditions have it",
+        "CPUs of the server": _list(settings.server_cpus, ", ") or "all",
     }
 
 

@@ -19,17 +19,15 @@ from tiltyard.host.place import Place
 from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.study.model import HostName
 from tiltyard.systems import brought
-from tiltyard.systems.kind import Kind, OneHostSettings, Problem, Site, System, Up
+from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.other_host import OtherHost
+from tiltyard.systems.service.settings import ServiceableSettings
 from tiltyard.units import format_size
 
 _UNSEEN = "traffic of the disk, pressure, heat, frequency, errors of the kernel"
-_WAIT = 'engine=$1; shift; "$engine" "$@"; exit $?'
-"""A shell stays between ssh and the engine, so that an engine that is killed is told from a
-connection that is lost."""
 
 
-class RemoteSettings(OneHostSettings):
+class RemoteSettings(ServiceableSettings):
     """Which directory, on which host."""
 
     host: HostName = Field(description='The other host as ssh knows it: "user@host".')
@@ -70,7 +68,7 @@ class Remote(System):
         except TiltyardError as error:
             return [Problem("error", str(error))]
         if found:
-            remedy = f"ssh {host} ls -ld {given}"
+            remedy = shlex.join(self.place.argv(("ls", "-ld", self._settings.directory)))
             return [Problem("error", f"{host}:{self._settings.directory} {found}", remedy)]
         return []
 
@@ -92,7 +90,7 @@ class Remote(System):
             target=self._target,
             commands=self.steps.executed,
             facts=self._facts,
-            engine=self.place.argv(("sh", "-c", _WAIT, "sh", self._engine)),
+            engine=self._there.argv(self._engine),
             place=self.place,
         )
 
@@ -126,6 +124,9 @@ KIND = Kind(
     target="directory",
     open=Remote,
     elsewhere=True,
+    placed=False,
+    by_shell=True,
+    there="directory",
     redraws=lambda _: "a new subdirectory",
     brings=lambda settings, _: brought.ssh("host", settings.host, settings.ssh_options),
 )

@@ -92,7 +92,13 @@ def serve(site: Site, address: str, *, prefix: tuple[str, ...] = ()) -> Serve:
     """
     file = site.work / site.ledger.name("secret")
     words = ("serve", "--until-eof", "--bind", address, "--port", "0", "--secret-file", str(file))
-    return Serve(argv=(*prefix, str(Engine.find().path), *words), secret_file=file)
+    argv = (*prefix, str(Engine.find().path), *words, *for_clients(site))
+    return Serve(argv=argv, secret_file=file)
+
+
+def for_clients(site: Site) -> tuple[str, ...]:
+    """Words for a server that several clients load at once: nothing for one."""
+    return ("--clients", str(site.clients)) if site.clients > 1 else ()
 
 
 def served(steps: Steps) -> Served:

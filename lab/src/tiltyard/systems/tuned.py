@@ -18,14 +18,13 @@ from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import AnyKind, Problem, Site, System, SystemSettings, Up
 from tiltyard.systems.volume import queue_facts
-from tiltyard.tuning.knobs.servers import KNOB as SERVERS
-from tiltyard.tuning.knobs.servers import ServersTable
 from tiltyard.tuning.knobs.sysctl import SysctlTable
 from tiltyard.tuning.load import load_profiles
 from tiltyard.tuning.setting import (
+    Absent,
     Outcome,
     Scene,
-    Stage,
+    Setting,
     apply,
     grouped,
     launched_by,
@@ -39,6 +38,7 @@ _STARTED_BY_KERNEL: Final = frozenset(
 )
 """Parameters whose value is a command that the kernel starts as root."""
 _HANDLERS: Final = "fs.binfmt_misc."
+_ELSEWHERE: Final = "the workload is started on another host, or in a guest"
 
 
 def tunable(kind: AnyKind) -> AnyKind:
@@ -84,6 +84,7 @@ class Tuned(System):
         self._around = Steps(site.ledger, site.check)
         self._inside = Steps(site.ledger, site.check)
         self.place = self._system.place
+        self._is_elsewhere = kind.elsewhere or bool(self.place.ssh)
         self.rest = (*self._system.rest, "set what the profile has for the devices")
 
     def problems(self) -> list[Problem]:
@@ -93,20 +94,21 @@ class Tuned(System):
             return problems  # A host that is not reached has nothing to be looked at.
         scene = Scene(self.place)
         outcomes = [look(setting) for setting in self._profile.settings("host", scene)]
-        launched, _ = launched_by(() if self.place.ssh else self._profile.settings("engine", scene))
+        launched, _ = launched_by(self._starts())
         lacks = self._lacks([*outcomes, *launched])
         return [*problems, *lacks, *self._without_root(outcomes)]
 
     def steps_up(self) -> Iterator[Step]:
         """What is the host's, then the system, then what is known before its devices are."""
-        yield from self._steps_of("host")
+        scene = Scene(self.place)
+        yield from self._steps_of(self._profile.settings("host", scene))
         yield from self._system.steps_up()
-        yield from self._steps_of("devices")
-        yield from self._steps_of("engine")
+        yield from self._steps_of(self._profile.settings("devices", scene))
+        yield from self._steps_of(self._starts())
 
-    def _steps_of(self, stage: Stage) -> Iterator[Step]:
+    def _steps_of(self, settings: Iterable[Setting]) -> Iterator[Step]:
         """Those of what is not so yet."""
-        for setting in self._profile.settings(stage, Scene(self.place)):
+        for setting in settings:
             outcome = look(setting)
             if outcome.status == "set":
                 yield setting.step(outcome.before, outcome.value)
@@ -128,11 +130,14 @@ class Tuned(System):
         self._around.begin()
         self._inside.begin()
         try:
-            outcomes = [*self._taken, *self._apply("host", Scene(self.place), self._around)]
+            host = self._profile.settings("host", Scene(self.place))
+            outcomes = [*self._taken, *self._apply(host, self._around)]
             up = self._system.bring_up()
             self._scene = Scene(self.place, _devices(up), up.interfaces, up.servers)
-            outcomes += self._apply("devices", self._scene, self._inside)
-            launched, command = self._launched(up)
+            devices = self._profile.settings("devices", self._scene)
+            outcomes += self._apply(devices, self._inside)
+            launched, command = launched_by(self._starts())
+            self._require(launched)
         except BaseException:
             self.take_down()
             raise
@@ -144,24 +149,15 @@ class Tuned(System):
         )
 
     def refresh(self) -> None:
-        """The system's own; what was set stays, and servers that were started again are pinned."""
+        """The system's own; what was set stays, but for what its servers have of it."""
         self._system.refresh()
-        if table := self._profile.table(ServersTable):
-            for setting in SERVERS.settings(table, self._scene):
-                self._require([apply(setting, self._inside)])
+        again = self._profile.settings("devices", self._scene, again=True)
+        self._apply(again, self._inside)
 
-    def _launched(self, up: Up) -> tuple[list[Outcome], tuple[str, ...]]:
-        """What becomes of the engine's start, and the command for it.
-
-        Raises:
-            HostLacksError: if something is skipped, and nothing may be.
-        """
-        settings = tuple(self._profile.settings("engine", self._scene))
-        outcomes, command = launched_by(settings)
-        if up.engine:
-            reason = "the workload is started on another host, or in a guest"
-            outcomes = [Outcome(one.name, "skipped", reason=reason) for one in settings]
-        return self._require(outcomes), () if up.engine else command
+    def _starts(self) -> Iterator[Setting]:
+        """How the engine is started, where we start it."""
+        for setting in self._profile.settings("engine", Scene()):
+            yield Absent(setting.name, _ELSEWHERE) if self._is_elsewhere else setting
 
     def take_down(self) -> None:
         """Take everything back, what was done last first, whatever of it fails."""
@@ -170,9 +166,9 @@ class Tuned(System):
             stack.callback(self._system.take_down)
             stack.callback(self._inside.undo)
 
-    def _apply(self, of: Stage, scene: Scene, steps: Steps) -> list[Outcome]:
+    def _apply(self, settings: Iterable[Setting], steps: Steps) -> list[Outcome]:
         """Set one part of the profile."""
-        return self._require([apply(one, steps) for one in self._profile.settings(of, scene)])
+        return self._require([apply(setting, steps) for setting in settings])
 
     def _require(self, outcomes: list[Outcome]) -> list[Outcome]:
         """The same outcomes.

@@ -24,7 +24,8 @@ from tiltyard.errors import RefusedError, UsageError
 from tiltyard.host import sysctls
 from tiltyard.host.devices.block_devices import BlockDevice
 from tiltyard.host.packages import find_program
-from tiltyard.study.problems import one_of, perhaps, shown
+from tiltyard.meant import perhaps
+from tiltyard.study.problems import one_of, shown
 from tiltyard.study.toml import TomlValue, as_typed, split_list
 from tiltyard.systems import KINDS, block_device, directory, host, loop_image, pair, remote, tmpfs
 from tiltyard.systems.filesystems import FILESYSTEMS
@@ -184,9 +185,11 @@ def _based(word: str, base: str, place: Place) -> TypedSystem:
         raise _wrong(word, name, f"is a setting. Fix: give its value: {name}=VALUE")
     if " " in word:
         raise _wrong(word, word, f"is a command, not a system. Fix: -c {shlex.quote(word)}")
+    names = (*_FILESYSTEMS, *_BARE)
+    beside = (each for each in Path(name).parent.glob("*/") if not is_word_of_kind(each.name))
     raise _wrong(
         word, name, "is neither a file system nor a directory that exists, nor a kernel or a host. "
-        f"File systems: {one_of(name, (*_FILESYSTEMS, *_BARE)).removeprefix('One of: ')}",
+        f"File systems: {', '.join(names)}.{perhaps(Path(name), (*names, *beside))}",
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from :class:`Volume`, and says how its device is come by and when it may be form
 
 import functools
 import os
+import shlex
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ from tiltyard.host.devices import loops
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.packages import Tool, find_program, install_command
 from tiltyard.host.record.geometry import geometry
+from tiltyard.host.resumption import BOOT_COMMAND
 from tiltyard.host.steps import MakeDirectory, Run, Step, Steps, TakeBack
 from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
@@ -31,7 +33,7 @@ from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
 from tiltyard.systems.filesystems.driver import Mounting
 from tiltyard.systems.filesystems.server import ServerDriver
 from tiltyard.systems.image_file import check_size
-from tiltyard.systems.kind import Problem, Site, Size, System, Up, lost_with
+from tiltyard.systems.kind import Problem, ReachableSettings, Site, Size, System, Up, lost_with
 from tiltyard.systems.mount.checks import rights_to_mount
 from tiltyard.systems.mount.facts import mount_facts
 from tiltyard.systems.mount.mounter import mounter
@@ -77,10 +79,12 @@ def check_filesystem(wanted: Filesystem, *, served_from_file: bool = False) -> l
     return [*found, *wanted.driver.problems(wanted.name)]
 
 
+_BOOTS = (BOOT_COMMAND, ("systemctl", "kexec"), ("reboot",))
+"""What boots a host and does nothing else."""
 _NAMES = [entry.name for entry in FILESYSTEMS]
 
 
-class VolumeSettings(ServiceableSettings):
+class VolumeSettings(ServiceableSettings, ReachableSettings):
     """What is made, and how."""
 
     filesystem: str = Field(
@@ -101,9 +105,16 @@ class VolumeSettings(ServiceableSettings):
     )
     reset: Literal["none", "remount", "mkfs", "reboot"] = Field(
         default="mkfs",
-        description="What happens before each turn: format again (mkfs), boot this host and then "
+        description="What happens before each turn: format again (mkfs), boot the host and then "
         "format again (reboot), or let the file system age and mount it again (remount) or leave "
         "it mounted (none).",
+    )
+    reboot_command: tuple[str, ...] = Field(
+        default=BOOT_COMMAND,
+        exclude_if=lambda command: command == BOOT_COMMAND,
+        min_length=1,
+        description='What boots the host with reset = "reboot", one word each: ["reboot"] where '
+        "systemd is not process 1.",
     )
     scheduler: str | None = Field(
         default=None, description="I/O scheduler of the device; the kernel's if left out."
@@ -303,7 +314,7 @@ class Volume(System):
             facts={
                 **facts,
                 "mkfs": version_of(made.tool),
-                **geometry(facts.get("file system", ""), device),
+                **geometry(facts.get("file system", ""), device, mounted=self._target),
                 **driver.remarks,
                 **self._device_facts(device),
                 **(queue_facts(device) if on_device else {}),
@@ -369,8 +380,11 @@ def redraws(settings: VolumeSettings) -> str:
 
 
 def brings(settings: VolumeSettings, _root: Path) -> Iterator[Brought]:
-    """Words for mkfs that name a path, and for a server what is more than a mount option."""
+    """Words for mkfs that name a path, what boots a host, and options of a server."""
     yield from brought.paths_among("mkfs", "mkfs", settings.mkfs)
+    if settings.reboot_command not in _BOOTS:
+        command = brought.quoted(shlex.join(settings.reboot_command))
+        yield Brought("reboot_command", f"command {command}, executed by root")
     if isinstance(filesystem(settings.filesystem).driver, ServerDriver):
         yield from brought.server_options("mount", settings.filesystem, settings.mount)
 

@@ -51,6 +51,8 @@ class Knob(Generic[T]):
     """When it is set."""
     settings: Callable[[T, Scene], Iterable[Setting]]
     """What a table asks for on a host."""
+    again: bool = False
+    """Whether it is set again when servers were started again."""
 
 
 AnyKnob = Knob[Any]

@@ -76,10 +76,16 @@ class Profile:
         left = {key: value for key, value in self.tables.items() if key != name}
         return replace(self, tables=left if table is None else {**left, name: table})
 
-    def settings(self, of: Stage, scene: Scene) -> Iterator[Setting]:
-        """What it asks for on a host, or on devices, in order."""
+    def settings(self, of: Stage, scene: Scene, *, again: bool = False) -> Iterator[Setting]:
+        """What it asks for on a host, or on devices, in order.
+
+        Args:
+            of: when it is set.
+            scene: where.
+            again: only what is set again when servers were started again.
+        """
         for knob in KNOBS:
-            if knob.of == of and knob.name in self.tables:
+            if knob.of == of and knob.name in self.tables and again <= knob.again:
                 yield from knob.settings(self.tables[knob.name], scene)
 
     def settings_of(self, scene: Scene) -> Iterator[Setting]:

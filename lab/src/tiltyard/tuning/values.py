@@ -1,17 +1,14 @@
 """What a setting shall be: a value, or a rule that makes it of what is there."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, WithJsonSchema
 
 from tiltyard.host.place import Place
 from tiltyard.study.problems import shown
 from tiltyard.tuning.setting import LackError
-
-Cpus = list[Annotated[int, Field(ge=0)]]
-"""CPUs by their numbers."""
 
 RULES = ("at_least", "times", "percent_of_memory", "kernel_default")
 _GOING_ON = ("at_least", "times")
@@ -71,17 +68,6 @@ def memory_bytes(place: Place) -> int:
         if line.startswith("MemTotal:"):
             return int(line.split()[1]) * 1024
     raise LackError(f"{_MEMORY} does not say how much memory there is")
-
-
-def cpu_list(cpus: Iterable[int]) -> str:
-    """CPUs as the kernel lists them: ``0-1,4``."""
-    parts: list[list[int]] = []
-    for cpu in sorted(set(cpus)):
-        if parts and parts[-1][1] == cpu - 1:
-            parts[-1][1] = cpu
-        else:
-            parts.append([cpu, cpu])
-    return ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in parts)
 
 
 def is_rule(typed: object) -> bool:

@@ -4,14 +4,16 @@ Only what the engine sends is here; further fields pass through.
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Final, Literal
 
+from msgspec import DecodeError, Struct, ValidationError, json
 from pydantic import TypeAdapter
 
 from tiltyard.wire.end_types import *  # noqa: F403
 from tiltyard.wire.end_types import Message
 from tiltyard.wire.types import *  # noqa: F403
-from tiltyard.wire.types import Card, CatalogueMessage, Event
+from tiltyard.wire.types import Card, CatalogueMessage, Event, ModelEvent, SampleEvent
 
 PROTOCOL: Final = 1
 RECORD_SEPARATOR: Final = b"\x1e"
@@ -68,12 +70,25 @@ class AgentBeat(Message):
     """It is still there."""
 
 
+class AgentReady(Message):
+    """A trial that is held is ready for a timed region."""
+
+
+class AgentClock(Message):
+    """What time it is there."""
+
+    now_ns: int
+    """By CLOCK_MONOTONIC."""
+
+
 class AgentReply(Message):
     """One of them."""
 
     hello: AgentHello | None = None
     ended: AgentEnded | None = None
     beat: AgentBeat | None = None
+    ready: AgentReady | None = None
+    clock: AgentClock | None = None
     refused: AgentRefused | None = None
 
 
@@ -83,16 +98,44 @@ class AgentLine(Message):
     agent: AgentReply
 
 
-_EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+_SAMPLE: Final = json.Decoder(SampleEvent)
+_EVENT: Final[TypeAdapter[ModelEvent]] = TypeAdapter(ModelEvent)
+
+
+class _Typed(Struct):
+    """Of any event, what it is."""
+
+    type: str
 
 
 def read_event(line: str | bytes) -> Event:
     """One line of the engine's output.
 
     Raises:
-        pydantic.ValidationError: if the line is not an event (a ``ValueError``).
+        ValueError: if the line is not an event.
     """
+    try:
+        # A large grid has thousands of samples, and few other lines: those are tried first.
+        return _SAMPLE.decode(line)
+    except ValidationError:
+        if _is_sample(line):
+            raise
+    except DecodeError:
+        pass
     return _EVENT.validate_json(line)
+
+
+def _is_sample(line: str | bytes) -> bool:
+    with suppress(DecodeError):
+        return json.decode(line, type=_Typed).type == SampleEvent.__struct_config__.tag
+    return False
+
+
+def written_event(event: Event) -> bytes:
+    """The line of an event, without what is absent."""
+    if isinstance(event, SampleEvent):
+        return json.encode(event) + b"\n"
+    return event.model_dump_json(exclude_none=True).encode() + b"\n"
 
 
 def read_events(lines: Iterable[str | bytes]) -> Iterator[Event]:

@@ -1,12 +1,11 @@
 """Generated from `schema/wire.schema.json` by `make docs`; do not edit."""
 
-from dataclasses import field
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
-from pydantic.dataclasses import dataclass
 
 from tiltyard.wire.end_types import (
+    Compact,
     End,
     Message,
 )
@@ -80,6 +79,42 @@ class Progress(Message):
     """What is being done now, in a few words."""
 
 
+class Region(Message):
+    """A timed region of a trial that is held, on the clock of its host."""
+
+    began_ns: int
+    """First instant by CLOCK_MONOTONIC."""
+    elapsed_s: float
+    """Seconds between the two instants of the timing formula."""
+    operations: int
+    bytes: int
+
+
+class ClientRegion(Message):
+    """A timed region of one client."""
+
+    began_s: float
+    """Seconds from when the first client began it until this one did."""
+    uncertainty_s: float
+    """How far that may be wrong, because clocks of two hosts were compared."""
+    elapsed_s: float
+    operations: int
+    bytes: int
+
+
+class Client(Message):
+    """What one of several clients did, and when by the clock of the lab."""
+
+    name: str
+    """Number from 1, with its host where that is another one."""
+    file: str
+    """Its verbatim stream, beside that of the trial."""
+    sha256: str
+    clock_ahead_s: float
+    """How far the clock of its host was ahead of the lab's at the last start."""
+    regions: list[ClientRegion]
+
+
 class Interval(Message):
     """`Interval` of the wire."""
 
@@ -89,7 +124,7 @@ class Interval(Message):
     bytes: int
 
 
-class Native(Message):
+class Native(Compact, frozen=True):
     """A classic tool's own figure."""
 
     value: float
@@ -97,7 +132,7 @@ class Native(Message):
     """The tool's own unit, in its own spelling; `kB/s` is 1024 B/s in IOzone's tables."""
 
 
-class Latency(Message):
+class Latency(Compact, frozen=True):
     """A log-linear histogram with the percentiles read from it."""
 
     count: int
@@ -116,8 +151,7 @@ class Latency(Message):
     """Absent below 100,000 operations."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Compact, frozen=True):
     """One measured value with what it was computed from."""
 
     metric: str
@@ -130,7 +164,7 @@ class Sample:
     bytes: int
     elapsed_s: float
     """Seconds between the two instants of the timing formula."""
-    at: dict[str, int | str] = field(default_factory=dict)
+    at: dict[str, int | str] = {}
     """The point of the workload's grid that the value belongs to; sizes in bytes."""
     native: Native | None = None
     latency_ns: Latency | None = None
@@ -230,6 +264,20 @@ class ProgressEvent(Message):
     data: Progress
 
 
+class RegionEvent(Message):
+    """A timed region has ended that began at an instant set from outside; its slices follow."""
+
+    type: Literal["region"]
+    data: Region
+
+
+class ClientEvent(Message):
+    """One of several clients, in the stream that the lab makes of theirs; no engine sends it."""
+
+    type: Literal["client"]
+    data: Client
+
+
 class IntervalEvent(Message):
     """A slice of time inside the trial."""
 
@@ -237,10 +285,9 @@ class IntervalEvent(Message):
     data: Interval
 
 
-class SampleEvent(Message):
+class SampleEvent(Compact, frozen=True, tag_field="type", tag="sample"):
     """One measured value."""
 
-    type: Literal["sample"]
     data: Sample
 
 
@@ -279,11 +326,12 @@ class EndEvent(Message):
     data: End
 
 
-Event = Annotated[
+ModelEvent = Annotated[
     HelloEvent
     | ProgressEvent
+    | RegionEvent
+    | ClientEvent
     | IntervalEvent
-    | SampleEvent
     | ConnectionEvent
     | OutputEvent
     | ExecutionEvent
@@ -291,6 +339,7 @@ Event = Annotated[
     | EndEvent,
     Field(discriminator="type"),
 ]
+Event = ModelEvent | SampleEvent
 
 
 class BackendCard(Message):

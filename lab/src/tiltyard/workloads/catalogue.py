@@ -17,7 +17,7 @@ from tiltyard.study.model import WorkloadSpec
 from tiltyard.study.problems import Flaw, located, one_of
 from tiltyard.study.program import PROGRAM, Metrics, ProgramCard
 from tiltyard.wire import Card, Catalogue
-from tiltyard.workloads.expand import expand
+from tiltyard.workloads.expand import environment, expand, values_of
 from tiltyard.workloads.load import Profile, lacking, load_profiles
 from tiltyard.workloads.values import absolute, schema_of
 
@@ -81,6 +81,17 @@ class ProfileCard(ProgramCard):
     def file_of(self, typed: str) -> Path:
         """The file that a study means by a path."""
         return Path(absolute(typed, self.roots))
+
+    def from_shell(self, parameters: Mapping[str, JsonValue]) -> dict[str, list[str]]:
+        """Variables that its files name, as the parameter that gives them."""
+        profile = self.profile
+        if not any(table.environment for table in profile.file.parameters.values()):
+            return {}
+        values = values_of(profile.file, parameters, beside=profile.beside, roots=self.roots)
+        passed = environment(profile.file, values)
+        words = [f"{name}={value}" for name, value in passed.items()]
+        into = next(filter(None, (one.environment for one in profile.file.parameters.values())))
+        return {into: words} if words else {}
 
     def expand(self, parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """The program table of such parameters; raises ``JobRefused``."""

@@ -11,6 +11,7 @@ person types into a parameter may have such braces too.
    word, the command that has no word left, the key.
 """
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,6 +26,10 @@ from tiltyard.workloads.values import Value, as_text, default_of, value_of
 
 _PLACEHOLDER: Final = re.compile(r"(?<![${])\{([A-Za-z_]\w*)\}(?!\})")
 """As the engine sees them: neither the shell's ``${name}`` nor ``{{name}}``."""
+
+_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_]\w*)\}")
+_GIVEN: Final = frozenset(("PATH", "HOME", "USER", "LANG", "TMPDIR"))
+"""The engine gives each program these."""
 
 
 class _Empty(Exception):  # noqa: N818  it is no error
@@ -58,7 +63,51 @@ def expand(
             table[key] = _typed(part, values)
         except _Empty:
             continue
+    if passed := environment(profile, values):
+        own = table.get("env")
+        table["env"] = {**(own if isinstance(own, dict) else {}), **passed}
     return table
+
+
+def environment(profile: ProfileFile, values: Mapping[str, Value]) -> dict[str, JsonValue]:
+    """Variables that the files of a profile's parameters name, with their values.
+
+    Raises:
+        JobRefused: if one has no value.
+    """
+    found: dict[str, JsonValue] = {}
+    for parameter, table in profile.parameters.items():
+        if table.environment is None:
+            continue
+        typed = values[table.environment]
+        for word in typed if isinstance(typed, list) else ():
+            name, equals, value = word.partition("=")
+            if not equals:
+                raise JobRefused(table.environment, f'"{word}" has no value. Fix: "{word}=VALUE"')
+            found[name] = value
+        file = Path(str(values[parameter]))
+        for name, line in _named_in(file).items():
+            if name not in found and name not in os.environ:
+                raise JobRefused(
+                    parameter,
+                    f"{file}:{line}: ${{{name}}} has no value. Fix: {table.environment} = "
+                    f'["{name}=VALUE"], or set it in the shell: {name}=VALUE tiltyard …',
+                )
+            found.setdefault(name, os.environ.get(name))
+    return found
+
+
+def _named_in(file: Path) -> dict[str, int]:
+    """Variables in a file, but for those that every program has → the line of the first use.
+
+    None of a file that is on another host.
+    """
+    found: dict[str, int] = {}
+    text = file.read_text(errors="replace") if file.is_file() else ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        for name in () if line.lstrip()[:1] in ("#", ";") else _VARIABLE.findall(line):
+            found.setdefault(name, number)
+    return {name: line for name, line in found.items() if name not in _GIVEN}
 
 
 def values_of(

@@ -23,6 +23,7 @@ _OF_SORTS: dict[str, tuple[Sort, ...]] = {
     "choices": ("choice",),
     "words": ("bool",),
     "find": ("path",),
+    "environment": ("path",),
     "as_root": ("text",),
 }
 """Keys that only some sorts of parameters have."""
@@ -70,6 +71,12 @@ class ParameterTable(Typed):
     as_root: Text | None = Field(
         None, description="The default where root measures: the user that a server runs as."
     )
+    environment: Name | None = Field(
+        None,
+        description="The file names variables of the environment, as ${NAME}. They are passed to "
+        "the program with the values that this other parameter gives, a list of `NAME=VALUE`, or "
+        "else with those of the shell in which the plan is made, which records them.",
+    )
     brings: Text | None = Field(
         None,
         description="What of its value is executed, in words: `a job file, which may start "
@@ -85,6 +92,8 @@ class ParameterTable(Typed):
                     f"{key} belongs to parameters of type {' or '.join(sorts)}, "
                     f"and this one is of type {self.type}"
                 )
+        if self.least is not None and not self.scales:
+            raise ValueError("least is what --scale makes of it at least. Fix: scales = true")
         if self.type == "choice" and not self.choices:
             raise ValueError('a choice needs what it may be: choices = ["one", "other"]')
         if self.unit and self.unit not in _UNITS[self.type]:

@@ -12,7 +12,7 @@ use crate::workload::hosts::{Effort, HostMetric};
 pub struct Figures<'a> {
     /// Where it lies.
     pub at: Map<String, Value>,
-    /// Transactions, as the near end counted them.
+    /// Transactions, as the client counted them.
     pub reading: &'a Reading,
     /// How many were under way at once, of all flows.
     pub at_once: u64,

@@ -93,8 +93,8 @@ would be due; latency = from the sending of a request, or with a rate from the i
 it was due, until its response is here as a whole";
 
 const DESCRIPTION: &str = "\
-Each flow has a thread of its own at both ends. The near end sends a request and waits until the \
-response is here as a whole; the far end receives a request as a whole and sends the response. \
+Each flow has a thread of its own at both ends. The client sends a request and waits until the \
+response is here as a whole; the server receives a request as a whole and sends the response. \
 With a burst so many more transactions are under way, and one that is answered is followed by \
 another. With a rate, requests are sent when they are due, however many are under way. After the \
 time nothing more is sent; what is under way then is waited for and counts, so that both ends \
@@ -102,15 +102,15 @@ count the same.";
 
 const EACH_TIMING: &str = "\
 transactions = responses / (t1 − t0); t0 when all flows are told to start; t1 when the last \
-connection is closed; latency = from the making of a socket until the far end has closed the \
+connection is closed; latency = from the making of a socket until the server has closed the \
 connection and this end too; connect_time = from the making of a socket until it is connected";
 
 const EACH_DESCRIPTION: &str = "\
-Each flow has a thread of its own at both ends, and a port of its own at the far end. For each \
-transaction the near end connects and sends a request; the far end accepts, receives the request \
-as a whole, sends the response and closes; the near end takes the response, sees the end, and \
-closes. The far end closes first, so that connections wait there for a minute (TIME_WAIT) and the \
-near end's ports are free again. The clock is read twice for each transaction, whatever the timing.";
+Each flow has a thread of its own at both ends, and a port of its own at the server. For each \
+transaction the client connects and sends a request; the server accepts, receives the request \
+as a whole, sends the response and closes; the client takes the response, sees the end, and \
+closes. The server closes first, so that connections wait there for a minute (TIME_WAIT) and the \
+client's ports are free again. The clock is read twice for each transaction, whatever the timing.";
 
 const DATAGRAMS: &str = "\
  A datagram begins with the lowest bytes of its transaction's number, up to 8, as far as request \

@@ -62,7 +62,7 @@ pub struct Params {
     pub timing: Timing = Timing::Operation;
     /// This end.
     pub near: EndParams = EndParams::default();
-    /// The far end.
+    /// The server.
     pub far: EndParams = EndParams::default();
 }}
 

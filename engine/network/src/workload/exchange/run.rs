@@ -125,12 +125,13 @@ impl Walk<'_> {
                 work: reading.operations,
             },
         };
-        for sample in measures::samples(&figures) {
-            event_sink.sample(sample);
-        }
+        let samples = measures::samples(&figures);
         self.weigh_pace(reading, event_sink);
         let connections = [measured.near.connections, measured.far.connections].concat();
         event_sink.add_network(reading, Network { near, far }, connections);
+        for sample in samples {
+            event_sink.sample(sample);
+        }
     }
 
     /// Requests that were due and never sent have no latency: that must be said.
@@ -185,6 +186,7 @@ impl Walk<'_> {
             placement: self.params.far.placement(),
             longest_s: self.params.limit().longest_s(),
             look_s: LOOK_S,
+            held: false,
         }
     }
 }

@@ -20,9 +20,9 @@ pub struct Figures<'a> {
     pub receiver: &'a Side,
     /// How long connecting took.
     pub connects: &'a Histogram,
-    /// How long each send of the near end took, where the clock was read for each.
+    /// How long each send of the client took, where the clock was read for each.
     pub sends: Option<Latency>,
-    /// How long each receive of the near end took.
+    /// How long each receive of the client took.
     pub receives: Option<Latency>,
     /// What the bytes received cost both hosts.
     pub effort: Effort<'a>,

@@ -2,7 +2,7 @@
 //!
 //! Timing formula: throughput = bytes that the receiving end took / (t1 − t0); t0 when all flows,
 //! which know each other, are told to start; t1 when the receiving end of connections has taken
-//! the last byte and closed, and the near end knows of it; of datagrams, when the last one is
+//! the last byte and closed, and the client knows of it; of datagrams, when the last one is
 //! handed over.
 
 mod check;
@@ -41,9 +41,9 @@ pub struct Stream {
 /// Where data go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// To the far end.
+    /// To the server.
     Outward,
-    /// From the far end.
+    /// From the server.
     Inward,
 }
 
@@ -57,22 +57,22 @@ impl Direction {
     }
 }
 
-/// Bytes over TCP from the near end to the far end, as fast as they go.
+/// Bytes over TCP from the client to the server, as fast as they go.
 pub const TCP_STREAM: Stream = Stream {
     name: "tcp_stream",
     title: "TCP throughput",
-    about: "bulk data over TCP, from here to the far end",
+    about: "bulk data over TCP, from here to the server",
     lineage: "netperf's TCP_STREAM by Rick Jones, https://github.com/HewlettPackard/netperf",
     transport: Transport::Tcp,
     direction: Direction::Outward,
     sends_file: false,
 };
 
-/// Tcp_stream the other way round, from the far end to the near one.
+/// Tcp_stream the other way round, from the server to the client.
 pub const TCP_MAERTS: Stream = Stream {
     name: "tcp_maerts",
     title: "TCP reverse throughput",
-    about: "bulk data over TCP, from the far end to here",
+    about: "bulk data over TCP, from the server to here",
     lineage: "netperf's TCP_MAERTS by Rick Jones, https://github.com/HewlettPackard/netperf",
     transport: Transport::Tcp,
     direction: Direction::Inward,
@@ -83,18 +83,18 @@ pub const TCP_MAERTS: Stream = Stream {
 pub const TCP_SENDFILE: Stream = Stream {
     name: "tcp_sendfile",
     title: "TCP sendfile throughput",
-    about: "a file over TCP, from here to the far end, with sendfile",
+    about: "a file over TCP, from here to the server, with sendfile",
     lineage: "netperf's TCP_SENDFILE by Rick Jones, https://github.com/HewlettPackard/netperf",
     transport: Transport::Tcp,
     direction: Direction::Outward,
     sends_file: true,
 };
 
-/// Datagrams from the near end to the far end, as fast as they go, or at a rate.
+/// Datagrams from the client to the server, as fast as they go, or at a rate.
 pub const UDP_STREAM: Stream = Stream {
     name: "udp_stream",
     title: "UDP throughput",
-    about: "datagrams over UDP, from here to the far end",
+    about: "datagrams over UDP, from here to the server",
     lineage: "netperf's UDP_STREAM by Rick Jones, https://github.com/HewlettPackard/netperf",
     transport: Transport::Udp,
     direction: Direction::Outward,
@@ -105,7 +105,7 @@ pub const UDP_STREAM: Stream = Stream {
 pub const UNIX_STREAM: Stream = Stream {
     name: "unix_stream",
     title: "Unix socket throughput",
-    about: "bulk data over a Unix socket, to a far end on this host",
+    about: "bulk data over a Unix socket, to a server on this host",
     lineage: "netperf's STREAM_STREAM by Rick Jones, https://github.com/HewlettPackard/netperf",
     transport: Transport::Unix,
     direction: Direction::Outward,
@@ -114,7 +114,7 @@ pub const UNIX_STREAM: Stream = Stream {
 
 const CONNECTION_TIMING: &str = "\
 throughput = bytes that the receiving end took / (t1 − t0); t0 when all flows, connected before, \
-are told to start; t1 when the receiving end has taken the last byte and closed, and the near end \
+are told to start; t1 when the receiving end has taken the last byte and closed, and the client \
 knows of it";
 
 const DATAGRAM_TIMING: &str = "\

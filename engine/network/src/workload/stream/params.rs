@@ -70,12 +70,12 @@ pub struct Params {
     pub skip_copy: bool = false;
     /// Differentiated services code point of all packets, 0 … 63.
     pub dscp: Option<u8> = None, in 0..=DSCP_MAX;
-    /// How often the clock is read: around the whole, or for each call of the near end, which
+    /// How often the clock is read: around the whole, or for each call of the client, which
     /// gives latencies.
     pub timing: Timing = Timing::Pass;
     /// This end.
     pub near: EndParams = EndParams::default();
-    /// The far end.
+    /// The server.
     pub far: EndParams = EndParams::default();
 }}
 

@@ -136,11 +136,12 @@ impl Walk<'_> {
             },
         };
         self.weigh_pace(&figures, event_sink);
-        for sample in measures::samples(&figures) {
-            event_sink.sample(sample);
-        }
+        let samples = measures::samples(&figures);
         let connections = [&measured.near.connections[..], &measured.far.connections].concat();
         event_sink.add_network(reading, Network { near, far }, connections);
+        for sample in samples {
+            event_sink.sample(sample);
+        }
     }
 
     /// One call may have moved several datagrams; all have one size.
@@ -204,6 +205,7 @@ impl Walk<'_> {
             placement: self.params.far.placement(),
             longest_s: self.params.limit(self.cell).longest_s(),
             look_s: LOOK_S,
+            held: false,
         }
     }
 

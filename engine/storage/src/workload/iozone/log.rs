@@ -9,8 +9,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use kit::append::append;
+use kit::clock::Laps;
 use kit::failure::{bad_parameter, io_failure, no_memory};
-use kit::{clock, Buffer, Reading};
+use kit::{Buffer, Reading};
 use wire::{Failure, FailureKind};
 
 use super::grid::Cell;
@@ -199,7 +200,7 @@ impl OperationLog {
 pub struct Logging<'a, W> {
     watch: &'a mut W,
     log: &'a mut OperationLog,
-    last_ns: u64,
+    laps: Laps,
 }
 
 impl<'a, W> Logging<'a, W> {
@@ -209,7 +210,7 @@ impl<'a, W> Logging<'a, W> {
         Self {
             watch,
             log,
-            last_ns: 0,
+            laps: Laps::default(),
         }
     }
 }
@@ -224,7 +225,7 @@ impl<W: Watch> Watch for Logging<'_, W> {
 
     fn start(&mut self) -> Result<(), Failure> {
         self.watch.start()?;
-        self.last_ns = clock::now_ns();
+        self.laps.begin();
         Ok(())
     }
 
@@ -235,14 +236,13 @@ impl<W: Watch> Watch for Logging<'_, W> {
 
     #[inline]
     fn begin_operation(&mut self) {
-        self.last_ns = clock::now_ns();
+        self.laps.begin();
     }
 
     #[inline]
     fn operation(&mut self, bytes: u64) {
-        let now_ns = clock::now_ns();
-        self.overlapped_operation(bytes, self.last_ns, now_ns);
-        self.last_ns = now_ns;
+        let (began_ns, ended_ns) = self.laps.lap();
+        self.overlapped_operation(bytes, began_ns, ended_ns);
     }
 
     #[inline]

@@ -20,6 +20,7 @@ from tiltyard.analysis.collected.workload import (
     Point,
     averages,
     cell,
+    differing,
     index,
     pairs_over,
     pairs_over_tests,
@@ -126,8 +127,9 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         kept=collection.kept,
         audit=tuple(audit),
     )
-    findings = findings.model_copy(update={"answer": headline(findings)})
-    return told_over_studies(findings) if collection.origin.studies else findings
+    if collection.origin.studies:
+        return told_over_studies(findings, pooled=collection.origin.pooled)
+    return findings.model_copy(update={"answer": headline(findings)})
 
 
 def _overall(works: Sequence[_Work], collection: Collection) -> tuple[Comparison, ...]:
@@ -185,7 +187,9 @@ def _findings(
     whole = _index(work, overall, collection.baseline)
     counts = Counter(found.verdict for one in cells for found in one.comparisons)
     tally: dict[Verdict, int] = {verdict: counts[verdict] for verdict in get_args(Verdict)}
+    systems = [system.name for system in collection.systems]
     times = bool(work.headline) and all(p.metric.name == "latency" for p in work.headline)
+    means = averages(work.headline, systems) if times else ()
     return WorkloadFindings(
         name=workload.name,
         title=workload.title,
@@ -204,8 +208,9 @@ def _findings(
         ends={},
         losses=_losses(whole, cells),
         tally=tally,
-        averages=averages(work.headline, [s.name for s in collection.systems]) if times else (),
+        averages=means,
         commands=workload.commands,
+        differing=differing(workload, whole, means),
     )
 
 

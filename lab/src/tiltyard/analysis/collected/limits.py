@@ -16,7 +16,7 @@ def limits(collection: Collection) -> Iterator[str]:
             "The order in which things were executed was not kept: a drift of the machine cannot "
             "be told from a difference between systems."
         )
-    elif not kept.interleaved:
+    elif not kept.interleaved and not collection.origin.studies:
         yield (
             "Whether the systems took turns is not recorded: if they did not, whatever changed "
             "between their sessions counts as a difference between them."

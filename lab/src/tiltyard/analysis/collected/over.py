@@ -15,12 +15,15 @@ import numpy as np
 
 from tiltyard.analysis.collected.evidence import (
     FEWEST_VALUES,
+    LEVEL,
     Evidence,
     Location,
     Replicates,
     unpaired,
 )
+from tiltyard.analysis.collected.verdicts import ratio_of
 from tiltyard.analysis.contrast import FARTHEST
+from tiltyard.analysis.decision import headlines
 from tiltyard.analysis.model import Comparison, Findings, WorkloadFindings
 from tiltyard.analysis.statements.numbers import compatible, p_number, scale_of_doubt
 from tiltyard.analysis.verdict import InStudy, OverStudies
@@ -30,7 +33,7 @@ from tiltyard.stats.student import critical_t
 from tiltyard.stats.types import FloatArray
 from tiltyard.units import format_number, listed
 
-LEVEL: Final = 0.05
+_OPEN: Final = ("undecided", "invalid")
 TOLD: Final = 3
 """As many comparisons are told in the answer; more are counted."""
 
@@ -45,10 +48,10 @@ def over_studies(first: Location, second: Location) -> Evidence:
         return _between(first, second, _by_group(own), _by_group(other))
     ours, theirs = (np.searchsorted(one.blocks, shared) for one in (own, other))
     names = tuple(own.groups[place] for place in ours)
-    found = _by_group(
-        Replicates(own.logs[ours] - other.logs[theirs], own.rounding[ours], (), names)
-    )
-    return _pooled({name: logs for name, logs in found.items() if len(logs) >= FEWEST_VALUES})
+    logs = own.logs[ours] - other.logs[theirs]
+    found = _by_group(Replicates(logs, own.rounding[ours], (), names))
+    usable = {name: logs for name, logs in found.items() if len(logs) >= FEWEST_VALUES}
+    return _pooled(usable) if usable else Pooled(float(logs.mean()), 0)
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Pooled(Evidence):
     """A comparison within each of several studies, as one by random effects."""
 
     effects: RandomEffects | None = None
-    """``None`` for a single study."""
+    """``None`` for fewer than two studies."""
     values: tuple[InStudy, ...] = ()
 
     @property
@@ -80,14 +83,15 @@ class Pooled(Evidence):
         found = self.effects
         if found is None:
             return None
-        low, high = map(math.exp, _clipped(*found.interval(LEVEL)))
+        low, high = map(ratio_of, found.interval(LEVEL))
         predicted = found.prediction(LEVEL)
-        ends = map(math.exp, _clipped(*predicted)) if predicted else (None, None)
+        ends = map(ratio_of, predicted) if predicted else (None, None)
         predicted_low, predicted_high = ends
         tau_low, tau_high = map(math.sqrt, found.spread_interval)
         told = OverStudies(
             values=self.values,
             blocks=tuple(one.blocks for one in self.values),
+            ratio=ratio_of(self.estimate),
             low=low,
             high=high,
             tau=math.sqrt(found.spread),
@@ -136,10 +140,10 @@ class Between(Evidence):
     def over(self, level: float) -> OverStudies | None:
         """See :meth:`Evidence.over`."""
         found = self.within and self.within.interval(LEVEL)
-        low, high = map(math.exp, found) if found else (None, None)
+        low, high = map(ratio_of, found) if found else (None, None)
+        ratio = ratio_of(self.within.estimate) if self.within else None
         told = "Of these sessions alone nothing can be said either: values were not repeated."
-        if self.within and low is not None and high is not None:
-            ratio = math.exp(min(max(self.within.estimate, -FARTHEST), FARTHEST))
+        if ratio is not None and low is not None and high is not None:
             told = (
                 f"In the blocks of these sessions alone: {_signed(ratio, low, high)} "
                 f"(95 % CI {compatible(low, high)}; {listed(list(map(str, self.blocks)))} blocks)."
@@ -147,6 +151,7 @@ class Between(Evidence):
         return OverStudies(
             blocks=self.blocks,
             sessions=self._sessions,
+            ratio=ratio,
             low=low,
             high=high,
             lacks="" if self.interval(1 - level) else self.lacks(level),
@@ -154,11 +159,8 @@ class Between(Evidence):
         )
 
 
-def told_over_studies(findings: Findings) -> Findings:
+def told_over_studies(findings: Findings, *, pooled: bool) -> Findings:
     """The findings with answers and a design that say what studies are compared, and how."""
-    origin = findings.origin
-    if origin is None or not origin.studies:
-        return findings
     workloads = tuple(
         workload.model_copy(update={"answer": " ".join(_answer(workload))})
         for workload in findings.workloads
@@ -167,57 +169,50 @@ def told_over_studies(findings: Findings) -> Findings:
         update={
             "workloads": workloads,
             "answer": _headline(findings.model_copy(update={"workloads": workloads})),
-            "design_sentence": _design(findings, pooled=origin.pooled),
+            "design_sentence": _design(findings, pooled=pooled),
         }
     )
 
 
 def _headline(findings: Findings) -> str:
     """What is decided; of what is open why, and what these studies say of it."""
-    pairs = [pair for own in findings.workloads for pair in own.index.comparisons]
-    told = [pair for pair in pairs if pair.verdict not in ("undecided", "invalid")]
-    left = [pair for pair in pairs if pair not in told]
-    return " ".join((*_decided(told, len(pairs)), *_left_open(findings, left, len(pairs))))
+    pairs = headlines(findings)
+    told = [pair for pair in pairs if pair.verdict not in _OPEN]
+    return " ".join((*_decided(told, len(pairs)), *_left_open(findings, len(pairs))))
 
 
 def _decided(told: Sequence[Comparison], of: int) -> Iterator[str]:
     for pair in told[:TOLD]:
         yield pair.sentence
-        if pair.over and pair.over.apart:
+        if pair.verdict != "equivalent" and pair.over and pair.over.apart:
             yield f"In {listed(pair.over.apart)} it is the other way round."
     if len(told) > TOLD:
         yield f"{len(told)} of {of} comparisons are decided."
 
 
-def _left_open(findings: Findings, left: Sequence[Comparison], of: int) -> Iterator[str]:
+def _left_open(findings: Findings, of: int) -> Iterator[str]:
+    left = [
+        (own.index.label, pair)
+        for own in findings.workloads
+        for pair in own.index.comparisons
+        if pair.verdict in _OPEN
+    ]
     if not left:
         return
     on = "" if of == 1 else f" on {len(left)} of {of} comparisons"
-    why = next((pair.over.lacks for pair in left if pair.over and pair.over.lacks), "")
+    why = next((pair.over.lacks for _, pair in left if pair.over and pair.over.lacks), "")
     yield f"No verdict{on}: {why}." if why else f"No difference shown{on}."
-    named = _topics(findings)
-    for pair in left[:TOLD]:
-        if pair.low is not None:
+    for label, pair in left[:TOLD]:
+        over = pair.over
+        if over is None or pair.low is not None:
             yield pair.sentence
-        elif pair.over and pair.over.low is not None and pair.over.high is not None:
-            where = (
-                "In these blocks alone" if not pair.over.values else "If studies spread normally"
+        elif over.ratio is not None and over.low is not None and over.high is not None:
+            where = "In these blocks alone" if not over.values else "If studies spread normally"
+            yield (
+                f"{where}, {pair.system} against {pair.against} in {label}: "
+                f"{_signed(over.ratio, over.low, over.high)} "
+                f"(95 % CI {compatible(over.low, over.high)})."
             )
-            yield f"{where}, {named[id(pair)]}: {_estimate(pair, pair.over.low, pair.over.high)}."
-
-
-def _topics(findings: Findings) -> dict[int, str]:
-    """What each comparison of a workload as a whole is of, by its identity."""
-    return {
-        id(pair): f"{pair.system} against {pair.against} in {own.index.label}"
-        for own in findings.workloads
-        for pair in own.index.comparisons
-    }
-
-
-def _estimate(pair: Comparison, low: float, high: float) -> str:
-    ratio = math.sqrt(low * high) if pair.ratio is None else pair.ratio
-    return f"{_signed(ratio, low, high)} (95 % CI {compatible(low, high)})"
 
 
 def _answer(workload: WorkloadFindings) -> Iterator[str]:
@@ -262,8 +257,7 @@ def _pooled(found: dict[str, FloatArray]) -> Evidence:
     variances = np.array([logs.var(ddof=1) / len(logs) for logs in found.values()])
     values = tuple(map(_in_study, found, found.values()))
     if len(found) < 2:
-        estimate = float(means.mean()) if len(found) else math.nan
-        return Pooled(estimate, len(found), None, tuple(means.tolist()), None, values)
+        return Pooled(float(means.mean()), 1, None, tuple(means.tolist()), None, values)
     effects = RandomEffects(means, variances)
     return Pooled(effects.mean, len(found), effects.p, tuple(means.tolist()), effects, values)
 
@@ -271,10 +265,8 @@ def _pooled(found: dict[str, FloatArray]) -> Evidence:
 def _in_study(name: str, logs: FloatArray) -> InStudy:
     mean, n = float(logs.mean()), len(logs)
     reach = critical_t(n, LEVEL) * float(logs.std(ddof=1)) / math.sqrt(n)
-    low, high = _clipped(mean - reach, mean + reach)
-    return InStudy(
-        study=name, blocks=n, ratio=math.exp(mean), low=math.exp(low), high=math.exp(high)
-    )
+    ratio, low, high = map(ratio_of, (mean, mean - reach, mean + reach))
+    return InStudy(study=name, blocks=n, ratio=ratio, low=low, high=high)
 
 
 def _between(
@@ -314,8 +306,6 @@ def _spread(found: OverStudies) -> Iterator[str]:
 
 
 def _is_apart(one: InStudy, estimate: float) -> bool:
-    if one.low is None or one.high is None:
-        return False
     return one.high < 1 if estimate > 0 else one.low > 1
 
 

@@ -7,13 +7,14 @@ from typing import Final, Literal
 
 import numpy as np
 
-from tiltyard.analysis.collected.evidence import Evidence
+from tiltyard.analysis.collected.evidence import Blocks, Evidence
 from tiltyard.analysis.contrast import FARTHEST
 from tiltyard.analysis.model import Comparison
 from tiltyard.analysis.quantity import Direction
 from tiltyard.analysis.statements.numbers import (
     compatible,
     coverage,
+    ends,
     is_extended,
     scale_of_difference,
     scale_of_doubt,
@@ -23,6 +24,7 @@ from tiltyard.stats.multiple import benjamini_hochberg, holm
 from tiltyard.stats.types import BoolArray, FloatArray
 
 RATE: Final = 0.05
+_LESS: Final = {True: "more", False: "less"}
 _NOT_AMONG_MANY: Final = (
     "; extended to equality: not significant after correction for multiple comparisons"
 )
@@ -37,6 +39,8 @@ class Pair:
     topic: str
     """``random write, 64 KiB record``."""
     direction: Direction
+    unit: str
+    """``s`` of a time; empty over several units."""
     evidence: Evidence
 
 
@@ -129,10 +133,11 @@ def _comparison(pair: Pair, outcome: _Outcome, within: float) -> Comparison:
         verdict = "slower"
     low, high = map(ratio_of, outcome.ends) if outcome.ends else (None, None)
     estimate = ratio_of(found.estimate)
+    over = found.over(1 - outcome.alpha)
     return Comparison(
         system=pair.system,
         against=pair.against,
-        blocks=found.n,
+        blocks=sum(over.blocks) if over else found.n,
         ratio=estimate,
         low=low,
         high=high,
@@ -146,7 +151,7 @@ def _comparison(pair: Pair, outcome: _Outcome, within: float) -> Comparison:
         sentence=_sentence(pair, verdict, low, high, 1 - outcome.alpha, within),
         differences=tuple(map(ratio_of, found.differences)),
         unpaired=not found.paired,
-        over=found.over(1 - outcome.alpha),
+        over=over,
     )
 
 
@@ -157,7 +162,7 @@ def _nearest(low: float | None, high: float | None) -> float | None:
 
 
 def _ahead(found: Evidence, direction: Direction) -> float | None:
-    if not found.differences:
+    if not isinstance(found, Blocks):
         return None
     sign = 1 if direction == "higher" else -1
     return sum(sign * one > 0 for one in found.differences) / len(found.differences)
@@ -186,6 +191,11 @@ def _sentence(
         return f"{head}undecided ({basis}{_NOT_AMONG_MANY if extended else ''})."
     scale = scale_of_difference(low, high)
     amount = scale.amount(ratio)
+    basis = f"{coverage(level)} CI {ends(low, high)}, {pair.evidence.basis}"
+    if pair.unit == "s":
+        of = f"{amount} the time of" if scale.factor else f"{amount} {_LESS[ratio > 1]} time than"
+        where = "" if pair.topic == "time" else f" in {pair.topic}"
+        return f"{pair.system} takes {of} {pair.against}{where} ({basis})."
     way = "higher" if ratio > 1 else "lower"
     word = f"{way} ({verdict})" if pair.direction == "lower" else verdict
     size = f"{amount} the value of" if scale.factor else f"{amount} {word} than"

@@ -119,11 +119,10 @@ def gates_sentence(plan: Plan, run: RunRecord) -> str:
     gates, canaries = plan.gates, run.canaries
     if gates is None:
         return ""
-    programs = any(workload.program is not None for workload in plan.workloads)
-    too_short = bool(gates.canary) and programs and not canaries
+    too_short = bool(gates.canary) and not canaries and not plan.is_elsewhere
     canary = (
         f"a fixed piece of work before or after it is off by more than {_share(gates.canary)}; "
-        if gates.canary and not too_short
+        if gates.canary and canaries
         else ""
     )
     short = " Blocks were too short for a fixed piece of work beside them." if too_short else ""

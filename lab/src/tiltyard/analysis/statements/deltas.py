@@ -8,7 +8,7 @@ from typing import Final
 from tiltyard.analysis.model import Cell, Comparison, Findings, Index, Pair, WorkloadFindings
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.quantity import Direction
-from tiltyard.analysis.statements.numbers import percent_digits
+from tiltyard.analysis.statements.numbers import open_ends, percent_digits
 from tiltyard.analysis.verdict import Verdict
 
 
@@ -96,7 +96,9 @@ class Delta:
         """``+24.0 … +39.1``; empty where nothing was repeated."""
         if self.low is None or self.high is None:
             return ""
-        return f"{signed(self.low, self.decimals)} … {signed(self.high, self.decimals)}"
+        below, above = open_ends(1 + self.low / 100, 1 + self.high / 100, self.verdict)
+        low, high = (signed(end, self.decimals) for end in (self.low, self.high))
+        return f"{below}{low} … {above}{high}"
 
     @property
     def ends(self) -> tuple[str, ...]:
@@ -197,7 +199,7 @@ class Line:
         return self.of.direction
 
     @property
-    def comparisons(self) -> tuple[Comparison, ...]:
+    def comparisons(self) -> Sequence[Comparison]:
         """Every pair."""
         return self.of.comparisons
 

@@ -117,7 +117,10 @@ def under_load(run: RunRecord) -> str:
     if not disturbed:
         return ""
     count = f"{disturbed} of the {len(blocks)} blocks that count"
-    return f"{count} {'was' if disturbed == 1 else 'were'} disturbed by what else ran on the host"
+    if disturbed == len(blocks) > 1:
+        count = f"all {disturbed} blocks that count"
+    was = "was" if disturbed == 1 else "were"
+    return f"{count} {was} disturbed by other activity on the host"
 
 
 @statement("notice", "Under load: N of the M blocks that count were disturbed.")
@@ -134,7 +137,11 @@ def _disturbed(evidence: Evidence) -> Iterator[Notice]:
         )
 
 
-@statement("notice", "The run went on for longer than planned: a budget of TIME.")
+@statement(
+    "notice",
+    "The budget was changed after the run had begun: TIME of wall time for all blocks "
+    "(planned: TIME).",
+)
 def _longer(evidence: Evidence) -> Iterator[Notice]:
     """Another budget was given after the run had begun."""
     budget_s, planned_s = evidence.run.amended.budget_s, evidence.plan.budget_s
@@ -176,9 +183,43 @@ def _warned(evidence: Evidence) -> Iterator[Notice]:
         yield note(text=text, advice=warned.advice)
 
 
+@statement("notice", "WORKLOAD on SYSTEM: client N had X % of what the median client had.")
+def _straggled(evidence: Evidence) -> Iterator[Notice]:
+    """A client of several had less than 0.8 of the median client's rate in half of the trials."""
+    for workload in evidence.workloads:
+        told = [
+            f"client {line.client} on {line.system} {percent_text(line.of_median)}"
+            for line in workload.clients
+            if 2 * line.straggled >= line.trials
+        ]
+        if told:
+            yield warning(
+                text=f"{workload.display} has stragglers. Of the rate of the median client had: "
+                f"{', '.join(told)}.",
+                advice="The sum of all clients hides them: look at the table of clients, and at "
+                "the path of each to the target.",
+            )
+
+
+@statement("notice", "The clients began within N ms of each other.")
+def _skew(evidence: Evidence) -> Iterator[Notice]:
+    """A workload has several clients."""
+    for workload in evidence.workloads:
+        if workload.clients:
+            last_s = max(line.began_s for line in workload.clients)
+            apart_s = max(line.uncertainty_s for line in workload.clients)
+            yield note(
+                text=f"{workload.display}: the clients began within {1e3 * last_s:.1f} ms of each "
+                f"other in the typical trial; their clocks were compared to within "
+                f"{1e3 * apart_s:.2f} ms."
+            )
+
+
 OF_THE_TRIALS: Final = (
     _failed,
     failed_boots,
+    _straggled,
+    _skew,
     _access,
     _foreign,
     _steal,

@@ -133,16 +133,17 @@ def over_all(findings: Findings) -> str:
             found = between(findings.overall, pair)
             own = found and delta([found], pair, "higher", unprinted_decimals(findings))
             if found and own and own.interval:
-                told.setdefault(level, []).append(_Mean(pair.within, own, found.verdict))
+                told.setdefault(level, []).append(
+                    _Mean(pair.within, own, found.verdict, found.level)
+                )
     if not told or sum(map(len, told.values())) > MOST:
         return ""
     over = f"mean over {len(relative_tests(findings))} tests"
-    levels = ", ".join(sorted({coverage(pair.level) for pair in findings.overall}))
     if len(told) > 1 and all(own[0].within == "" for own in told.values()):
         means = [replace(own, within=level) for level, (own,) in told.items()]
-        return _told(f"{over[0].upper()}{over[1:]} against {crossed.base}", means, levels)
+        return _told(f"{over[0].upper()}{over[1:]} against {crossed.base}", means)
     return " ".join(
-        _told(f"{level} against {crossed.base}, {over}", own, levels) for level, own in told.items()
+        _told(f"{level} against {crossed.base}, {over}", own) for level, own in told.items()
     )
 
 
@@ -153,10 +154,12 @@ class _Mean:
     within: str
     delta: Delta
     verdict: Verdict
+    level: float
 
 
-def _told(subject: str, means: Sequence[_Mean], levels: str) -> str:
+def _told(subject: str, means: Sequence[_Mean]) -> str:
     """Of pairs of which none is decided the intervals only."""
+    levels = ", ".join(sorted({coverage(own.level) for own in means}))
     if all(own.verdict == "undecided" for own in means):
         ends = [f"{own.within} {own.delta.interval} %".strip() for own in means]
         return f"{subject}: no difference shown ({levels} CI {', '.join(ends)})."
@@ -170,16 +173,19 @@ def _told(subject: str, means: Sequence[_Mean], levels: str) -> str:
 def _in_short(found: Sequence[tuple[Count, str]]) -> str:
     """``In 39 comparisons: 2 better, 7 worse.``; the tables have the range."""
     told = []
+    alike = len({one.of for one, _ in found}) == 1
     for one, _ in found:
         sides = (("better", one.better), ("worse", one.worse))
         counts = ", ".join(f"{number} {word}" for word, number in sides if number)
         told.append(" ".join(filter(None, (
-            one.pair.system if len(found) > 1 else "", counts or "no difference shown"
+            one.pair.system if len(found) > 1 else "", counts or "no difference shown",
+            "" if alike else f"of {one.of}",
         ))))  # fmt: skip
     first, what = found[0]
+    over = f"{first.of} {what}" if alike else what
     if not any(one.decided for one, _ in found):
         told = ["no difference shown"]
-    return f"In {first.of} {what}: {'; '.join(told)}."
+    return f"In {over}: {'; '.join(told)}."
 
 
 HEADLINES: Final = (_single, _no_verdict, _answers, _main_effects, _pairs, _counted)

@@ -12,8 +12,8 @@ from tiltyard.analysis.network import ends_notice, network_notices
 from tiltyard.analysis.path_length import path_length_notices
 from tiltyard.analysis.statements.conditions import numa_refused
 from tiltyard.analysis.statements.evidence import Evidence
+from tiltyard.analysis.statements.family import HOLM, Family
 from tiltyard.analysis.statements.statement import statement
-from tiltyard.analysis.statements.verdicts import HOLM, Family
 from tiltyard.analysis.steadiness import unsteady
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.stats.trend import trend
@@ -142,14 +142,13 @@ def _resumed(evidence: Evidence) -> Iterator[Notice]:
         )
 
 
-@statement("notice", "The host has changed between two starts of this run.")
+@statement("notice", "A host has changed during this run.")
 def _changed(evidence: Evidence) -> Iterator[Notice]:
-    """Facts of the host differ between two starts."""
+    """Facts of a host that has systems differ between two starts, or two boots."""
     if evidence.run.host_changes:
         yield warning(
             deviation=True,
-            text="The host has changed between two starts of this run. "
-            f"{'. '.join(evidence.run.host_changes)}.",
+            text=f"A host has changed during this run. {'. '.join(evidence.run.host_changes)}.",
             advice="Comparisons within blocks hold; the order of trials shows whether values "
             "changed with the host.",
         )

@@ -1,14 +1,19 @@
 """Numbers and lists in sentences: as many digits as the interval supports."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
+
+from tiltyard.analysis.verdict import Verdict
 
 DOUBLE: Final = 2.0
 """From this ratio on a difference is given as a factor, below it in percent."""
 
 NO_WIDTH: Final = 1e-7
 """In percent, or of a factor: an interval of no more width is of values that are all the same."""
+
+_FINER: Final = 3
+"""As many decimals more show that an interval excludes 1."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,21 @@ def _scale(factor: bool, low: float, high: float) -> Scale:
         # The same in every block, as counts are: so many digits that a difference shows.
         width = 1.0 if factor else min(1.0, 100 * max(abs(low - 1), abs(high - 1)))
     digits = 1 - math.floor(math.log10(width)) if width > NO_WIDTH else 1
-    return Scale(factor, min(3 if factor else 9, max(1 if factor else 0, digits)))
+    scale = Scale(factor, min(3 if factor else 9, max(1 if factor else 0, digits)))
+    nearest = low if low > 1 else high
+    for _ in range(_FINER if low > 1 or high < 1 else 0):
+        if float(scale.number(nearest)) == float(scale.number(1)):
+            scale = replace(scale, digits=scale.digits + 1)
+    return scale
+
+
+def open_ends(low: float, high: float, verdict: Verdict) -> tuple[str, str]:
+    """What stands before the ends of an interval: ``> `` or ``< `` before a 1 that is not in it.
+
+    Where Holm's procedure shows more than intervals that hold together, they end at 1, open.
+    """
+    decided = verdict in ("faster", "slower")
+    return "> " if decided and low == 1 else "", "< " if decided and high == 1 else ""
 
 
 def compatible(low: float, high: float) -> str:
@@ -73,6 +92,17 @@ def is_extended(low: float, high: float, p: float, level: float) -> bool:
 def nearest_first(low: float, high: float) -> tuple[float, float]:
     """The ends of an interval that excludes 1, the one nearest to 1 first."""
     return (low, high) if low >= 1 else (high, low)
+
+
+def ends(low: float, high: float) -> str:
+    """``4 to 27 %``, ``2.1 to 2.6×``: as the difference itself, the end nearest to 1 first.
+
+    ``> 0 to 27 %`` of an interval that ends at 1 and does not hold it.
+    """
+    scale = scale_of_difference(low, high)
+    nearest, farthest = nearest_first(low, high)
+    is_open = "> " if nearest == 1 != farthest else ""
+    return f"{is_open}{scale.number(nearest)} to {scale.amount(farthest)}"
 
 
 def percent_digits(half_width: float) -> int:

@@ -11,9 +11,10 @@ import numpy as np
 from tiltyard.analysis.contrast import Contrast
 from tiltyard.analysis.quantity import GridCell, Measured, oriented
 from tiltyard.analysis.statements.evidence import ALPHA, Candidate, Line, Result, Scene, lines
+from tiltyard.analysis.statements.family import Family
 from tiltyard.analysis.statements.numbers import interval, nearest, ratio
 from tiltyard.analysis.statements.statement import Statement
-from tiltyard.analysis.statements.verdicts import Family, sentence
+from tiltyard.analysis.statements.verdicts import sentence
 from tiltyard.stats.student import paired_ts
 from tiltyard.stats.types import FloatArray
 

@@ -16,7 +16,7 @@ from tiltyard.run.record import TrialRecord
 from tiltyard.stats.level_shift import level_shift
 from tiltyard.stats.outliers import Outlier, max_outlier
 from tiltyard.stats.permutation import lag_one, largest_cusum, permutation_p
-from tiltyard.stats.trend import thinned, trend
+from tiltyard.stats.trend import theil_sen_interval, thinned, trend
 from tiltyard.stats.types import FloatArray
 
 TRIALS: Final = 20
@@ -168,11 +168,9 @@ def _drift_claim(
     workload: str, series: Series, slope: float, spearman: float, p: float
 ) -> Candidate | None:
     """``None`` where the drift is too small to matter, or is a step rather."""
-    from scipy.stats import theilslopes
-
     span = float(series.slots[-1] - series.slots[0])
-    slopes = theilslopes(series.values, series.slots, alpha=1 - ALPHA)
-    change, low, high = slope * span, slopes.low_slope * span, slopes.high_slope * span
+    ends = theil_sen_interval(series.slots, series.values, ALPHA)
+    change, low, high = (one * span for one in (slope, *ends))
     if abs(change) <= LEAST or nearest(low, high) == 0:
         return None
     step = level_shift(series.values, ALPHA)

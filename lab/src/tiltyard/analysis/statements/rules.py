@@ -102,6 +102,13 @@ def _normality(findings: Findings) -> _Judgement:
     judged = [pair for pair in _pairs(findings) if pair.low is not None]
     if not judged:
         return "does not apply", "There is no interval that could assume anything."
+    if findings.origin and findings.origin.studies:
+        if not findings.origin.pooled:
+            return "met", "Intervals are of exact ranks of sessions' means."
+        return "not met", (
+            "The interval over studies takes what a study adds as normal (Hartung and Knapp); no "
+            "level is claimed that so few studies of two kinds would not allow."
+        )
     if any(pair.unpaired for pair in judged):
         count = sum(pair.unpaired for pair in judged)
         return "not met", (
@@ -119,6 +126,12 @@ def _sound(findings: Findings) -> _Judgement:
     judged = sum(pair.low is not None for pair in _pairs(findings))
     if not judged:
         return "not met", "Without intervals no difference can be distinguished from chance."
+    if findings.origin and findings.origin.studies:
+        turns = "took turns within each study" if findings.origin.pooled else "did not take turns"
+        return "not met", (
+            f"{judged} comparisons have intervals and are corrected together; the systems {turns}, "
+            "and how often one looks was not fixed beforehand."
+        )
     if findings.origin:
         return "not met", (
             f"{judged} comparisons have intervals and are corrected together, but the order of "

@@ -7,10 +7,12 @@ from typing import Final
 from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.model import Index
 from tiltyard.analysis.network import between_hosts
+from tiltyard.analysis.statements.family import Family
 from tiltyard.analysis.statements.numbers import (
     Scale,
     compatible,
     coverage,
+    ends,
     is_extended,
     nearest_first,
     scale_of_difference,
@@ -19,38 +21,12 @@ from tiltyard.analysis.statements.numbers import (
 from tiltyard.analysis.statements.statement import statement
 from tiltyard.plan.model import Design, Plan
 from tiltyard.plan.path_length import PATH_LENGTH
-from tiltyard.plan.prospect import earliest_difference
-from tiltyard.stats.planning import LIKELY, MANY_BLOCKS, blocks_needed
-from tiltyard.stats.sequential import LEVEL, RepeatedInterval
+from tiltyard.stats.planning import LIKELY, MANY_BLOCKS
+from tiltyard.stats.sequential import RepeatedInterval
 from tiltyard.units import listed
 
 SAME: Final = 1e-9
 """On the log scale: an interval of no more width is of differences that are all the same."""
-
-HOLM: Final = "Holm"
-BENJAMINI_HOCHBERG: Final = "Benjamini–Hochberg"
-
-
-@dataclass(frozen=True)
-class Family:
-    """The comparisons that are corrected together."""
-
-    size: int
-    correction: str
-    """``BENJAMINI_HOCHBERG``, or ``HOLM``: verdicts and intervals then hold together."""
-    claimed: int = 0
-    """Those that are decided to differ."""
-
-    def next_level(self, design: Design) -> float:
-        """Error rate over all looks at which one more comparison would be claimed."""
-        if self.correction == HOLM:
-            return LEVEL / max(1, self.size - self.claimed)
-        return min(LEVEL, design.false_discovery_rate * (self.claimed + 1) / max(1, self.size))
-
-    def first_look(self, design: Design) -> int | None:
-        """Blocks of the first look that has an interval for this family; ``None``: no look has."""
-        comparisons = self.size if self.correction == HOLM else 1
-        return earliest_difference(design, comparisons)
 
 
 @dataclass(frozen=True)
@@ -74,12 +50,6 @@ class Compared:
         share = 100 * own.failed / own.attempted
         return f"{own.failed} of {own.attempted} {self.design.unit}s ({share:.0f} %) failed"
 
-    def needed(self, interval: RepeatedInterval) -> int | None:
-        """Blocks of a decision with a chance of 80 %; ``None`` for very many."""
-        rope = math.log1p(self.design.equivalent_within)
-        level = self.family.next_level(self.design)
-        return blocks_needed(self.design.spending, interval, rope, level)
-
 
 def sentence(contrast: Contrast, design: Design, family: Family) -> str:
     """The verdict in words, with its interval and number of blocks: the first that applies."""
@@ -101,7 +71,10 @@ def _invalid(compared: Compared) -> str:
     return f"{compared.pair}: invalid; {compared.evidence}." if invalid else ""
 
 
-@statement("comparison", "SYSTEM against SYSTEM in TOPIC: undecided; N blocks of M needed.")
+@statement(
+    "comparison",
+    "SYSTEM against SYSTEM in TOPIC: undecided; N of the M blocks that the first look needs.",
+)
 def _too_early(compared: Compared) -> str:
     """No look has been reached that has an interval."""
     if compared.contrast.interval is not None:
@@ -112,7 +85,7 @@ def _too_early(compared: Compared) -> str:
     if first is None:
         last = design.looks[-1].blocks
         return f"{head}{design.amount(last)} are too few for {size} simultaneous intervals."
-    there = f"{head}{done} {design.unit}s of {first}"
+    there = f"{head}{done} of the {first} {design.unit}s"
     if first > design.looks[0].blocks:
         return f"{there} that {size} simultaneous intervals need."
     return f"{there} that the first look needs."
@@ -164,12 +137,13 @@ def _undecided(compared: Compared) -> str:
         )
     if compared.contrast.futile:
         return f"{head}({level}); stopped there, because {_too_many(interval, compared)}."
-    return f"{head}({level}); {outlook(interval, design, compared.family)}."
+    return f"{head}({level}); {_outlook(interval, compared)}."
 
 
 def _too_many(interval: RepeatedInterval, compared: Compared) -> str:
     """Why more blocks were not made."""
-    needed, design = compared.needed(interval), compared.design
+    design = compared.design
+    needed = compared.family.needed(interval, design)
     blocks = f"more than {MANY_BLOCKS}" if needed is None else f"≈ {needed}"
     return (
         f"a decision needs {blocks} {design.unit}s ({100 * LIKELY:.0f} % chance) and the last look "
@@ -177,10 +151,10 @@ def _too_many(interval: RepeatedInterval, compared: Compared) -> str:
     )
 
 
-def outlook(interval: RepeatedInterval, design: Design, family: Family) -> str:
+def _outlook(interval: RepeatedInterval, compared: Compared) -> str:
     """How many more blocks are needed for a decision."""
-    rope = math.log1p(design.equivalent_within)
-    needed = blocks_needed(design.spending, interval, rope, family.next_level(design))
+    design = compared.design
+    needed = compared.family.needed(interval, design)
     more = f"more than {MANY_BLOCKS}" if needed is None else f"≈ {needed - interval.blocks}"
     return f"{more} more {design.unit}s needed ({100 * LIKELY:.0f} % chance)"
 
@@ -190,7 +164,7 @@ def more_needed(contrast: Contrast, design: Design, family: Family) -> int | Non
     interval = contrast.interval
     if interval is None or contrast.verdict != "undecided" or contrast.withheld:
         return None
-    needed = Compared(contrast, design, family).needed(interval)
+    needed = family.needed(interval, design)
     return None if needed is None else needed - interval.blocks
 
 
@@ -208,7 +182,7 @@ def _different(compared: Compared) -> str:
     if interval.high - interval.low <= SAME:
         claim = _claim(contrast, f"exactly {size}", scale)
         return f"{claim} in {topic}, the same in each of {design.amount(interval.blocks)}."
-    basis = _basis(interval, _ends(low, high), design)
+    basis = _basis(interval, ends(low, high), design)
     text = f"{_claim(contrast, size, scale)} in {topic} ({basis})"
     if abs(math.log(nearest)) >= math.log1p(design.equivalent_within):
         return f"{text}."
@@ -310,8 +284,8 @@ def _answer_too_early(
         return f"No verdict on {topic} {here}: the plan has {few}."
     blocks = min(len(contrast.differences) for contrast in rivals.against)
     return (
-        f"No verdict yet on {topic} {here}: {blocks} of the {first} {design.unit}s "
-        "of the first look are there."
+        f"No verdict yet on {topic} {here}: {blocks} of the {first} {design.unit}s that the first "
+        "look needs are done."
     )
 
 
@@ -397,14 +371,7 @@ def _clause(contrast: Contrast, topic: str, design: Design, first: bool) -> str:
     low, high = math.exp(interval.low), math.exp(interval.high)
     if interval.high - interval.low <= SAME:
         return f"{text} (the same in each of {design.amount(interval.blocks)})"
-    return f"{text} ({_basis(interval, _ends(low, high), design)})"
-
-
-def _ends(low: float, high: float) -> str:
-    """``4 to 27 %``, ``2.1 to 2.6×``: the end nearest to equality first."""
-    scale = scale_of_difference(low, high)
-    nearest, farthest = nearest_first(low, high)
-    return f"{scale.number(nearest)} to {scale.amount(farthest)}"
+    return f"{text} ({_basis(interval, ends(low, high), design)})"
 
 
 def _difference(contrast: Contrast, interval: RepeatedInterval, topic: str, first: bool) -> str:
@@ -428,10 +395,11 @@ def _difference(contrast: Contrast, interval: RepeatedInterval, topic: str, firs
     where = f" in {topic}"
     named, throughput, _ = quantity.metric.partition(THROUGHPUT)
     if throughput:
-        where = f" in {named}{topic.removeprefix(quantity.metric)}"
-        word = "times the" if factor else "more" if more else "less"
+        where = topic.removeprefix(quantity.metric)
+        word = "times the" if factor else "higher" if more else "lower"
+        what = " ".join(filter(None, (word, named))) + throughput
         joint = "of" if factor else "than"
-        return _worded("has", f"{amount} {word}{throughput} {joint}", contrast, where, first)
+        return _worded("has", f"{amount} {what} {joint}", contrast, where, first)
     word = "times as fast as" if factor else "faster than" if more else "slower than"
     return _worded("is", f"{amount} {word}", contrast, where, first)
 

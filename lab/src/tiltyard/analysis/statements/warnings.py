@@ -32,7 +32,9 @@ def _unfinished(findings: Findings) -> Iterator[Notice]:
     """Further blocks could decide what is open."""
     if findings.complete:
         return
-    rests = findings.design.amount(findings.look) if findings.look else f"no {findings.design.unit}"
+    rests = "No verdict rests on them yet."
+    if findings.look:
+        rests = f"Verdicts rest on {findings.design.amount(findings.look)}."
     if findings.stopped:
         text = f"The study ended before everything was decided: {findings.stopped}."
     else:
@@ -40,7 +42,7 @@ def _unfinished(findings: Findings) -> Iterator[Notice]:
             f"This study is not finished: {findings.blocks_done} of at most "
             f"{findings.blocks_planned} blocks are done."
         )
-    yield warning(text=f"{text} Verdicts rest on {rests}.")
+    yield warning(text=f"{text} {rests}")
 
 
 _ORDERED: Final = ("step", "drift")

@@ -2,7 +2,8 @@
 
 A change is written to the ledger *before* it is made, so a recorded change may not have happened
 yet, or may have been taken back already. Every ``undo`` therefore looks first: it acts only on
-what is there and still ours, says what it did, and returns ``None`` if nothing was left to do.
+what is there and still ours, says what it did, and returns ``None`` if nothing was left to do. A
+removal is synced: the ledger forgets it, and a power cut must not bring back what nobody remembers.
 """
 
 import contextlib
@@ -17,12 +18,19 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tiltyard.errors import RefusedError, TiltyardError
+from tiltyard.folder import sync_directory
 from tiltyard.host import commands
 from tiltyard.host.changes.change import PREFIX, HostChange
 from tiltyard.host.changes.cleanup import ProgramCleanup
 from tiltyard.host.changes.devices import FormattedDevice
 from tiltyard.host.changes.isolation import MovedTasks, RestrictedGroups
-from tiltyard.host.changes.network import MadeNamespace, MadeOverSsh, SetSysctl, StartedServer
+from tiltyard.host.changes.network import (
+    CopiedLab,
+    MadeNamespace,
+    MadeOverSsh,
+    SetSysctl,
+    StartedServer,
+)
 from tiltyard.host.changes.settings import MountedAt, SetFile, StartedProcess, SupervisedProcess
 from tiltyard.host.changes.slurm import HeldNodes
 from tiltyard.host.changes.tuning import (
@@ -38,8 +46,8 @@ from tiltyard.host.pools import ImportedPool
 from tiltyard.host.resumption import MadeResumption
 from tiltyard.host.servers import ServedMount
 
-_BUSY_TRIES = 80
-_BUSY_PAUSE_S = 0.25
+_BUSY_TRIES = 400
+_BUSY_PAUSE_S = 0.05
 
 
 class MadeFile(HostChange):
@@ -67,6 +75,10 @@ class MadeFile(HostChange):
             return None
         self.path.unlink()
         return f"removed {self.path}"
+
+    def sync(self) -> None:
+        """Its name is gone."""
+        sync_directory(self.path.parent)
 
 
 class MadeDirectory(HostChange):
@@ -96,6 +108,10 @@ class MadeDirectory(HostChange):
             raise RefusedError(f"{self.path}: not removed, because {inside[0]} is mounted")
         _remove_tree(self.path)
         return f"removed {self.path}"
+
+    def sync(self) -> None:
+        """Its name is gone."""
+        sync_directory(self.path.parent)
 
 
 class AttachedLoop(HostChange):
@@ -223,6 +239,7 @@ Change = Annotated[
     | SetSysctl
     | StartedServer
     | MadeOverSsh
+    | CopiedLab
     | HeldNodes
     | MadeResumption
     | MovedTasks
@@ -230,6 +247,17 @@ Change = Annotated[
     | ProgramCleanup,
     Field(discriminator="kind"),
 ]
+
+
+def take_back(change: Change) -> str | None:
+    """Undo a change for good: what that did is on the disk, so that a ledger may forget it.
+
+    Raises:
+        TiltyardError: if that is not possible.
+    """
+    if said := change.undo():
+        change.sync()
+    return said
 
 
 def _require_prefix(path: Path) -> None:

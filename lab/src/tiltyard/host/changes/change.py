@@ -28,6 +28,9 @@ class HostChange(BaseModel):
         """The same for a runbook (:mod:`tiltyard.recipe`)."""
         return self.way_back
 
+    def sync(self) -> None:
+        """Make it last that it is taken back, before the ledger forgets it."""
+
     @property
     def ends_with_boot(self) -> bool:
         """Whether a boot of this host undoes it; what is there afterwards is then not ours."""

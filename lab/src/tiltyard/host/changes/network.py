@@ -17,6 +17,7 @@ from tiltyard.host.place import Place, UnreachableError
 from tiltyard.host.processes import end_processes
 
 _NAMESPACES = Path("/run/netns")
+_RESTORES_S = 300.0
 
 
 def namespace_path(name: str) -> Path:
@@ -129,9 +130,10 @@ while pids=$(running "$2") && [ -n "$pids" ]; do
     tries=$((tries + 1))
     sleep 0.25
 done
-test ! -e "$1" || { rm -rf -- "$1" && echo removed; }
+test ! -e "$1" || { rm -rf -- "$1" && sync -- "$(dirname -- "$1")" && echo removed; }
 """
-"""Ends what runs out of a directory, with 15 s for it to remove its own files, and removes it."""
+"""Ends what runs out of a directory, with 15 s for it to remove its own files, and removes it.
+Synced: what a power cut there would bring back, nobody here would remember."""
 
 
 class MadeOverSsh(HostChange):
@@ -149,19 +151,54 @@ class MadeOverSsh(HostChange):
         Raises:
             UnreachableError: if the host is not reached; the message says what is left there.
         """
-        place = Place(self.ssh)
         name = self.directory.rpartition("/")[2]
-        remove = ("sh", "-c", _REMOVE, "sh", self.directory, name)
+        said = _taken_back(Place(self.ssh), _REMOVE, self.directory, name)
+        return f"removed {self.directory} on {Place(self.ssh)}" if said else None
+
+
+_RESTORE = r"""
+if test -s "$1/restore" && test -s "$1/start.py"; then exec sh "$1/restore"; fi
+test ! -e "$1" || { rm -rf --one-file-system -- "$1" && echo removed; }
+"""
+"""A copy that is not whole has changed nothing yet, or is being removed."""
+
+
+class CopiedLab(HostChange):
+    """The lab, copied to another host, and whatever it has changed there.
+
+    It ends with the connection and removes itself when all is taken back: so where it still is,
+    something may be left.
+    """
+
+    kind: Literal["copied-lab"] = "copied-lab"
+    ssh: tuple[str, ...]
+    """The command that reaches the host; what it shall do there is appended."""
+    directory: str = Field(pattern=rf"^{PREFIX}[A-Za-z0-9-]+$")
+    """In the user's home."""
+
+    def undo(self) -> str | None:
+        """End it, and have it take back what it has changed.
+
+        Raises:
+            UnreachableError: if the host is not reached; the message says what is left there.
+            TiltyardError: if something there stays changed; the message has it.
+        """
+        said = _taken_back(Place(self.ssh), _RESTORE, self.directory)
+        return f"{Place(self.ssh)}: {'; '.join(said.splitlines())}" if said else None
+
+
+def _taken_back(place: Place, script: str, directory: str, *words: str) -> str:
+    """What a script says of a directory on a host, also of Slurm when its allocation is over."""
+    argv = ("sh", "-c", script, "sh", directory, *words)
+    try:
         try:
-            said = place.run(remove, timeout_s=60).stdout
+            return place.run(argv, timeout_s=_RESTORES_S).stdout
         except UnreachableError as error:
-            try:
-                if (later := place.after_the_job(str(error))) is None:
-                    raise
-                said = later.run(remove, timeout_s=60).stdout
-            except UnreachableError:
-                raise UnreachableError(f"{error}; {self.directory} is left there") from None
-        return f"removed {self.directory} on {place}" if said else None
+            if (later := place.after_the_job(str(error))) is None:
+                raise
+            return later.run(argv, timeout_s=_RESTORES_S).stdout
+    except UnreachableError as error:
+        raise UnreachableError(f"{error}; {directory} is left there") from None
 
 
 def _arguments(entry: Path) -> list[bytes]:

@@ -122,13 +122,12 @@ class SwappedOff(HostChange):
     @property
     def way_back(self) -> str:
         """It is swapped on."""
-        given = f"--priority {self.priority} " if self.priority >= 0 else ""
-        return f"swapon {given}{self.path}"
+        return shlex.join(Place(self.ssh).argv(swaps.command(self.path, self.priority)))
 
     def undo(self) -> str | None:
         """Swap on again, unless somebody has."""
         place = Place(self.ssh)
         if self.path in swaps.areas(place):
             return None
-        swaps.swap_on(place, self.path, self.priority)
+        place.run(swaps.command(self.path, self.priority))
         return f"swapped on {self.path} again"

@@ -5,6 +5,7 @@ Only tools that read are asked: dumpe2fs(8), xfs_info(8), btrfs-inspect-internal
 
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.host.place import HERE, Place
@@ -16,6 +17,8 @@ _COMMANDS: Mapping[str, Command] = {
     "xfs": ("xfs_info",),
     "btrfs": ("btrfs", "inspect-internal", "dump-super"),
 }
+_OF_MOUNTED: Mapping[str, Command] = {"xfs": ("xfs_spaceman", "-p", "xfs_info", "-c", "info")}
+"""What xfs_info executes in the end, after two programs that look for the mount."""
 _EXT = {
     "features": "Filesystem features",
     "inode size": "Inode size",
@@ -38,13 +41,16 @@ _BTRFS = {
 }
 
 
-def geometry(type_: str, device: str, place: Place = HERE) -> dict[str, str]:
+def geometry(
+    type_: str, device: str, place: Place = HERE, mounted: Path | None = None
+) -> dict[str, str]:
     """What mkfs made of a device.
 
     Args:
         type_: of the file system, as the kernel names it.
         device: ``/dev/loop0``.
         place: where that is.
+        mounted: where it is mounted, if that is known.
 
     Returns:
         A few facts; nothing for file systems without such a tool, and where it may not be asked.
@@ -52,6 +58,8 @@ def geometry(type_: str, device: str, place: Place = HERE) -> dict[str, str]:
     command = geometry_command(type_, device)
     if command is None:
         return {}
+    if mounted and type_ in _OF_MOUNTED:
+        command = (*_OF_MOUNTED[type_], str(mounted))
     try:
         return geometry_told(type_, place.run(command, timeout_s=_ANSWER_S).stdout)
     except (HostLacksError, TiltyardError):

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from tiltyard.host.mounts import Mount, mount_over, parse_mounts
 from tiltyard.host.place import Place
 from tiltyard.host.record.look import look
 from tiltyard.host.record.section import Section, Seen, Subject
 
+DISK_UNDER_TEST: Final = "disk under test"
+"""Name of the fact that tells which disk a system lies on in the end."""
 CLASS = "/sys/class/block"
 _MOUNTS = "/proc/self/mountinfo"
 

@@ -5,7 +5,7 @@ does it: bytes are added and divided by the longest runtime, latencies are weigh
 operations. Percentiles can be joined where the histograms were kept (JSON+).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -37,14 +37,13 @@ def read(data: bytes, name: str) -> Imported:
         limits += job.remarks([one.metric for one in own])
         options[job.name] = job.options
         found += own
-    paced = any(_PACING & options[option].keys() for option in options)
     return Imported(
         workloads=(
             ImportedWorkload(
                 name="fio",
                 use="fio",
                 lineage=top["fio version"].text(),
-                metrics=tuple(_headlines(one, paced) for one in METRICS),
+                metrics=_headlines(options.values()),
                 measured=tuple(found),
                 parameters=_parameters(options),
                 grid=("job",),
@@ -68,11 +67,27 @@ def _parameters(options: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     return found
 
 
-def _headlines(one: CollectedMetric, paced: bool) -> CollectedMetric:
-    """Where the rate was given, what is measured is the latency."""
-    if not paced or one.name.endswith("_operations"):
-        return one
-    return one.model_copy(update={"headline": one.name.endswith("completion_latency")})
+def _headlines(jobs: Iterable[Iterable[str]]) -> tuple[CollectedMetric, ...]:
+    """Where a rate is given, what is measured is the latency; ``jobs``: the options of each."""
+    if not any(_PACING.intersection(options) for options in jobs):
+        return METRICS
+    return tuple(
+        one.model_copy(update={"headline": one.name.endswith("completion_latency")})
+        for one in METRICS
+    )
+
+
+def _asked(words: Sequence[str], files: Sequence[str]) -> tuple[CollectedMetric, ...]:
+    """What a command line of fio asks for, with its job files."""
+    typed = (word.lstrip("-").partition("=")[0] for word in words if word.startswith("-"))
+    return _headlines((typed, *map(_options_in, files)))
+
+
+def _options_in(job_file: str) -> Iterator[str]:
+    """Names of all options in a job file, whichever job has them."""
+    for line in map(str.strip, job_file.splitlines()):
+        if line and line[0] not in "#;[":
+            yield line.partition("=")[0].strip()
 
 
 IMPORTER: Final = Importer(
@@ -87,4 +102,5 @@ IMPORTER: Final = Importer(
     grid=("job",),
     timed=tuple(one.name for one in METRICS if one.unit == "s"),
     disproved=disproved,
+    asked=_asked,
 )

@@ -60,8 +60,12 @@ def measured(threads: Sequence[Node], limits: list[str]) -> Iterator[Measured]:
 
 
 def _operations(way: Node) -> Fraction:
-    """How many; fio 2 does not say, so its bytes do."""
-    found = way.get("total_ios") or way.get("io_bytes")
+    """How many; fio 2 does not say, so its bytes do.
+
+    Engines without I/O, such as cpuio, count operations of no bytes: these are none.
+    """
+    moved = way.get("io_bytes")
+    found = moved if moved and not moved.value() else way.get("total_ios") or moved
     return found.value() if found else Fraction(0)
 
 

@@ -16,11 +16,13 @@ from tiltyard.report.document import (
     Fold,
     Paragraph,
     Section,
+    Sentences,
     Table,
+    texts_of,
 )
 from tiltyard.report.edition import markdown
-from tiltyard.report.edition.check import Checker, Doubt
-from tiltyard.report.edition.file import Edition, Note, OwnText
+from tiltyard.report.edition.check import Checker, Doubt, numbers_in
+from tiltyard.report.edition.file import FRONT, Edition, Note, OwnText
 from tiltyard.report.edition.look import look_of
 from tiltyard.report.edition.tables import added
 from tiltyard.study.locate import KeyPath
@@ -29,7 +31,6 @@ from tiltyard.units import format_number
 
 KEPT: Final = ("limits",)
 """Sections that stay: no report is without its limitations."""
-FRONT: Final = "front"
 _PLAIN: Final = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 Held = TypeVar("Held", Section, Document)
@@ -71,6 +72,10 @@ class _Editor:
     others: Callable[[], Iterable[Document]]
     remarks: list[Problem] = field(default_factory=list)
     elsewhere: list[str] = field(default_factory=list)
+    led: dict[str, int] = field(default_factory=dict)
+    """Own blocks at the beginning of a section, or of the front, by its id."""
+    behind: dict[str, str] = field(default_factory=dict)
+    """The last own section behind a section, or behind the front, by their ids."""
 
     def done(self) -> Edited:
         file = self.edition.file
@@ -91,8 +96,8 @@ class _Editor:
             self._annotate(("note", place), note)
         for place, text in enumerate(file.text):
             self._place(("text", place), text)
-        if file.digits:
-            self.document = _changed(self.document, lambda block: _rounded(block, file.digits or 9))
+        if digits := file.digits:
+            self.document = _changed(self.document, lambda block: _rounded(block, digits))
         self.document = self._headed(left_out)
         return Edited(self.document, self.remarks)
 
@@ -104,7 +109,7 @@ class _Editor:
             line = self.edition.line_of(path, doubt.at)
             self.remarks.append(Problem(line, dotted(path), _with_fix(doubt, path)))
         for number in elsewhere:
-            if number not in (text or ""):
+            if number not in numbers_in(text or ""):
                 text_of = f'"{number}" does not stand in the text. Fix: type it as it stands there'
                 raise self.edition.error(Flaw((*path[:-1], "from_elsewhere"), text_of))
 
@@ -139,15 +144,18 @@ class _Editor:
                 self.document,
                 lambda block: () if isinstance(block, Figure) and block.id in out else (block,),
             )
-        return gone + [f"{len(out)} figures" if len(out) > 1 else "1 figure"] * bool(out)
+        return [*gone, *(id for id in ids if id in out)]
 
     def _top(self, path: KeyPath, names: Sequence[str]) -> list[Section]:
-        """The sections of these names."""
+        """The sections of these names, each once."""
         found = []
         for place, name in enumerate(names):
             own = _found(self.document.sections, name)
             if own is not None:
-                found.append(own)
+                found += [own] if own not in found else []
+            elif _found(_all(self.document.sections), name):
+                text = f'"{name}" is a part of a section. Fix: name a section of the first level'
+                raise self.edition.error(Flaw((*path, place), text))
             else:
                 self._require_known((*path, place), name, self.document.sections)
         return found
@@ -176,12 +184,11 @@ class _Editor:
         section = Section(id, text.title or "", blocks)
         where = text.before or text.after
         if where and where.casefold() == FRONT:
-            if text.before:
-                self.document = replace(self.document, front=(*blocks, *self.document.front))
-            elif text.title:
-                self._set_sections((section, *self.document.sections))
+            if text.title:
+                self._put_behind(FRONT, section)
             else:
-                self.document = replace(self.document, front=(*self.document.front, *blocks))
+                front = self._joined(FRONT, self.document.front, blocks, before=bool(text.before))
+                self.document = replace(self.document, front=front)
             return
         target = _found(_all(self.document.sections), where) if where else None
         if where and target is None:
@@ -191,11 +198,32 @@ class _Editor:
             at = next((n for n, one in enumerate(own) if one.appendix), len(own))
             titled = section if text.title else replace(section, title="From the authors")
             self._set_sections((*own[:at], titled, *own[at:]))
-        elif text.title:
+        elif not text.title:
+            self._put_within(target, blocks, before=bool(text.before))
+        elif text.before:
             titled = replace(section, appendix=target.appendix)
-            self._set_sections(_beside(self.document.sections, target, titled, bool(text.before)))
+            self._set_sections(_put(self.document.sections, target, (titled, target)))
         else:
-            self._set_sections(_within(self.document.sections, target, blocks, bool(text.before)))
+            self._put_behind(target.id, replace(section, appendix=target.appendix))
+
+    def _put_behind(self, place: str, new: Section) -> None:
+        """Behind what is there of the file already: texts stand in its order."""
+        last = _found(_all(self.document.sections), self.behind.get(place, place))
+        own = self.document.sections
+        self._set_sections(_put(own, last, (last, new)) if last else (new, *own))
+        self.behind[place] = new.id
+
+    def _put_within(self, target: Section, blocks: Sequence[Block], *, before: bool) -> None:
+        new = replace(target, blocks=self._joined(target.id, target.blocks, blocks, before=before))
+        self._set_sections(_put(self.document.sections, target, (new,)))
+
+    def _joined(
+        self, place: str, there: Sequence[Block], blocks: Sequence[Block], *, before: bool
+    ) -> tuple[Block, ...]:
+        at = self.led.get(place, 0) if before else len(there)
+        if before:
+            self.led[place] = at + len(blocks)
+        return (*there[:at], *blocks, *there[at:])
 
     def _set_sections(self, sections: Iterable[Section]) -> None:
         self.document = replace(self.document, sections=tuple(sections))
@@ -210,32 +238,29 @@ class _Editor:
 
     def _annotate(self, path: KeyPath, note: Note) -> None:
         kind, name = note.about
-        shown = name
-        if kind == "workload":
-            known = tuple(one.name for one in self.findings.workloads)
-            self.edition.require_names((*path, "workload"), known, "workload of this study")
-            workload = next(one for one in self.findings.workloads if one.name == name)
-            shown = workload.display
-            found = _found(_all(self.document.sections), shown)
-        else:
-            metrics = {cell.metric: cell.label for one in self.findings.workloads
-                       for cell in (*one.cells, *one.details)}  # fmt: skip
-            systems = tuple(one.name for one in self.findings.systems)
-            known = systems if kind == "system" else tuple({**metrics, **dict.fromkeys(
-                metrics.values())})  # fmt: skip
-            self.edition.require_names((*path, kind), known, f"{kind} of this study")
-            found = None
-        words = markdown.words(self._blocks((*path, "text"), note.text, "note"))
-        text = f"Note on {shown}: {words}"
-        if kind == "workload" and found is not None:
-            block = (Paragraph(text, "note"),)
-            self._set_sections(_within(self.document.sections, found, block, True))
-            return
-        names = {name, metrics.get(name, name)} if kind == "metric" else {name}
-        if not self._noted(names, text):
-            self.document = replace(
-                self.document, front=(*self.document.front, Paragraph(text, "note"))
-            )
+        own = self.findings.workloads
+        shown = {
+            "system": {one.name: one.name for one in self.findings.systems},
+            "workload": {one.name: one.display for one in own},
+            "metric": {cell.metric: cell.label for one in own
+                       for cell in (*one.cells, *one.details)},
+        }[kind]  # fmt: skip
+        labels = shown.values() if kind == "metric" else ()
+        known = tuple(dict.fromkeys((*shown, *labels)))
+        self.edition.require_names((*path, kind), known, f"{kind} of this study")
+        blocks = self._blocks((*path, "text"), note.text, "note")
+        if not all(isinstance(block, Paragraph | Sentences) for block in blocks):
+            text = "tables, code and quotations do not fit into a note. Fix: use [[text]]"
+            raise self.edition.error(Flaw((*path, "text"), text))
+        label = shown.get(name, name)
+        about = label if kind == "workload" else name
+        text = f"Note on {about}: {' '.join(texts_of(blocks))}"
+        section = _found(_all(self.document.sections), label) if kind == "workload" else None
+        if section is not None:
+            self._put_within(section, (Paragraph(text, "note"),), before=True)
+        elif not self._noted({name, label}, text):
+            front = (*self.document.front, Paragraph(text, "note"))
+            self.document = replace(self.document, front=front)
 
     def _noted(self, names: set[str], text: str) -> bool:
         """The note in the caption of the first table that has one of the names."""
@@ -301,27 +326,15 @@ def _found(sections: Iterable[Section], name: str) -> Section | None:
     return next(iter((*by_id, *by_title)), None)
 
 
-def _beside(
-    sections: Sequence[Section], target: Section, new: Section, before: bool
+def _put(
+    sections: Sequence[Section], target: Section, parts: Sequence[Section]
 ) -> Iterator[Section]:
+    """The sections with others in the place of one."""
     for section in sections:
         if section is target:
-            yield from (new, section) if before else (section, new)
+            yield from parts
         else:
-            yield replace(section, sections=tuple(_beside(section.sections, target, new, before)))
-
-
-def _within(
-    sections: Sequence[Section], target: Section, blocks: Sequence[Block], before: bool
-) -> Iterator[Section]:
-    for section in sections:
-        if section is not target:
-            inner = tuple(_within(section.sections, target, blocks, before))
-            yield replace(section, sections=inner)
-        elif before:
-            yield replace(section, blocks=(*blocks, *section.blocks))
-        else:
-            yield replace(section, blocks=(*section.blocks, *blocks))
+            yield replace(section, sections=tuple(_put(section.sections, target, parts)))
 
 
 def _has(table: Table, names: set[str]) -> bool:

@@ -15,7 +15,7 @@ from typing import Final
 from tiltyard.analysis.model import Comparison, Findings, Pair, WorkloadFindings
 from tiltyard.analysis.statements.deltas import between
 from tiltyard.collected.stated import Stated
-from tiltyard.report.document import Document, Facts, Paragraph, Sentences
+from tiltyard.report.document import Document, texts_of
 
 _NUMBER: Final = re.compile(
     r"(?<![\w.,])(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?!\.?\d)"
@@ -49,8 +49,6 @@ class Doubt:
     at: int
     """Place of the letter at which it begins."""
     text: str
-    number: str = ""
-    """The number that is not there, if it is one."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ class Checker:
             if any(span.low <= abs(one.value) <= span.high for one in known):
                 continue
             shown = f"{number} {unit}".strip()
-            yield Doubt(found.start(), _unknown(shown, stated, known), number)
+            yield Doubt(found.start(), _unknown(shown, stated, known))
 
     def _comparable(self, unit: str) -> list[_Known]:
         """What has the same unit; where nothing has, everything but percentages."""
@@ -124,8 +122,10 @@ class Checker:
         if len(systems) != 2:
             return []
         pair = Pair(system=systems[0][1], against=systems[1][1], within="")
-        named = [one for one in self.findings.workloads if _names(sentence, one)]
-        own = [one.index.comparisons for one in named or self.findings.workloads]
+        named = [one for one in self.findings.workloads if _is_named(sentence, one)]
+        own: list[Sequence[Comparison]] = [
+            one.index.comparisons for one in named or self.findings.workloads
+        ]
         if named:
             own += [of.comparisons for one in named for of in one.compared]
         elif self.findings.overall:
@@ -183,16 +183,14 @@ class Checker:
             yield from _read(table.caption, table.title)
 
     def _of_words(self) -> Iterator[_Known]:
-        texts: list[str] = [self.findings.question, self.findings.answer]
-        for block in self.document.blocks():
-            if isinstance(block, Paragraph):
-                texts.append(block.text)
-            elif isinstance(block, Sentences):
-                texts += block.items
-            elif isinstance(block, Facts):
-                texts += (value for _, value in block.rows)
-        for text in texts:
+        own = (self.findings.question, self.findings.answer)
+        for text in (*own, *texts_of(self.document.blocks())):
             yield from _read(text, "a generated sentence")
+
+
+def numbers_in(text: str) -> set[str]:
+    """The numbers of a text, as they are typed."""
+    return {found["number"] for found in _NUMBER.finditer(text)}
 
 
 def _read(text: str, where: str, unit: str = "") -> Iterator[_Known]:
@@ -230,7 +228,7 @@ def _around(text: str, at: int) -> str:
     return next((one[0] for one in _SENTENCE.finditer(text) if one.start() <= at < one.end()), "")
 
 
-def _names(sentence: str, workload: WorkloadFindings) -> bool:
+def _is_named(sentence: str, workload: WorkloadFindings) -> bool:
     names = (workload.name, workload.display, workload.index.label)
     return any(_word(name).search(sentence) for name in names)
 

@@ -1,10 +1,10 @@
 """The keys of ``report.toml``; an error names file, line, key and what would be right."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -16,6 +16,8 @@ from tiltyard.study.problems import Flaw, Problem, StudyFileError, dotted, locat
 from tiltyard.study.wording import flaws_of
 
 NAME: Final = "report.toml"
+FRONT: Final = "front"
+"""The first page, as a place of own text."""
 
 Amount = Annotated[float, Field(gt=0, lt=1e15, allow_inf_nan=False)]
 Colour = Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$")]
@@ -45,6 +47,8 @@ class OwnText(Frozen):
     def _one_place(self) -> Self:
         if self.before and self.after:
             raise ValueError("before and after are two places. Fix: keep one of them")
+        if self.title and (self.before or "").casefold() == FRONT:
+            raise ValueError('no section stands before the first page. Fix: after = "front"')
         return self
 
 
@@ -82,6 +86,12 @@ class Chosen(Frozen):
     leave_out: tuple[Text, ...] = Field(
         (), description="Without these. The colophon lists what is left out."
     )
+
+    @model_validator(mode="after")
+    def _one_choice(self) -> Self:
+        if self.only and (self.first or self.leave_out):
+            raise ValueError("only has all that is printed. Fix: leave out first and leave_out")
+        return self
 
 
 class Figures(Frozen):
@@ -209,22 +219,21 @@ class Edition:
         if flaws:
             raise self.error(*flaws)
 
-    def without(self, replaced: Mapping[str, str]) -> "Edition":
-        """The same for others: words that were taken out of the findings are out of it, too."""
-        kept = ("look", "style")
+    def without(self, clean: Callable[[object], object]) -> "Edition":
+        """The same for others.
 
-        def clean(part: Any) -> Any:
-            if isinstance(part, str):
-                for original in sorted(replaced, key=len, reverse=True):
-                    part = part.replace(original, replaced[original])
-                return part
-            if isinstance(part, dict):
-                return {clean(name): clean(value) for name, value in part.items()}
-            return [clean(one) for one in part] if isinstance(part, list | tuple) else part
-
-        document = self.file.model_dump(exclude_unset=True)
-        cleaned = {key: one if key in kept else clean(one) for key, one in document.items()}
-        return replace(self, file=EditionFile.model_validate(cleaned))
+        Args:
+            clean: takes out of a value, its keys among it, what others are not to see.
+        """
+        file = self.file
+        document = file.model_dump(exclude_unset=True)
+        for key in ("style", "authors"):
+            document.pop(key, None)
+        cleaned = EditionFile.model_validate(clean(document))
+        paths = {"logo": file.look.logo, "fonts": file.look.fonts}
+        look = cleaned.look.model_copy(update=paths)
+        kept = {"style": file.style, "authors": file.authors, "look": look}
+        return replace(self, file=cleaned.model_copy(update=kept))
 
     def line_of(self, path: KeyPath, at: int) -> int:
         """The line of the file in which a letter of a text stands.

@@ -26,6 +26,8 @@ _ACTIVE: Final = frozenset(
 )
 """Elements of SVG that run, fetch or lead elsewhere; ``style`` can fetch."""
 _PNG_PX: Final = 4096
+_SFNT: Final = (b"OTTO", b"\0\1\0\0", b"true")
+"""A font file of one face begins with one of them."""
 
 
 class _UnfitError(Exception):
@@ -110,6 +112,8 @@ def _file(edition: Edition, path: KeyPath, name: str, most_bytes: int) -> bytes:
     if Path(name).is_absolute() or ".." in Path(name).parts:
         text = f'"{name}" is not beside {edition.path.name}. Fix: copy it there, and name it'
         raise edition.error(Flaw(path, text))
+    if place.exists() and not place.is_file():
+        raise edition.error(Flaw(path, f"{name}: no regular file. Fix: name one"))
     try:
         with place.open("rb") as file:
             data = file.read(most_bytes + 1)
@@ -128,12 +132,12 @@ def _kind(data: bytes) -> str:
                 if max(picture.size) > _PNG_PX:
                     raise _UnfitError(f"larger than {_PNG_PX} × {_PNG_PX} px")
                 picture.verify()
-        except (OSError, SyntaxError, ValueError) as error:
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
             raise _UnfitError(f"a damaged PNG: {error}") from error
         return "image/png"
     try:
         root = ElementTree.fromstring(data, forbid_dtd=True)
-    except (ElementTree.ParseError, DefusedXmlException) as error:
+    except (ElementTree.ParseError, DefusedXmlException, LookupError, ValueError) as error:
         raise _UnfitError(f"neither PNG nor SVG: {error!r}") from error
     if root.tag != f"{_SVG}svg":
         raise _UnfitError("neither PNG nor SVG")
@@ -152,6 +156,8 @@ def _kind(data: bytes) -> str:
 def _font(edition: Edition, path: KeyPath, name: str) -> Font:
     data = _file(edition, path, name, FONT_BYTES)
     try:
+        if not data.startswith(_SFNT):
+            raise OSError("a collection, or packed")
         family, style = ImageFont.truetype(BytesIO(data), 12).getname()
     except OSError as error:
         text = f"{name}: not an OpenType or TrueType font"

@@ -54,17 +54,6 @@ def blocks(text: str, id: str) -> tuple[Block, ...]:
     return tuple(_blocks(root.children, id))
 
 
-def words(found: Sequence[Block]) -> str:
-    """Paragraphs and lists in one line: for a note below a table."""
-    texts: list[str] = []
-    for block in found:
-        if isinstance(block, Paragraph):
-            texts.append(block.text)
-        elif isinstance(block, Sentences):
-            texts += block.items
-    return " ".join(texts)
-
-
 def _line(node: SyntaxTreeNode) -> int:
     while node.map is None and node.parent is not None:
         node = node.parent

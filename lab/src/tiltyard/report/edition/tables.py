@@ -37,12 +37,12 @@ def added(findings: Findings, edition: Edition) -> Iterator[Section]:
         yield Section("weighted-mean", "Weighted mean", (_means(findings, file.weights),))
     systems = tuple(system.name for system in findings.systems)
     tables = []
-    for sort, title in _TITLES.items():
+    for sort in _TITLES:
         constants: dict[str, float] = getattr(file.cost, sort)
         edition.require_names(("cost", sort), systems, "system")
         found = [*spendings(findings, sort, constants)] if constants else []
         if found:
-            tables.append(_spent(file.cost, sort, title, found, constants))
+            tables.append(_spent(findings.baseline, file.cost, sort, found, constants))
     if tables:
         yield Section("cost", "Cost and energy", tuple(tables))
 
@@ -61,7 +61,11 @@ def _means(findings: Findings, weights: Mapping[str, float]) -> Table:
             Column("Verdict", figures=False),
         ),
         rows=tuple(
-            (system_entry(name), *_judged(gain, {}))
+            (
+                system_entry(name),
+                *_estimate(gain),
+                Entry(gain.verdict, kind="verdict", verdict=gain.verdict),
+            )
             for name, gain in weighted_means(findings, weights).items()
         ),
         caption=f"Weights: {counted}. More is better. The interval lies between the weighted means "
@@ -70,14 +74,14 @@ def _means(findings: Findings, weights: Mapping[str, float]) -> Table:
 
 
 def _spent(
-    cost: Cost, sort: Sort, title: str, found: list[Spending], constants: Mapping[str, float]
+    baseline: str, cost: Cost, sort: Sort, found: list[Spending], constants: Mapping[str, float]
 ) -> Table:
     money = "J" if sort == "watts" else cost.currency
     amount = {"price": cost.currency, "price_per_hour": f"{cost.currency}/h", "watts": "W"}[sort]
     stated = ", ".join(f"{name} {value:g}" for name, value in constants.items())
     return Table(
         id=f"cost-{sort.replace('_', '-')}",
-        title=title,
+        title=_TITLES[sort],
         columns=(
             Column("Test", figures=False),
             Column("Unit", figures=False),
@@ -87,16 +91,19 @@ def _spent(
             Column("interval"),
             Column("Verdict", figures=False),
         ),
-        rows=tuple(row for one in found for row in _rows(one, money)),
+        rows=tuple(row for one in found for row in _rows(one, money, baseline)),
         caption=f"Stated by the authors, {amount}: {stated}. {_CAPTION}",
     )
 
 
-def _rows(one: Spending, money: str) -> Iterator[tuple[Entry, ...]]:
+def _rows(one: Spending, money: str, baseline: str) -> Iterator[tuple[Entry, ...]]:
     factor, unit = _unit(one, money)
     for place, own in enumerate(one.systems):
         value = own.value / factor
-        judged = _judged(own.ratio, _LESS) if own.ratio else (Entry("1", 1.0), MISSING, MISSING)
+        judged = (Entry("1", 1.0) if own.system == baseline else MISSING, MISSING, MISSING)
+        if own.ratio:
+            word = _LESS.get(own.ratio.verdict, own.ratio.verdict)
+            judged = (*_estimate(own.ratio), Entry(word))
         yield (
             Entry(one.index.label if place == 0 else "", strong=True),
             Entry(unit if place == 0 else "", quiet=True),
@@ -114,7 +121,7 @@ def _unit(one: Spending, money: str) -> tuple[float, str]:
         scale, unit = display_unit(size, index.shown_in)
         return 1 / scale, f"{money} per {'1' if unit.startswith('/') else ''}{unit}"
     if index.direction == "lower":
-        what = " × s" if one.sort == "price" else " per execution" if index.unit == "s" else ""
+        what = " × s" if one.sort == "price" else " per execution"
         factor, prefix = _prefixed(least)
         return factor, f"{prefix}{money}{what}"
     if index.unit in ("B/s", "bit/s"):
@@ -127,12 +134,8 @@ def _prefixed(value: float) -> tuple[float, str]:
     return next((step for step in reversed(_PREFIXES) if value >= step[0]), _PREFIXES[0])
 
 
-def _judged(gain: Gain, words: Mapping[Verdict, str]) -> tuple[Entry, Entry, Entry]:
-    verdict = words.get(gain.verdict, gain.verdict)
-    sign = "text" if words else "verdict"
+def _estimate(gain: Gain) -> tuple[Entry, Entry]:
     return (
         Entry(ratio_text(gain), gain.ratio, strong=True),
         Entry(interval_text(gain), quiet=gain.low is None),
-        Entry(verdict, kind="text") if sign == "text" else Entry(verdict, kind="verdict",
-                                                                 verdict=gain.verdict),
-    )  # fmt: skip
+    )

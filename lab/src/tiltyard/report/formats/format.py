@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from tiltyard.analysis.model import Findings
 from tiltyard.charts.figures import with_unit
@@ -62,6 +62,16 @@ class Budget:
         """The sentences that are shown."""
         return sentences.items[: self._shown(_size(sentences), len(sentences.items))]
 
+    def left_out(self, block: Table | Sentences) -> str:
+        """``92 of 2,000 rows``, and the way to all of them; empty where all are shown."""
+        if isinstance(block, Sentences):
+            shown, total = len(self.items(block)), len(block.items)
+            told = f"{shown:,} of {total:,} are shown; findings.json has all of them."
+        else:
+            shown, total = len(self.rows(block)) + block.closing, len(block.rows)
+            told = f"{shown:,} of {total:,} rows; all of them: tiltyard report STUDY --format csv"
+        return told if shown < total else ""
+
     def _shown(self, size: int, lines: int) -> int:
         return lines if size <= self.most else max(1, int(lines * self.most / size))
 
@@ -84,16 +94,15 @@ class SpreadColumn:
     place: int
     """Of the column in the table."""
     column: Column
-    beneath: bool
-    """Whether it holds what stands beneath the entries."""
-    verdict: bool = False
-    """Whether it holds the verdicts of figures, which have a sign elsewhere."""
+    part: Literal["", "beneath", "verdict"] = ""
+    """Of the entries: what stands beneath them, or verdicts of figures, which have a sign
+    elsewhere."""
 
     @property
     def head(self) -> str:
         """``write, MB/s``; without the head above it."""
         head = with_unit(self.column.head, self.column.unit)
-        return f"{head} ({'verdict' if self.verdict else 'beneath'})" if self.beneath else head
+        return f"{head} ({self.part})" if self.part else head
 
     @property
     def whole_head(self) -> str:
@@ -102,25 +111,25 @@ class SpreadColumn:
 
     def text(self, entry: Entry) -> str:
         """What is read there; empty where a value is missing."""
-        if self.verdict:
+        if self.part == "verdict":
             return entry.verdict or ""
-        text = entry.beneath if self.beneath else entry.text
+        text = entry.beneath if self.part else entry.text
         return "" if text == MISSING else text
 
     def value(self, entry: Entry) -> float | None:
         """The number there."""
-        if self.verdict:
+        if self.part == "verdict":
             return None
-        return entry.beneath_value if self.beneath else entry.value
+        return entry.beneath_value if self.part else entry.value
 
 
 def spread(table: Table) -> tuple[SpreadColumn, ...]:
     """The columns of a table, each followed by what stands beneath it and by its verdicts."""
     found = []
     for place, column in enumerate(table.columns):
-        found.append(SpreadColumn(place, column, beneath=False))
+        found.append(SpreadColumn(place, column))
         if any(row[place].beneath for row in table.rows):
-            found.append(SpreadColumn(place, column, beneath=True))
+            found.append(SpreadColumn(place, column, "beneath"))
         if column.figures and any(row[place].verdict for row in table.rows):
-            found.append(SpreadColumn(place, column, beneath=True, verdict=True))
+            found.append(SpreadColumn(place, column, "verdict"))
     return tuple(found)

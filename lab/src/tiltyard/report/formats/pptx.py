@@ -12,7 +12,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from tiltyard.analysis.model import Findings
 from tiltyard.charts.theme import LIGHT
 from tiltyard.printable import visible
-from tiltyard.report.document import Callout, Document, Figure, Look, Paragraph, Sentences
+from tiltyard.report.document import Callout, Document, Figure, Look, Paragraph, texts_of
 from tiltyard.report.figures import picture_png
 from tiltyard.report.formats.format import Format
 
@@ -43,10 +43,10 @@ def render(document: Document, findings: Findings) -> dict[str, bytes]:
     deck = pptx.Presentation()
     deck.slide_width, deck.slide_height = Inches(_WIDTH_IN), Inches(_HEIGHT_IN)
     deck.core_properties.title = visible(document.title)
-    deck.core_properties.author = "Tiltyard"
+    deck.core_properties.author = visible(", ".join(document.authors or ("Tiltyard",)))
     for block in document.front:
         if isinstance(block, Callout) and block.kind in ("warning", "problem"):
-            _words(deck, block.title, _sentences(block))
+            _words(deck, block.title, tuple(texts_of(block.blocks)))
     _title(deck, document)
     for figure in _told(document):
         _finding(deck, figure, document.look)
@@ -97,16 +97,6 @@ def _words(deck: "Presentation", title: str, lines: Sequence[str]) -> None:
     size = 20 if letters < 500 else 14 if letters < 1400 else 10
     _text(slide, lines, _TITLE_IN, _HEIGHT_IN - _TITLE_IN - 0.4, size, LIGHT["ink"])
     _note(slide, lines)
-
-
-def _sentences(callout: Callout) -> tuple[str, ...]:
-    texts: list[str] = []
-    for block in callout.blocks:
-        if isinstance(block, Sentences):
-            texts += block.items
-        elif isinstance(block, Paragraph):
-            texts.append(block.text)
-    return tuple(texts)
 
 
 def _slide(deck: "Presentation", title: str, top_in: float, height_in: float) -> "Slide":

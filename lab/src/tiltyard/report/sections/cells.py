@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
+from tiltyard.analysis.clients import STRAGGLER
 from tiltyard.analysis.model import Cell, Findings, Summary, WorkloadFindings
 from tiltyard.charts.figures import alone, with_unit
 from tiltyard.charts.grid import Grid, by_test, map_of
@@ -35,6 +36,7 @@ from tiltyard.report.sections.entries import (
     verdict_entry,
     without_empty_columns,
 )
+from tiltyard.units import format_value, reading_unit
 
 _FEWEST = 2
 """Rows and columns from which on a map has a table of its own."""
@@ -332,7 +334,7 @@ def _beside(findings: Findings, workload: WorkloadFindings, found: Beside) -> Ta
                 (True, *[False] * len(findings.systems)), findings.systems, strict=False
             )
         ),
-        caption="Medians over blocks.",
+        caption="Values of the source." if findings.origin else "Medians over blocks.",
     )
 
 
@@ -360,7 +362,8 @@ def _apart(findings: Findings, workload: WorkloadFindings, cells: list[Cell]) ->
             Column("better", figures=False),
         ),
         rows=tuple(_row(findings, cell) for cell in cells),
-        caption="Medians over blocks; CV: standard deviation over mean.",
+        caption=f"{'Values of the source' if findings.origin else 'Medians over blocks'}; CV: "
+        "standard deviation over mean.",
     )
 
 
@@ -398,3 +401,40 @@ def ends(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
         )
         for end, facts in workload.ends.items()
     )
+
+
+def clients(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
+    """Each client of each system, where there are several; stragglers stand out."""
+    lines = workload.clients
+    if not lines:
+        return ()
+    unit = reading_unit(lines[0].unit, network=bool(workload.ends))
+    rows = tuple(
+        (
+            system_entry(line.system),
+            Entry(line.client, strong=bool(line.straggled)),
+            Entry(format_value(line.value, unit), line.value),
+            percent_entry(line.of_median),
+            Entry(f"{1e3 * line.began_s:.2f}", line.began_s),
+            Entry(f"{1e3 * line.uncertainty_s:.2f}", line.uncertainty_s),
+            Entry(f"{line.elapsed_s:.3f}", line.elapsed_s),
+            count_entry(line.straggled),
+        )
+        for line in lines
+    )
+    columns = (
+        Column("System", figures=False),
+        Column("Client", figures=False),
+        Column("rate"),
+        Column("of the median client", "%"),
+        Column("began after the first", "ms"),
+        Column("known to within", "ms"),
+        Column("timed", "s"),
+        Column("trials as straggler"),
+    )
+    caption = (
+        "Medians over trials. Rates are those of each client over its own time. A straggler has "
+        f"less than {STRAGGLER:.0%} of the rate of the median client."
+    )
+    own = f"{place(findings, workload)}-clients"
+    return (Table(own, "Clients", columns, rows, caption),)

@@ -5,11 +5,17 @@ from collections.abc import Iterator
 from tiltyard.analysis.collected.over import compared_over
 from tiltyard.analysis.model import Comparison, Findings
 from tiltyard.analysis.verdict import OverStudies
-from tiltyard.charts.figures import interval_text, ratio_text
+from tiltyard.charts.figures import (
+    IF_NORMAL,
+    another_study,
+    interval_text,
+    ratio_text,
+    verdict_if_any,
+    without_verdict,
+)
 from tiltyard.report.document import Block, Column, Entry, Fold, Paragraph, Sentences, Table
 from tiltyard.report.pictures import figures
 from tiltyard.report.sections.entries import MISSING, count_entry
-from tiltyard.report.terminal_studies import NORMAL, expected, told, word
 
 
 def studies(findings: Findings) -> tuple[Block, ...]:
@@ -52,7 +58,7 @@ def _compared(findings: Findings) -> Table:
             Column("verdict", figures=False),
         ),
         rows=tuple(rows),
-        caption=f"{NORMAL[:1].upper()}{NORMAL[1:]}."
+        caption=f"{IF_NORMAL[:1].upper()}{IF_NORMAL[1:]}."
         if pooled
         else "No verdict rests on the "
         "interval of these blocks: what the sessions add is in the difference.",
@@ -78,10 +84,10 @@ def _rows(topic: str, pair: Comparison) -> Iterator[tuple[Entry, ...]]:
         name,
         Entry("pooled" if over.values else "of both", strong=True),
         count_entry(sum(over.blocks)),
-        Entry(ratio_text(told(pair)), pair.ratio, strong=True),
-        Entry(interval_text(told(pair))),
+        Entry(ratio_text(without_verdict(pair)), pair.ratio, strong=True),
+        Entry(interval_text(without_verdict(pair))),
         Entry(interval_text(pair)),
-        Entry(word(pair))
+        Entry(verdict_if_any(pair))
         if pair.low is None
         else Entry(pair.verdict, kind="verdict", verdict=pair.verdict),
     )
@@ -90,7 +96,7 @@ def _rows(topic: str, pair: Comparison) -> Iterator[tuple[Entry, ...]]:
 
 def _expected(name: Entry, over: OverStudies) -> Iterator[tuple[Entry, ...]]:
     if over.predicted_low is not None:
-        ends = interval_text(expected(over))
+        ends = interval_text(another_study(over))
         yield name, Entry("another study"), MISSING, MISSING, Entry(ends), MISSING, MISSING
 
 

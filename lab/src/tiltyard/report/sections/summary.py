@@ -185,7 +185,9 @@ def _caption(findings: Findings, own: Sequence[Line]) -> str:
         if any(line.cells > 1 for line in own)
         else ""
     )
-    return f"{value}{mean}. {CAPTION}"
+    differing = [one for workload in findings.workloads for one in workload.differing]
+    told = f" The source rounds otherwise: {'; '.join(differing)}." if differing else ""
+    return f"{value}{mean}. {CAPTION}{told}"
 
 
 def _charts(

@@ -174,14 +174,15 @@ def _over(findings: Findings, found: Sessions) -> Iterator[Block]:
     """The verdict over sessions, each session's own ratio, and the spread."""
     if not found.comparisons:
         return
-    yield Sentences(tuple(own.sentence for own in found.comparisons))
+    levels = (level.sentence for level in found.levels)
+    yield Sentences((*levels, *(own.sentence for own in found.comparisons)))
     numbers = [line.number for line in found.lines]
     yield Table(
         id="sessions-ratios",
         title="Ratio in each session, and over sessions",
         columns=(
             Column("Comparison", figures=False),
-            *(Column(f"session {number}") for number in numbers),
+            *(Column(line.node or f"session {line.number}") for line in found.lines),
             Column("over sessions"),
             Column("interval"),
             Column("between sessions", "%"),

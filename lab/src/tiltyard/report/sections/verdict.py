@@ -58,12 +58,19 @@ def numbers(findings: Findings) -> tuple[Block, ...]:
     if findings.origin:
         return ()
     three = (
-        (f"{findings.design.unit}s", str(findings.look)),
+        _blocks(findings),
         ("trials kept", str(findings.trials_kept)),
         ("smallest difference", _smallest(findings)),
     )
     text = f"{_rests_on(findings)} {_what_shows(findings)}"
     return (Facts(three, large=True), Paragraph(text, "note"))
+
+
+def _blocks(findings: Findings) -> tuple[str, str]:
+    """What the verdicts rest on; before the first look, what there is."""
+    if findings.look:
+        return f"{findings.design.unit}s", str(findings.look)
+    return "blocks so far", str(findings.blocks_done)
 
 
 def ranking(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
@@ -80,10 +87,11 @@ def ranking(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]
 
 def _rests_on(findings: Findings) -> str:
     shrunk = " until it was decided" if blocks_run(findings) else ""
-    text = (
-        f"The verdicts rest on {_amount(findings)}; in each, every system ran every workload in "
-        f"random order{shrunk}. {findings.trials_failed} trials failed; none is excluded"
-    )
+    each = f"every system ran every workload in random order{shrunk}"
+    text = f"No look has been reached, so there is no verdict. In each block {each}."
+    if findings.look:
+        text = f"The verdicts rest on {findings.design.amount(findings.look)}; in each, {each}."
+    text += f" {findings.trials_failed} trials failed; none is excluded"
     if findings.spoiled:
         count = len(findings.spoiled.blocks)
         text += (
@@ -91,13 +99,6 @@ def _rests_on(findings: Findings) -> str:
             "and reported"
         )
     return f"{text}."
-
-
-def _amount(findings: Findings) -> str:
-    """What the verdicts rest on: ``20 blocks``."""
-    if not findings.look:
-        return f"no {findings.design.unit}s"
-    return findings.design.amount(findings.look)
 
 
 def _smallest(findings: Findings) -> str:

@@ -10,6 +10,7 @@ from tiltyard.report.sections import method, systems, verdict
 from tiltyard.report.sections.axis_table import advantage_tables, judged_cells
 from tiltyard.report.sections.cells import (
     absolute,
+    clients,
     details,
     ends,
     every_pair,
@@ -34,6 +35,7 @@ def workload_section(findings: Findings, workload: WorkloadFindings, id: str) ->
         ("overview", "Overview", overview(findings, workload)),
         ("values", "Values", _values(findings, workload)),
         ("losses", "Wins and losses", losses(findings, workload)),
+        ("clients", "Clients", clients(findings, workload)),
         ("ends", "Client and server", ends(findings, workload)),
         ("figures", "Absolute values", _figures(findings, workload)),
     )

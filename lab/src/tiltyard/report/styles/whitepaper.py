@@ -45,7 +45,7 @@ def compose(findings: Findings) -> Document:
     return Document(
         style="whitepaper",
         title=findings.question,
-        subtitle=findings.decide or "",
+        subtitle=f"Decision: {findings.decide}" if findings.decide else "",
         byline=byline(findings),
         signs=theme.signs(findings),
         front=(*headline(findings), *answer_picture(findings)),

@@ -30,6 +30,8 @@ class Driver(ABC):
 
     tools: tuple[Tool, ...] = ()
     """What it needs beside mkfs and mount(8)."""
+    holds_made: bool = False
+    """Whether what mkfs has made is in use at once, so that nobody else may write to its device."""
     takes_files: bool = False
     """Whether it works on an image file as well, without a loop device."""
     shows_options: bool = True

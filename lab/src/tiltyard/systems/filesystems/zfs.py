@@ -35,6 +35,7 @@ class PoolDriver(Driver):
     shown_as: str
     server: Tool | None = None
     shows_options: bool = False
+    holds_made: bool = True
 
     def types(self, name: str) -> tuple[str, ...]:  # noqa: ARG002  it has one
         """As the table of mounts shows it."""

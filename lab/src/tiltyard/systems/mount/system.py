@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 from pydantic import Field
 
 from tiltyard.host.steps import MakeDirectory, Step, Steps
-from tiltyard.systems.kind import Site, System, Up, lost_with
+from tiltyard.systems.kind import ReachableSettings, Site, System, Up, lost_with
 from tiltyard.systems.mount.facts import mount_facts
 from tiltyard.systems.mount.mounter import mounter
 from tiltyard.systems.service.settings import ServiceableSettings
@@ -36,7 +36,7 @@ def take_mount_options(
     return (*options, *own), profile.with_table("mount", None), taken
 
 
-class MountSettings(ServiceableSettings):
+class MountSettings(ServiceableSettings, ReachableSettings):
     """Settings of every kind that mounts."""
 
     mount: tuple[str, ...] = Field(

@@ -74,15 +74,15 @@ def _offloads(settings: PairSettings, link: Link, *, on: bool) -> str:
     """The features that are on, or off: those that everybody names, and those that were set."""
     state = link.offloads()
     names = dict.fromkeys(
-        (*SHORT_NAMES, *settings.offloads_of("near"), *settings.offloads_of("far"))
+        (*SHORT_NAMES, *settings.offloads_of("client"), *settings.offloads_of("server"))
     )
     full = {name: SHORT_NAMES.get(name, name) for name in names}
     return " ".join(name for name, long in full.items() if state.get(long) is on) or "none"
 
 
 _ADDRESSES = {
-    "ipv4": {"near": "198.18.0.1", "far": "198.18.0.2"},
-    "ipv6": {"near": "2001:2::1", "far": "2001:2::2"},
+    "ipv4": {"client": "198.18.0.1", "server": "198.18.0.2"},
+    "ipv6": {"client": "2001:2::1", "server": "2001:2::2"},
 }
 _BITS = {"ipv4": 24, "ipv6": 64}
 
@@ -98,9 +98,9 @@ class Pair(System):
         self.steps = Steps(site.ledger, site.check)
         self._site = site
         self.server_end = ServerEnd(
-            _ADDRESSES[settings.family]["far"],
-            inside=(*inside(self._links["far"].namespace), *on_cpus(settings.far_cpus)),
-            client=inside(self._links["near"].namespace),
+            _ADDRESSES[settings.family]["server"],
+            inside=(*inside(self._links["server"].namespace), *on_cpus(settings.server_cpus)),
+            client=inside(self._links["client"].namespace),
         )
 
     def problems(self) -> list[Problem]:
@@ -120,15 +120,15 @@ class Pair(System):
         """The server, and what the kernel says of both ends."""
         addresses = _ADDRESSES[self._settings.family]
         return Up(
-            target=end_of(self.steps, addresses["far"], local=addresses["near"]),
+            target=end_of(self.steps, addresses["server"], local=addresses["client"]),
             commands=self.steps.executed,
             facts=pair_facts(self._settings, self._links, served(self.steps).engine),
-            prefix=inside(self._links["near"].namespace),
-            cpus=self._settings.near_cpus,
+            prefix=inside(self._links["client"].namespace),
+            cpus=self._settings.client_cpus,
             far_place=FarPlace(
-                address=addresses["far"],
-                network=namespace_path(self._links["far"].namespace),
-                cpus=self._settings.far_cpus,
+                address=addresses["server"],
+                network=namespace_path(self._links["server"].namespace),
+                cpus=self._settings.server_cpus,
             ),
         )
 
@@ -139,13 +139,13 @@ class Pair(System):
 
     def _join(self) -> Iterator[Step]:
         """Two namespaces, a device in each, addresses of both families."""
-        near, far = (self._links[end] for end in ENDS)
+        client, server = (self._links[end] for end in ENDS)
         mtu = str(self._settings.mtu)
-        for link in (near, far):
+        for link in (client, server):
             made = MadeNamespace(name=link.namespace)
             yield Run(argv=("ip", "netns", "add", link.namespace), change=made)
-        one = (near.device, "netns", near.namespace, "mtu", mtu)
-        other = (far.device, "netns", far.namespace, "mtu", mtu)
+        one = (client.device, "netns", client.namespace, "mtu", mtu)
+        other = (server.device, "netns", server.namespace, "mtu", mtu)
         yield Run(argv=("ip", "link", "add", *one, "type", "veth", "peer", "name", *other))
         for end, link in self._links.items():
             ip = ("ip", "-n", link.namespace)

@@ -11,7 +11,7 @@ from tiltyard.errors import TiltyardError
 from tiltyard.host import commands, sysctls
 from tiltyard.host.links import SHORT_NAMES
 from tiltyard.host.packages import Tool, find_program, install_command, load_command
-from tiltyard.study.problems import perhaps
+from tiltyard.meant import perhaps
 from tiltyard.systems.ends import ENDS
 from tiltyard.systems.kind import Problem
 from tiltyard.systems.pair.settings import PairSettings
@@ -40,7 +40,9 @@ def check_pair(settings: PairSettings) -> list[Problem]:
             Problem("error", f"{tool.command} is not installed", install_command(tool.package))
             for tool in lacking
         ]
-    if refused := _refusal(("ip", "link", "add", "near", "type", "veth", "peer", "name", "far")):
+    if refused := _refusal(
+        ("ip", "link", "add", "client", "type", "veth", "peer", "name", "server")
+    ):
         return [
             Problem("error", f"this kernel makes no veth devices: {refused}", load_command("veth"))
         ]
@@ -48,7 +50,7 @@ def check_pair(settings: PairSettings) -> list[Problem]:
         *_qdisc_problems(settings),
         *_offload_problems(settings),
         *_parameter_problems(settings),
-        *cpu_problems(*settings.near_cpus, *settings.far_cpus),
+        *cpu_problems(*settings.client_cpus, *settings.server_cpus),
     ]
 
 
@@ -76,7 +78,7 @@ def _qdisc_problems(settings: PairSettings) -> list[Problem]:
 
 def _offload_problems(settings: PairSettings) -> list[Problem]:
     """Features that nobody knows; those that a veth device cannot change, only it can tell."""
-    wanted = {**settings.offloads_of("near"), **settings.offloads_of("far")}
+    wanted = {**settings.offloads_of("client"), **settings.offloads_of("server")}
     if not wanted:
         return []
     listed = commands.run((*_TRY, "ethtool", "--json", "-k", "lo")).stdout
@@ -90,10 +92,10 @@ def _offload_problems(settings: PairSettings) -> list[Problem]:
 
 def _parameter_problems(settings: PairSettings) -> list[Problem]:
     """Kernel parameters that cannot be set, or not for each end on its own."""
-    near, far = (settings.sysctls_of(end) for end in ENDS)
-    found = parameter_problems({**far, **near})
-    for key in near.keys() & far.keys() - sysctls.of_a_namespace():
-        if sysctls.normal(near[key]) != sysctls.normal(far[key]):
+    client, server = (settings.sysctls_of(end) for end in ENDS)
+    found = parameter_problems({**server, **client})
+    for key in client.keys() & server.keys() - sysctls.of_a_namespace():
+        if sysctls.normal(client[key]) != sysctls.normal(server[key]):
             text = f"{key} holds for the whole host, so both ends have the same"
-            found.append(Problem("error", text, "set it outside near and far"))
+            found.append(Problem("error", text, "set it outside client and server"))
     return found

@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from tiltyard.host import sysctls
 from tiltyard.study.problems import shown
 from tiltyard.systems.ends import ENDS, End, Ends, Offloads, Qdiscs, Sysctls
+from tiltyard.systems.kind import ReachableSettings
 from tiltyard.systems.parameters import CONGESTION_CONTROL
 from tiltyard.systems.placement import PlacedSettings
 from tiltyard.systems.service.settings import ServedSettings
@@ -65,12 +66,11 @@ _QUEUE_S = 0.02
 _DELAY = re.compile(r"([0-9]+(?:\.[0-9]+)?)(us|ms|s)")
 _TO_US = {"us": 1, "ms": 10**3, "s": 10**6}
 _LOSS = re.compile(r"([0-9]{1,2}(?:\.[0-9]+)?)%")
-_PACKET_BYTES = 1500
 _FASTEST_BITS_S = 10**10
 """Of a path without a rate: so many packets may be under way."""
 
 
-class PairSettings(PlacedSettings, ServedSettings):
+class PairSettings(PlacedSettings, ServedSettings, ReachableSettings):
     """How the two ends and the path between them are set; what is left out is the kernel's."""
 
     family: Literal["ipv4", "ipv6"] = Field(
@@ -85,7 +85,7 @@ class PairSettings(PlacedSettings, ServedSettings):
     offloads: Offloads | None = Field(
         default=None,
         description="Features of the two devices by their names in ethtool -K: "
-        "{ tso = false, gso = false }; each end's own in tables near and far.",
+        "{ tso = false, gso = false }; each end's own in tables client and server.",
     )
     threaded: bool = Field(
         default=False,
@@ -110,7 +110,7 @@ class PairSettings(PlacedSettings, ServedSettings):
     qdisc: Qdiscs | None = Field(
         default=None,
         description='Queueing discipline of the two devices, as tc takes it: "pfifo limit 1000"; '
-        "each end's own in a table of near and far.",
+        "each end's own in a table of client and server.",
     )
     congestion_control: str | None = Field(
         default=None, description="Congestion control of TCP at both ends."
@@ -118,8 +118,8 @@ class PairSettings(PlacedSettings, ServedSettings):
     sysctl: Sysctls | None = Field(
         default=None,
         description='Kernel parameters of the network: { "net.core.somaxconn" = 4096 }; each '
-        "end's own in tables near and far. One that a namespace does not have for itself is set "
-        "on the whole host, and put back.",
+        "end's own in tables client and server. One that a namespace does not have for itself is "
+        "set on the whole host, and put back.",
     )
     busy_poll: int | None = Field(
         default=None,
@@ -160,7 +160,7 @@ class PairSettings(PlacedSettings, ServedSettings):
                     f"{name} is short for a qdisc ({stands}); set one of them, {name} or qdisc"
                 )
         short = self._shorthands()
-        for end in (self.sysctl.near, self.sysctl.far) if self.sysctl else ():
+        for end in (self.sysctl.client, self.sysctl.server) if self.sysctl else ():
             if twice := short.keys() & end.keys():
                 raise ValueError(
                     f"{min(twice)} is set twice: in sysctl, and by {short[min(twice)][0]}"
@@ -175,13 +175,13 @@ class PairSettings(PlacedSettings, ServedSettings):
         spoken = {key for end in ENDS for key in self.sysctls_of(end)}
         values, profile, skipped = of_namespaces(profile, spoken)
         offloads, profile = of_devices(profile)
-        own = self.sysctl or Ends(near={}, far={})
+        own = self.sysctl or Ends(client={}, server={})
         changed: dict[str, object] = {
-            "sysctl": Ends(near={**values, **own.near}, far={**values, **own.far})
+            "sysctl": Ends(client={**values, **own.client}, server={**values, **own.server})
         }
         if offloads:
-            near, far = self.offloads_of("near"), self.offloads_of("far")
-            changed["offloads"] = Ends(near={**offloads, **near}, far={**offloads, **far})
+            client, server = self.offloads_of("client"), self.offloads_of("server")
+            changed["offloads"] = Ends(client={**offloads, **client}, server={**offloads, **server})
         taken = [Outcome(key, "set", f"{value} at both ends") for key, value in values.items()]
         taken += [
             Outcome(f"offload {key}", "set", f"{'on' if on else 'off'} at both ends")
@@ -220,7 +220,7 @@ class PairSettings(PlacedSettings, ServedSettings):
         way_us = float(match[1]) * _TO_US[match[2]] / 2
         held_bits = (bits or _FASTEST_BITS_S) * (way_us / 1e6 + _QUEUE_S)
         return (
-            *("netem", "limit", str(max(1000, ceil(held_bits / 8 / _PACKET_BYTES)))),
+            *("netem", "limit", str(max(1000, ceil(held_bits / 8 / self.mtu)))),
             *(("delay", f"{way_us:g}us") if way_us else ()),
             *(("loss", self.loss) if self.loss else ()),
             *(("rate", f"{bits}bit") if bits else ()),

@@ -2,7 +2,7 @@
 
 The system comes up first, whatever it is; then the service, in a directory on it. So one server
 with two configurations is compared like the same configuration on two file systems. On a system
-of two ends it runs at the far one, and its directory is in the study's scratch folder. It
+of two ends it runs at the server's, and its directory is in the study's scratch folder. It
 is seen at a short path: sockets lie in it, and a user who is not root comes to it, however deep
 the system lies.
 """

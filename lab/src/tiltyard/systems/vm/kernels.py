@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from tiltyard.host.packages import find_program
+from tiltyard.ownership import cache_directory
 
 _SERIES: Final = re.compile(r"\d+\.\d+")
 UNPACK: Final = "scripts/guest-kernels"
@@ -16,8 +17,7 @@ def kernels_directory() -> Path:
     """Where they lie: ``$TILTYARD_KERNELS``, else in the user's cache."""
     if named := os.environ.get("TILTYARD_KERNELS"):
         return Path(named)
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "tiltyard" / "kernels"
+    return cache_directory() / "kernels"
 
 
 def kernel_of_series(name: str) -> Path | None:

@@ -90,8 +90,9 @@ class VirtualMachine(System):
     def steps_up(self) -> Iterator[Step]:
         """Lay out the image and make the file system on it."""
         if self._made is not None:
-            yield from self._image.steps(mend=True)
+            yield from self._image.steps()
             yield Run(argv=self._made.mkfs(self._settings.mkfs, str(self._image.path)))
+            yield self._image.mend()
         yield MakeDirectory(path=self._directory)
 
     def refresh(self) -> None:
@@ -267,6 +268,7 @@ KIND = Kind(
     target="directory",
     open=VirtualMachine,
     elsewhere=True,
+    placed=False,
     clock=lambda settings: settings.clock,
     brings=brings,
     programs=lambda settings: (

@@ -6,10 +6,10 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticKnownError
 
+from tiltyard.host.tasks import Cpus
 from tiltyard.systems.filesystems import FILESYSTEMS
 from tiltyard.systems.image_file import ImageBacking
 from tiltyard.systems.kind import Size, SystemSettings
-from tiltyard.systems.placement import Cpus
 
 IN_MEMORY = "tmpfs"
 """The one file system that needs no image."""

@@ -1,9 +1,10 @@
 """Table ``[idle]``: how deeply the CPUs sleep."""
 
-import os
+import contextlib
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -68,8 +69,7 @@ class HeldLatency(Setting):
         """Ask for it here ourselves; on another host by a process, which is known by its mark."""
         if not self.place.ssh:
             return KeepLatency(latency_us=self.latency_us)
-        request = "".join(f"\\{byte:03o}" for byte in self.latency_us.to_bytes(4, "little"))
-        hold = f"exec 3>{_LATENCY} && printf '{request}' >&3 && exec cat"
+        hold = f"{KeepLatency(latency_us=self.latency_us).script} && exec cat"
         # The sleeper keeps the standard input of the holder open through ssh.
         words = ("sh", "-c", 'sleep infinity | "$@"', "sh", *self.place.argv(("sh", "-c", hold)))
         mark = f"{PREFIX}latency-{secrets.token_hex(4)}"
@@ -91,26 +91,35 @@ class KeepLatency(Step):
         """In words."""
         return f"# hold {_LATENCY} open, with {self.latency_us} µs in it, until the turn ends"
 
+    @property
+    def script(self) -> str:
+        """The same in a shell."""
+        octal = "".join(f"\\{byte:03o}" for byte in self._request)
+        return f"exec 9>{_LATENCY}; printf '{octal}' >&9"
+
     def execute(self, host: Steps) -> str:
         """Nothing that we start inherits it."""
-        host.keep_running(_OpenFile(self.latency_us))
+        host.keep_running(_OpenFile(self._request))
         return ""
+
+    @property
+    def _request(self) -> bytes:
+        return self.latency_us.to_bytes(4, "little")
 
 
 class _OpenFile:
-    """The request itself."""
+    """The request itself, until it is stopped."""
 
-    def __init__(self, latency_us: int) -> None:
+    script = "exec 9>&-"
+
+    def __init__(self, request: bytes) -> None:
         """Ask."""
         try:
-            self._file = os.open(_LATENCY, os.O_WRONLY)
+            with contextlib.ExitStack() as opened:
+                opened.enter_context(Path(_LATENCY).open("r+b", buffering=0)).write(request)
+                self.stop = opened.pop_all().close
         except OSError as error:
             raise TiltyardError(f"{_LATENCY}: {error.strerror}") from None
-        os.write(self._file, latency_us.to_bytes(4, "little"))
-
-    def stop(self) -> None:
-        """Ask no more."""
-        os.close(self._file)
 
 
 class HoldLatency(Start):

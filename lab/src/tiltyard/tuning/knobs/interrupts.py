@@ -5,10 +5,11 @@ from typing import Literal
 
 from pydantic import Field
 
+from tiltyard.host.tasks import Cpus, cpu_list
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.setting import Absent, Scene, Setting
-from tiltyard.tuning.values import Amount, Cpus, cpu_list
+from tiltyard.tuning.values import Amount
 
 _NAME = "interrupts"
 

@@ -9,10 +9,9 @@ from pydantic import Field
 from tiltyard.host import commands
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Step, Steps
-from tiltyard.host.tasks import parse_cpus
+from tiltyard.host.tasks import Cpus, cpu_list, parse_cpus
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.setting import Absent, LackError, Scene, Setting
-from tiltyard.tuning.values import Cpus, cpu_list
 
 _NAME: Final = "CPUs of the servers"
 _ONLINE: Final = "/sys/devices/system/cpu/online"
@@ -88,7 +87,7 @@ class ServerCpus(Setting):
 
 def _settings(table: ServersTable, scene: Scene) -> Iterator[Setting]:
     if not scene.servers():
-        yield Absent(_NAME, "the system has no server here; that of a network test has far_cpus")
+        yield Absent(_NAME, "the system has no server here; that of a network test has server_cpus")
         return
     yield ServerCpus(scene.servers, cpu_list(table.cpus))
 
@@ -99,4 +98,5 @@ KNOB = Knob(
     Table=ServersTable,
     of="devices",
     settings=_settings,
+    again=True,
 )

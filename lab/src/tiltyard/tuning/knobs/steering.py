@@ -6,14 +6,18 @@ from typing import Final
 
 from pydantic import Field
 
+from tiltyard.host.tasks import Cpus
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.setting import Absent, LackError, Scene, Setting
-from tiltyard.tuning.values import Amount, Cpus
+from tiltyard.tuning.values import Amount
 
-_MASKS: Final = {"receive_cpus": "rx-*/rps_cpus", "transmit_cpus": "tx-*/xps_cpus"}
-_FLOWS: Final = "rx-*/rps_flow_cnt"
-_LACK: Final = "its driver has one queue, or none that is steered"
+_FILES: Final = {
+    "receive_cpus": "rx-*/rps_cpus",
+    "transmit_cpus": "tx-*/xps_cpus",
+    "flows": "rx-*/rps_flow_cnt",
+}
+_LACK: Final = "its driver has one queue, or none that this kernel steers"
 
 
 class SteeringTable(KnobTable):
@@ -58,21 +62,21 @@ class Mask(FileSetting):
 
 
 def _settings(table: SteeringTable, scene: Scene) -> Iterator[Setting]:
-    masks = {key: cpus for key in _MASKS if (cpus := getattr(table, key)) is not None}
+    asked = {key: wanted for key in _FILES if (wanted := getattr(table, key)) is not None}
     for interface in scene.interfaces:
-        queues = f"/sys/class/net/{interface}/queues"
-        for key, cpus in masks.items():
+        for key, wanted in asked.items():
             name = f"{interface} {key.replace('_', ' ')}"
-            for path in scene.place.find(f"{queues}/{_MASKS[key]}"):
-                yield Mask(name=name, place=scene.place, path=path, lack=_LACK, cpus=tuple(cpus))
-        if table.flows is not None:
-            for path in scene.place.find(f"{queues}/{_FLOWS}"):
-                wanted = (Amount(str(table.flows)),)
-                yield FileSetting(f"{interface} flows", scene.place, path, wanted, _LACK)
+            paths = scene.place.find(f"/sys/class/net/{interface}/queues/{_FILES[key]}")
+            if not paths:
+                yield Absent(name, _LACK)
+            for path in paths:
+                if key == "flows":
+                    yield FileSetting(name, scene.place, path, (Amount(str(wanted)),))
+                else:
+                    yield Mask(name=name, place=scene.place, path=path, lack=_LACK, cpus=wanted)
     if not scene.interfaces:
         reason = "no network device of this host is on the system's path"
-        keys = [*masks, *(("flows",) if table.flows is not None else ())]
-        yield from (Absent(f"steering {key}", reason) for key in keys)
+        yield from (Absent(f"steering {key}", reason) for key in asked)
 
 
 KNOB = Knob(

@@ -72,7 +72,9 @@ class Swap(Setting):
 
 def _settings(table: SwapTable, scene: Scene) -> Iterator[Swap]:
     del table
-    paths = list(swaps.areas(scene.place)) or [""]
+    areas = swaps.areas(scene.place)
+    # The kernel numbers areas without a priority as they come: the last one off is the first again.
+    paths = sorted(areas, key=lambda path: areas[path]) or [""]
     return (Swap(scene.place, path) for path in paths)
 
 

@@ -16,13 +16,11 @@ from markupsafe import Markup, escape
 
 from tiltyard import __version__
 from tiltyard.analysis.chosen import choices
-from tiltyard.analysis.contrast import MAX_FAILED_SHARE
 from tiltyard.analysis.model import Findings
 from tiltyard.charts import theme
 from tiltyard.charts.figures import MARKS, with_unit
 from tiltyard.charts.svg import to_svg
 from tiltyard.charts.theme import FAMILY, FONTS
-from tiltyard.plan.model import TrialKey
 from tiltyard.printable import visible
 from tiltyard.report.document import (
     Column,
@@ -83,15 +81,27 @@ def embedded(logo: Logo) -> str:
     return f"data:{logo.kind};base64,{b64encode(logo.data).decode()}"
 
 
-def prose(sentence: str) -> str:
-    """A sentence that does not break between a number and its percent sign."""
-    return sentence.replace(" %", "\N{NO-BREAK SPACE}%")
+_OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+"""Of a command: ``--disturbed``."""
 
 
-LIMIT_BYTES = 1_200_000
-"""Of all pictures of a page together."""
+def prose(sentence: str) -> Markup:
+    """A sentence that breaks neither between a number and its percent sign nor in an option."""
+    text = str(escape(sentence)).replace(" %", "\N{NO-BREAK SPACE}%")
+    return Markup(_OPTION.sub(r'<span class="option">\g<0></span>', text))
+
+
+LIMIT_BYTES = 2_000_000
+"""Of a page."""
+_PICTURES_BYTES = 1_000_000
+"""Of all its pictures together."""
+_SKELETON_BYTES = 150_000
+"""Of heads, captions, contents and facts, which nothing shortens."""
+_FILES_MAX = 5_000
+"""Trials with a link; a page that small has fewer rows of them."""
 _SMALL_BYTES = 50_000
-"""A picture of up to this size stays as it is."""
+"""A picture of up to this size stays as it is, while others can be made smaller."""
+_ALT_LETTERS = 300
 
 
 @dataclass(frozen=True)
@@ -109,17 +119,25 @@ class Pictures:
     drawn: Mapping[str, Drawn]
 
     @classmethod
-    def of(cls, document: Document, limit_bytes: int = LIMIT_BYTES) -> "Pictures":
-        """Draw them; beyond the limit the largest lose their titles, then their narrow forms."""
+    def of(cls, document: Document, limit_bytes: int = _PICTURES_BYTES) -> "Pictures":
+        """Draw them; beyond the limit the largest lose titles, narrow forms, then the drawing."""
         by_id = {figure.id: figure for figure in document.figures()}
         drawn = {id: _draw(figure) for id, figure in by_id.items()}
-        for lessen in (_untitled, _wide_only):
+        size = sum(map(_size, drawn.values()))
+        for lessen, least in ((_untitled, _SMALL_BYTES), (_wide_only, _SMALL_BYTES), (_words, 0)):
             for id in sorted(drawn, key=lambda id: -_size(drawn[id])):
-                if sum(map(_size, drawn.values())) <= limit_bytes:
+                if size <= limit_bytes:
                     return cls(drawn)
-                if _size(drawn[id]) > _SMALL_BYTES:
+                if _size(drawn[id]) > least:
+                    size -= _size(drawn[id])
                     drawn[id] = lessen(by_id[id], drawn[id])
+                    size += _size(drawn[id])
         return cls(drawn)
+
+    @property
+    def size_bytes(self) -> int:
+        """Of all of them."""
+        return sum(map(_size, self.drawn.values()))
 
 
 def _draw(figure: Figure) -> Drawn:
@@ -136,6 +154,11 @@ def _wide_only(_figure: Figure, drawn: Drawn) -> Drawn:
     return Drawn(drawn.wide, None)
 
 
+def _words(figure: Figure, _drawn: Drawn) -> Drawn:
+    text = f"Too large for this page; --figures svg writes it. {figure.alt[:_ALT_LETTERS]}"
+    return Drawn(Markup('<p class="note">{}</p>').format(text), None)
+
+
 def _size(drawn: Drawn) -> int:
     return len(drawn.wide) + len(drawn.narrow or "")
 
@@ -150,6 +173,8 @@ class Head:
     columns: int = 1
     rows: int = 1
     classes: str = ""
+    unit: str = ""
+    """Of the figures below it."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +229,9 @@ class Grid:
         marks += f' class="{classes}"' if classes else ""
         number = _number(entry) if column.figures else ""
         marks += f' data-v="{number}"' if number else ""
-        beneath = f"<small>{escape(prose(entry.beneath))}</small>" if entry.beneath else ""
+        spread = entry.beneath_value
+        own = "" if spread is None else f' data-v="{spread:.6g}"'
+        beneath = f"<small{own}>{prose(entry.beneath)}</small>" if entry.beneath else ""
         return f"<{tag}{marks}>{_text(entry, column)}{beneath}</{tag}>"
 
     def _look(self, entry: Entry, column: Column) -> Iterator[str]:
@@ -223,7 +250,8 @@ class Grid:
 
     def _head(self, at: int, column: Column, *, bare: bool = False) -> Head:
         """One column; ``bare`` where its unit stands above it."""
-        return Head(column.head if bare else _headed(column), at, classes=self._classes(column))
+        text = column.head if bare else _headed(column)
+        return Head(text, at, classes=self._classes(column), unit=column.unit)
 
     def _classes(self, column: Column) -> str:
         own = ("" if column.figures else "words", "spare" if column.spare else "")
@@ -255,7 +283,7 @@ def _headed(column: Column) -> str:
 
 def _text(entry: Entry, column: Column) -> str:
     """The text, with the sign of its verdict."""
-    text = str(escape(prose(entry.text)))
+    text = str(prose(entry.text))
     if entry.kind != "verdict" or entry.verdict is None:
         return text
     look = "worth" if column.figures else "chip"
@@ -273,8 +301,6 @@ def _number(entry: Entry) -> str:
 
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"]+")
-_LINES_BYTES = 1_300_000
-"""Of all lines of tables and lists together; typeface and pictures come on top."""
 _LONG_ANSWER = 100
 """Letters from which on an answer is printed smaller."""
 
@@ -290,18 +316,20 @@ def render_page(document: Document, findings: Findings | None = None) -> str:
         A self-contained page. Its script may run because the page names the script's hash;
         nothing else may, and nothing is fetched.
     """
-    script = _script()
+    script, style, pictures = _script(), style_sheet(document), Pictures.of(document)
+    view = _view(findings) if findings else ""
+    rest = sum(map(len, (script, style, view))) + pictures.size_bytes + _SKELETON_BYTES
     return (
         _environment()
         .get_template("page.html.j2")
         .render(
             document=document,
             sections=document.lettered(),
-            budget=Budget.of(document, _LINES_BYTES),
+            budget=Budget.of(document, LIMIT_BYTES - rest),
             grid=Grid.of(document),
-            pictures=Pictures.of(document),
-            style=style_sheet(document),
-            view=_view(findings) if findings else "",
+            pictures=pictures,
+            style=style,
+            view=view,
             script=Markup(script),
             script_hash=b64encode(sha256(script.encode()).digest()).decode(),
             version=__version__,
@@ -311,13 +339,9 @@ def render_page(document: Document, findings: Findings | None = None) -> str:
 
 def _view(findings: Findings) -> Markup:
     """What the script needs for a view of a reader's own, and the files of the trials, as JSON."""
-    keys = (
-        TrialKey(block=one.block, system=one.system, workload=one.workload, repeat=one.repeat)
-        for one in findings.trials
-    )
     found = {
-        **choices(findings, MAX_FAILED_SHARE).model_dump(mode="json"),
-        "files": {} if findings.origin else [key.file_name for key in keys],
+        **choices(findings).model_dump(mode="json"),
+        "files": [one.file for one in findings.trials[:_FILES_MAX]],
     }
     return Markup(json.dumps(found, separators=(",", ":")).replace("<", "\\u003c"))
 
@@ -364,14 +388,15 @@ def linked(text: str) -> Markup:
     """A text; an address that is all of it can be followed."""
     if _ADDRESS.fullmatch(text):
         return Markup('<a href="{0}" rel="noreferrer">{0}</a>').format(text)
-    return Markup.escape(prose(text))
+    return prose(text)
 
 
 @cache
 def _script() -> str:
     templates = files(__package__).joinpath("templates")
     return "\n".join(
-        templates.joinpath(name).read_text(encoding="utf-8") for name in ("page.js", "view.js")
+        templates.joinpath(name).read_text(encoding="utf-8")
+        for name in ("page.js", "shown.js", "view.js")
     )
 
 

@@ -52,6 +52,8 @@ _LAYOUT: Final = Path(__file__).parent
 MOST_PAGES: Final = 25
 """Of one file."""
 APPENDIX: Final = "report-appendix.pdf"
+_LONG: Final = 500
+"""Rows of tables from which on what is looked up is likely more than one file may have."""
 
 
 def render(document: Document, _findings: Findings) -> dict[str, bytes]:
@@ -60,15 +62,29 @@ def render(document: Document, _findings: Findings) -> dict[str, bytes]:
     Those are its appendices, and what a page folds away. Its figures and tables go on with the
     numbers of the first, so that a number is that of one thing only.
     """
-    whole = _set(document)
-    if _pages(whole) <= MOST_PAGES or not (rest := _looked_up(document)):
-        return {"report.pdf": whole}
+    main, rest = _main(document), _looked_up(document)
+    if rest is None:
+        return {"report.pdf": _set(document)}
+    # To set all of a long document only to count its pages would take as long as both files.
+    appendix = _set(rest, after=main) if _rows(rest) >= _LONG else b""
+    if _pages(appendix) <= MOST_PAGES:
+        whole = _set(document)
+        if _pages(whole) <= MOST_PAGES:
+            return {"report.pdf": whole}
+    return {"report.pdf": _set(main), APPENDIX: appendix or _set(rest, after=main)}
+
+
+def _rows(document: Document) -> int:
+    return sum(len(table.rows) for table in document.tables())
+
+
+def _main(document: Document) -> Document:
+    """The first of two files."""
     note = Paragraph(f"Appendices, and the tables behind the pictures: {APPENDIX}.", "note")
     front = _unfolded(document.front)
     sections = tuple(_read(section) for section in document.sections if not section.appendix)
     shown = tuple(section for section in sections if section.blocks or section.sections)
-    main = replace(document, front=(*front, note), sections=shown)
-    return {"report.pdf": _set(main), APPENDIX: _set(rest, after=main)}
+    return replace(document, front=(*front, note), sections=shown)
 
 
 def _looked_up(document: Document) -> Document | None:

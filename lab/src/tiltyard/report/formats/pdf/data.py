@@ -115,22 +115,20 @@ class _Printer:
                 return self._table(block)
 
     def _sentences(self, sentences: Sentences) -> Data:
-        shown, total = self.budget.items(sentences), len(sentences.items)
         return {
             "is": "sentences",
-            "items": [_text(item) for item in shown],
-            "left_out": _left_out(len(shown), total, "", "are in findings.json"),
+            "items": [_text(item) for item in self.budget.items(sentences)],
+            "left_out": self.budget.left_out(sentences),
         }
 
     def _table(self, table: Table) -> Data:
         closing = table.rows[len(table.rows) - table.closing :]
-        shown, total = (*self.budget.rows(table), *closing), len(table.rows)
-        where = "are in the CSV and XLSX forms of this report"
+        shown = (*self.budget.rows(table), *closing)
         return {
             "is": "table",
             "title": _text(table.title),
             "caption": _text(table.caption),
-            "left_out": _left_out(len(shown), total, "rows ", where),
+            "left_out": self.budget.left_out(table),
             "columns": [_column(column) for column in table.columns],
             "rows": [[_entry(entry) for entry in row] for row in shown],
             "closing": table.closing,
@@ -138,11 +136,6 @@ class _Printer:
             "words": _longest_words(shown, len(table.columns)),
             "unbroken": _UNBROKEN,
         }
-
-
-def _left_out(shown: int, total: int, what: str, where: str) -> str:
-    """``92 of 2,000 rows are printed; all are in …``, or nothing where all are printed."""
-    return f"{shown:,} of {total:,} {what}are printed; all {where}." if shown < total else ""
 
 
 def _figure(figure: Figure, look: Look) -> Data:

@@ -162,9 +162,7 @@ class Frame:
     def place(self, column: int) -> int:
         """Where the entries of a column of the table stand."""
         return next(
-            place
-            for place, own in enumerate(self.columns)
-            if own.place == column and not own.beneath
+            place for place, own in enumerate(self.columns) if own.place == column and not own.part
         )
 
     def cells(self, column: int) -> list[str | int]:
@@ -364,11 +362,11 @@ def _row(
 
 def _properties(entry: Entry, own: SpreadColumn, looks: Looks) -> dict[str, object]:
     found: dict[str, object] = {}
-    if own.beneath or entry.quiet:
+    if own.part or entry.quiet:
         found["font_color"] = LIGHT["soft"]
     elif entry.kind == "system" and (colour := looks.colour_of(entry.text)):
         found["font_color"] = colour
-    if entry.strong and not own.beneath:
+    if entry.strong and not own.part:
         found["bold"] = True
     if entry.shade:
         found["bg_color"] = LIGHT[entry.shade]

@@ -135,7 +135,7 @@ class Kvm(Qemu):
 
     name = "kvm"
     about = "QEMU with KVM"
-    processor = ("-accel", "kvm", "-cpu", "host")
+    processor = kvm.PROCESSORS["kvm"]
     counts = False
     boot_limit_s = 60.0
 
@@ -151,7 +151,7 @@ class Emulation(Qemu):
 
     name = "qemu"
     about = "QEMU emulation"
-    processor = ("-accel", "tcg", "-cpu", "max")
+    processor = kvm.PROCESSORS["tcg"]
     counts = True
     boot_limit_s = 240.0
 

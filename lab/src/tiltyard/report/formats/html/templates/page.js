@@ -168,10 +168,10 @@ function makeTelling(picture) {
   picture.addEventListener("pointerleave", () => tell(-1));
   picture.addEventListener("blur", () => tell(-1));
   picture.addEventListener("click", (event) => {
-    if (marks.includes(event.target)) goToTrials(event.target.firstElementChild.textContent);
+    if (marks.includes(event.target)) goToTrials(event.target.firstElementChild.textContent, picture);
   });
   picture.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && at >= 0) goToTrials(told.textContent);
+    if (event.key === "Enter" && at >= 0) goToTrials(told.textContent, picture);
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!step) return;
     event.preventDefault();

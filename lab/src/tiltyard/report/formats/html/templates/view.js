@@ -1,11 +1,14 @@
 // A view of the reader's own: another baseline, other weights, fewer systems. What it computes is
-// the repeated confidence interval of tiltyard.stats.sequential, with the constants of the page's
-// data; a test holds both against each other. Its state is in the address, so that it can be sent.
+// the repeated confidence interval of tiltyard.stats.sequential, of results from elsewhere the one of
+// tiltyard.analysis.collected.evidence, with the constants of the page's data; a test holds them
+// against each other. Its state is in the address, so that it can be sent.
 
-const data = JSON.parse(document.getElementById("view-data")?.textContent || "{}");
 const NS = "http://www.w3.org/2000/svg";
-const UNITS = { ratio: "ratio", percent: "% better" };
-const AXES = { log: "log scale", linear: "linear scale" };
+const UNITS = { printed: "as printed", ratio: "ratio", percent: "percent" };
+const isElsewhere = Boolean(data.quantiles?.length);
+const AXES = { drawn: "as drawn", log: "log scale", linear: "linear scale" };
+const named = (units) => ({ printed: "as printed", ...Object.fromEntries(Object.keys(units).map((name) => [name, name])) });
+const CHOICES = { unit: UNITS, axis: AXES, rate: named(TARGETS.rate), time: named(TARGETS.time) };
 
 // Statistics
 
@@ -44,8 +47,62 @@ function tInterval(differences, t) {
   return [mean, mean - half, mean + half];
 }
 
+// Of results from elsewhere: where a system's logarithms lie over the tests. Nothing tells how tests
+// vary together: their errors count as fully dependent, so they add up.
+function heapOf(system, weights) {
+  const heap = { mean: 0, error: 0, n: Infinity, rounding: 0 };
+  const total = weights.reduce((sum, one) => sum + one, 0);
+  for (const [at, weight] of weights.entries()) {
+    if (!weight) continue;
+    if (!data.tests[at].heaps[system]) return null;
+    const [mean, error, n, rounding] = data.tests[at].heaps[system];
+    const share = weight / total;
+    heap.mean += share * mean;
+    heap.error = error === null || heap.error === null ? null : heap.error + share * error;
+    heap.n = Math.min(heap.n, n);
+    heap.rounding += share * rounding;
+  }
+  return heap;
+}
+
+// Student's t: a cubic through the four nearest of the page's logarithms, which are even in 1/freedom.
+function quantileOf(freedom) {
+  const told = data.quantiles;
+  const at = (2 * (told.length - 1)) / freedom;
+  const first = Math.min(Math.max(Math.floor(at) - 1, 0), told.length - 4);
+  const places = [first, first + 1, first + 2, first + 3];
+  const term = (one) => places.reduce((part, other) => (other === one ? part : (part * (at - other)) / (one - other)), told[one]);
+  return Math.exp(places.reduce((sum, one) => sum + term(one), 0));
+}
+
+function welchInterval(a, b) {
+  const [p, q] = [a.error ** 2, b.error ** 2];
+  const freedom = (p + q) ** 2 / (p ** 2 / (a.n - 1) + q ** 2 / (b.n - 1));
+  const variance = ((a.n - 1) * a.n * p + (b.n - 1) * b.n * q) / (a.n + b.n - 2);
+  const error = Math.sqrt(Math.max(p + q, variance * (1 / a.n + 1 / b.n)));
+  const reach = quantileOf(freedom) * error + a.rounding + b.rounding;
+  return [a.mean - b.mean - reach, a.mean - b.mean + reach];
+}
+
+function heapContrast(system, against, weights) {
+  const [a, b] = [heapOf(system, weights), heapOf(against, weights)];
+  if (!a || !b) return { dots: [], blocks: 0, why: "not measured in all of these tests" };
+  const found = { dots: [], blocks: Math.min(a.n, b.n), ratio: Math.exp(a.mean - b.mean) };
+  if (a.error !== null && b.error !== null) {
+    const [low, high] = welchInterval(a, b).map(Math.exp);
+    return { ...found, low, high };
+  }
+  const lacks = found.blocks < 2
+    ? "the source has no repetitions of both"
+    : found.blocks < data.fewest
+      ? `${found.blocks} values a side are fewer than ${data.fewest}`
+      : "no spread of both is known";
+  return { ...found, why: `no interval: ${lacks}` };
+}
+
 // One system against another: ratio, low and high where there is an interval, or why not.
 function contrast(system, against, weights) {
+  if (isElsewhere) return heapContrast(system, against, weights);
   const dots = [];
   let failed = 0;
   data.blocks.forEach((number, block) => {
@@ -66,7 +123,7 @@ function contrast(system, against, weights) {
 // Figures as units.format_ratio and charts.figures print them
 
 function ratioText(ratio, half) {
-  const width = half > 0 ? 1 - Math.floor(Math.log10(half)) : 4;
+  const width = half > 0 ? 1 - Math.floor(Math.log10(half)) : half === null ? 2 : 4;
   let digits = Math.min(4, Math.max(0, width));
   if (ratio >= 10) digits = Math.min(digits, 1);
   else if (ratio > 0) digits = Math.max(digits, 1, -Math.floor(Math.log10(ratio)));
@@ -74,6 +131,7 @@ function ratioText(ratio, half) {
 }
 
 function halfWidth({ low, high }) {
+  if (low === undefined) return null;
   let half = (high - low) / 2;
   const nearest = low > 1 ? low : high;
   for (let finer = 0; finer < 2 && (low > 1 || high < 1); finer += 1) {
@@ -90,12 +148,13 @@ function percentText(ratio, half) {
   return `${sign}${text}\u00a0%`;
 }
 
-const printers = { ratio: ratioText, percent: percentText };
+const printers = { printed: ratioText, ratio: ratioText, percent: percentText };
 
 // State: what is not as at first stands in the address, after "#view"
 
 const unchanged = () => ({
-  base: data.baseline, unit: "ratio", axis: "log", hide: [], weights: data.tests.map(() => 1),
+  base: data.baseline, unit: "printed", axis: "drawn", rate: "printed", time: "printed", hide: [],
+  weights: data.tests.map(() => 1),
 });
 
 function stateOf(fragment) {
@@ -103,18 +162,20 @@ function stateOf(fragment) {
   const given = new URLSearchParams(fragment.replace(/^#/, ""));
   if (!given.has("view")) return null;
   if (data.systems.includes(given.get("base"))) state.base = given.get("base");
-  if (given.get("unit") in UNITS) state.unit = given.get("unit");
-  if (given.get("axis") in AXES) state.axis = given.get("axis");
+  for (const [name, known] of Object.entries(CHOICES)) {
+    if (Object.hasOwn(known, given.get(name) ?? "")) state[name] = given.get(name);
+  }
   state.hide = given.getAll("hide").filter((name) => data.systems.includes(name));
-  const weights = (given.get("weights") || "").split(",").map(Number);
-  if (weights.length === state.weights.length && weights.every((one) => one >= 0)) state.weights = weights;
+  const weights = given.has("weights") ? given.get("weights").split(",").map(Number) : [];
+  const fit = weights.every((one) => one >= 0 && Number.isFinite(one));
+  if (fit && weights.length === state.weights.length) state.weights = weights;
   return state;
 }
 
 function fragmentOf(state) {
   const given = new URLSearchParams();
   const plain = unchanged();
-  for (const name of ["base", "unit", "axis"]) {
+  for (const name of ["base", ...Object.keys(CHOICES)]) {
     if (state[name] !== plain[name]) given.set(name, state[name]);
   }
   state.hide.forEach((name) => given.append("hide", name));
@@ -132,38 +193,47 @@ function drawn(tag, attributes, ...children) {
 }
 
 function ticksOf(low, high, isLog) {
-  const steps = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000];
-  const wide = isLog && high / low > 4;
-  const ticks = wide ? steps : [];
-  const step = steps.find((one) => (high - low) / one <= 6) || high - low;
-  for (let at = Math.ceil(low / step); !wide && at * step <= high; at += 1) ticks.push(at * step);
-  return ticks.filter((tick) => tick >= low && tick <= high);
+  if (isLog && high / low > 4) {
+    const decades = [];
+    for (let at = Math.floor(Math.log10(low)); 10 ** at <= high; at += 1) decades.push(at);
+    const ladder = (parts) => decades.flatMap((at) => parts.map((part) => Number(`${part}e${at}`))).filter((tick) => tick >= low && tick <= high);
+    return [[1, 2, 5], [1, 3]].map(ladder).find((ticks) => ticks.length <= 8) ?? ladder([1]);
+  }
+  const size = 10 ** Math.floor(Math.log10((high - low) / 6));
+  const step = [1, 2, 5, 10].map((part) => part * size).find((one) => (high - low) / one <= 6);
+  const ticks = [];
+  for (let at = Math.ceil(low / step); at * step <= high; at += 1) ticks.push(Number((at * step).toPrecision(12)));
+  return ticks;
 }
 
 function pictureOf(lines, state) {
-  const [left, right, row, width] = [150, 20, 44, 800];
+  const longest = Math.max(...lines.map((line) => line.name.length), 0);
+  const [left, right, row, width] = [Math.max(150, 20 + LETTER_PX * longest), 20, 44, 800];
   const height = lines.length * row + 34;
-  const all = lines.flatMap((line) => [line.low, line.high, ...line.dots.map((dot) => Math.exp(dot.difference))]);
+  const all = lines.flatMap((line) => [line.low, line.ratio, line.high, ...line.dots.map((dot) => Math.exp(dot.difference))]);
   const known = [1, ...all].filter(Number.isFinite);
   const [low, high] = [Math.min(...known) / 1.03, Math.max(...known) * 1.03];
-  const scaled = state.axis === "log" ? Math.log : (value) => value;
+  const isLog = state.axis !== "linear";
+  const scaled = isLog ? Math.log : (value) => value;
   const x = (ratio) =>
     (left + ((scaled(ratio) - scaled(low)) / (scaled(high) - scaled(low))) * (width - left - right)).toFixed(1);
   const root = drawn("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img" });
   root.setAttribute("aria-label", lines.map((line) => line.said).join("; "));
   const text = (at, y, words, anchor) =>
     root.append(drawn("text", { x: at, y, "text-anchor": anchor, "font-size": 12, fill: "var(--soft)" }, words));
-  for (const tick of ticksOf(low, high, state.axis === "log")) {
+  for (const tick of ticksOf(low, high, isLog)) {
     root.append(drawn("path", { d: `M${x(tick)},0V${height - 30}`, stroke: tick === 1 ? "var(--soft)" : "var(--line)" }));
-    text(x(tick), height - 14, state.unit === "ratio" ? String(Number(tick.toPrecision(3))) : percentText(tick, 0.05), "middle");
+    text(x(tick), height - 14, state.unit !== "percent" ? String(Number(tick.toPrecision(3))) : percentText(tick, 0.05), "middle");
   }
-  text(left, height - 1, `${state.base} = ${state.unit === "ratio" ? "1" : "0 %"}, ${AXES[state.axis]}; right is better`, "start");
+  text(left, height - 1, `${state.base} = ${state.unit === "percent" ? "0 %" : "1"}, ${isLog ? AXES.log : AXES.linear}; right is better`, "start");
   lines.forEach((line, place) => {
     const y = place * row + row / 2;
     text(left - 10, y + 4, line.name, "end");
-    if (line.ratio) {
+    if (line.low) {
       const end = Number(x(line.high)) - Number(x(line.low));
       root.append(drawn("rect", { x: x(line.low), y: y - 6, width: end, height: 12, fill: "var(--pale-1)" }));
+    }
+    if (line.ratio) {
       root.append(drawn("rect", { x: x(line.ratio) - 1.5, y: y - 10, width: 3, height: 20, fill: "var(--ink)" }));
     }
     line.dots.forEach((dot, at) => {
@@ -191,13 +261,26 @@ function choice(name, options, state, changed) {
   return select;
 }
 
-function controls(state, changed) {
+// For all of the page; a unit only where something is printed in one of its kind.
+function pageControls(state, changed) {
+  const kinds = new Set([...Object.values(data.units)].map(([kind]) => kind));
+  const printed = new Set(all("th[data-u]").map((head) => data.units[head.dataset.u]?.[0]));
   const box = made("div", { className: "tools choices" });
-  box.append(
-    labelled("Baseline", choice("base", data.systems.map((name) => [name, name]), state, changed)),
-    labelled("Unit", choice("unit", Object.entries(UNITS), state, changed)),
-    labelled("Axis", choice("axis", Object.entries(AXES), state, changed)),
-  );
+  const labels = { unit: "Relative values", axis: "Axis", rate: "Throughput", time: "Time" };
+  for (const [name, options] of Object.entries(CHOICES)) {
+    if (kinds.has(name) ? !printed.has(name) : name in TARGETS) continue;
+    box.append(labelled(labels[name], choice(name, Object.entries(options), state, changed)));
+  }
+  return box;
+}
+
+function controls(state, changed) {
+  const page = pageControls(state, changed);
+  const reset = made("button", { type: "button", textContent: "Reset" });
+  reset.addEventListener("click", () => changed(null));
+  if (data.reason) return [page, reset];
+  const box = made("div", { className: "tools choices" });
+  box.append(labelled("Baseline", choice("base", data.systems.map((name) => [name, name]), state, changed)));
   const shown = made("fieldset", {}, made("legend", { textContent: "Systems" }));
   for (const name of data.systems) {
     const tick = made("input", { type: "checkbox", name: "system", value: name, checked: !state.hide.includes(name) });
@@ -217,9 +300,7 @@ function controls(state, changed) {
     });
     tests.append(labelled(test.name, weight));
   });
-  const reset = made("button", { type: "button", textContent: "Reset" });
-  reset.addEventListener("click", () => changed(null));
-  return [box, shown, ...(data.tests.length > 1 ? [tests] : []), reset];
+  return [page, box, shown, ...(data.tests.length > 1 ? [tests] : []), reset];
 }
 
 function linesOf(state) {
@@ -230,16 +311,15 @@ function linesOf(state) {
     const found = contrast(system, against, state.weights);
     const half = halfWidth(found);
     const print = (ratio) => printers[state.unit](ratio, half);
-    const words = found.ratio
-      ? [print(found.ratio), `${print(found.low)} \u2026 ${print(found.high)}`, String(found.blocks)]
-      : ["\u2013", found.why, String(found.dots.length)];
+    const interval = found.low ? `${print(found.low)} \u2026 ${print(found.high)}` : found.why;
+    const words = [found.ratio ? print(found.ratio) : "\u2013", interval, String(found.blocks ?? found.dots.length)];
     lines.push({ ...found, name, words, said: `${name}: ${words[0]} (${words[1]})` });
   });
   return lines;
 }
 
 function tableOf(lines) {
-  const head = ["System", "estimate", `${data.coverage} CI`, "blocks"];
+  const head = ["System", "estimate", `${data.coverage} CI`, isElsewhere ? "values a side" : "blocks"];
   const table = made("table", {}, made("thead", {}, made("tr", {})), made("tbody"));
   table.setAttribute("aria-label", "Your view");
   head.forEach((text, at) => {
@@ -263,19 +343,23 @@ function meaning(state) {
 }
 
 const NOTE =
-  "Recomputed on this page from the values of the blocks; the verdicts above stay what the study decided. " +
-  "Intervals: repeated confidence intervals of the latest look, simultaneous over all pairs of systems. " +
+  (isElsewhere
+    ? "Recomputed on this page from the values of the source; the verdicts above stay what the report says. " +
+      "Intervals: Welch\u2019s on the log scale, unpaired, simultaneous over all pairs of systems, the errors of the " +
+      "tests taken as fully dependent; none where the source has no repetitions. "
+    : "Recomputed on this page from the values of the blocks; the verdicts above stay what the study decided. " +
+      "Intervals: repeated confidence intervals of the latest look, simultaneous over all pairs of systems. ") +
   "A view that was chosen after looking shows no new finding. Its address can be sent.";
+
+const SHOWN =
+  "Relative values, axis and units change the tables and pictures of all of the page; sentences stay as printed, and bars " +
+  "start at zero, so they keep their linear axis.";
 
 function addView() {
   if (!data.systems) return;
   const section = made("details", { id: "view", className: "view" });
-  section.append(made("summary", { textContent: "Your view: baseline, systems, tests, weights, unit, axis" }));
+  section.append(made("summary", { textContent: "Your view: units, axes, baseline, systems, tests, weights" }));
   document.querySelector("header").append(section);
-  if (data.reason) {
-    section.append(made("p", { className: "note", textContent: `Not available here: ${data.reason}.` }));
-    return;
-  }
   let state = stateOf(location.hash) || unchanged();
   const panel = made("form", { className: "panel" });
   panel.setAttribute("aria-label", "Your view");
@@ -284,6 +368,11 @@ function addView() {
   told.setAttribute("role", "status");
   const shown = made("figure", { className: "recomputed" });
   const show = () => {
+    showAll(state);
+    if (data.reason) {
+      told.textContent = `No mean is recomputed here: ${data.reason}.`;
+      return;
+    }
     if (!state.weights.some(Boolean)) {
       told.textContent = "No test has a weight: give one of them a weight above 0.";
       shown.replaceChildren();
@@ -305,7 +394,8 @@ function addView() {
     panel.replaceChildren(...controls(state, changed));
     show();
   };
-  section.append(panel, told, shown, made("p", { className: "note", textContent: NOTE }));
+  const note = data.reason ? SHOWN : `${NOTE} ${SHOWN}`;
+  section.append(panel, told, shown, made("p", { className: "note", textContent: note }));
   begin();
   const follow = () => {
     const given = stateOf(location.hash);
@@ -326,21 +416,26 @@ function linkFiles() {
   if (!table || !data.files) return;
   const inStudy = /\/report\/[^/]*$/.test(location.pathname);
   [...table.tBodies[0].rows].forEach((row, at) => {
-    const file = `trials/${data.files[at]}`;
+    const file = data.files[at];
     row.id = `trial-${row.cells[0].textContent.trim()}`;
+    if (!file) return;
     row.dataset.file = file;
     if (!inStudy) row.title = file;
     else row.lastElementChild.append(" ", made("a", { href: `../${encodeURI(file)}`, textContent: "verbatim" }));
   });
 }
 
-function goToTrials(title) {
+// Of one point, or of all that a mark is of: block, system and workload, as far as it says.
+function goToTrials(title, picture) {
   const told = Object.fromEntries(title.split("; ").map((part) => part.split(": ")).map((part) => [part[0], part.at(-1)]));
   const place = Object.keys(told).find((name) => name.startsWith("place in the order"));
+  const number = (name) => Number(told[name].replaceAll(",", ""));
+  const topic = picture.closest("figure").dataset.workload || told.test;
   const rows = all("#all-trials tbody tr[id]").filter((row) => {
-    const [slot, block, system] = [...row.cells].map((cell) => valueOf(cell));
-    if (place) return slot === Number(told[place].replaceAll(",", ""));
-    return block === Number((told["in block"] || "").replaceAll(",", "")) && system === told.system;
+    const [slot, block, system, workload] = [...row.cells].map((cell) => valueOf(cell));
+    if (place) return slot === number(place);
+    if (system !== told.system || (told["in block"] && block !== number("in block"))) return false;
+    return !topic || topic === workload || topic.startsWith(`${workload}, `);
   });
   if (!rows.length) return;
   all("#all-trials tr.picked").forEach((row) => row.classList.remove("picked"));

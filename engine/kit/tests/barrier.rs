@@ -1,0 +1,36 @@
+//! The barrier in a process of its own: from then on each of its regions is held.
+
+use std::thread;
+
+use kit::{barrier, clock};
+use rustix::io::{read, write};
+use rustix::pipe::pipe;
+
+#[test]
+fn a_region_begins_at_the_instant_that_is_told() {
+    clock::begin_ns();
+    assert_eq!(barrier::began_ns(), None);
+    let (ready, says_ready) = pipe().unwrap();
+    let (go, says_go) = pipe().unwrap();
+    barrier::hold(says_ready, go);
+    let at_ns = clock::now_ns() + 20_000_000;
+    let lab = thread::spawn(move || {
+        let mut byte = [0];
+        read(&ready, &mut byte).unwrap();
+        write(&says_go, &at_ns.to_ne_bytes()).unwrap();
+        (ready, says_go)
+    });
+    let began_ns = clock::begin_ns();
+    let (ready, says_go) = lab.join().unwrap();
+    assert!(began_ns >= at_ns, "{began_ns} {at_ns}");
+    assert_eq!(barrier::began_ns(), Some(began_ns));
+    // Of a region that is met for ahead nobody asks twice, and of the next one again.
+    for ahead in [true, false] {
+        write(&says_go, &at_ns.to_ne_bytes()).unwrap();
+        if ahead {
+            barrier::pass_ahead();
+        }
+        clock::begin_ns();
+        assert_eq!(read(&ready, &mut [0; 2]).unwrap(), 1);
+    }
+}

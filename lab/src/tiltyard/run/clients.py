@@ -1,0 +1,238 @@
+"""Several clients of one system: an agent for each, one barrier, one stream of all of theirs.
+
+A client's own stream is kept beside the trial's, and is on disk under its final name before it. One
+that fails, is killed or is lost makes the trial a failed one, never a slow one: the others are
+stopped at once, for what they do from then on is another load.
+"""
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Thread
+
+from tiltyard.errors import TiltyardError
+from tiltyard.executors.agent import Trial
+from tiltyard.executors.barrier import Barrier
+from tiltyard.executors.engine import ConditionsWanted, Inject, Job
+from tiltyard.folder import create_file, named_in_errors, partial_beside, sha256
+from tiltyard.host.place import HERE, Place
+from tiltyard.host.steps import MakeDirectory, Steps
+from tiltyard.run.context import Context
+from tiltyard.run.pooled import ClientStream, NotPooledError, pool
+from tiltyard.run.stream import Stream, read_stream
+from tiltyard.study.model import ClientSpec
+from tiltyard.systems.kind import Up
+from tiltyard.systems.other_host import OtherHost
+from tiltyard.wire import HelloEvent, written_event
+
+
+@dataclass(frozen=True)
+class Hearing:
+    """What is done with one client's trial."""
+
+    follow: Callable[[Trial], object]
+    """Hears it to its end, and shows how far it is."""
+    flaw: Callable[[Trial, Stream, Up], str | None]
+    """Why it has failed, when it has ended."""
+    limit_s: float
+    """After that time it is stopped."""
+
+
+@dataclass(frozen=True)
+class _Client:
+    """One client, ready to be started."""
+
+    name: str
+    argv: tuple[str, ...]
+    place: Place
+    job: Job
+    path: Path
+    """Where its stream is kept."""
+    partial: Path
+    """Where it is until it is whole."""
+
+
+def execute_together(
+    context: Context, specs: Sequence[ClientSpec], up: Up, job: Job, path: Path, hearing: Hearing
+) -> tuple[bytes, str | None]:
+    """Have clients execute a job at the same time.
+
+    Args:
+        context: of the run.
+        specs: the clients.
+        up: the system.
+        job: that of one client.
+        path: the trial's own file, beside which those of the clients are.
+        hearing: what is done with each.
+
+    Returns:
+        The common stream, and why the trial has failed if it has; then there is only its begin.
+
+    Raises:
+        InterruptedRunError: if a signal came; nothing is kept.
+    """
+    steps = Steps(context.ledger, context.interrupt.check)
+    clients: list[_Client] = []
+    try:
+        try:
+            clients.extend(_ready(context, specs, up, job, path, steps))
+        except (TiltyardError, OSError) as error:
+            context.interrupt.check()
+            return b"", str(error)
+        trials, ended = _execute(context, clients, hearing)
+        context.interrupt.check()
+        said = [client.partial.read_bytes() for client in clients]
+        streams = [read_stream(data) for data in said]
+        for place in ended:
+            at = replace(up, place=clients[place].place)
+            if reason := hearing.flaw(trials[place], streams[place], at):
+                return _kept(clients, streams[place]), f"client {clients[place].name}: {reason}"
+        of_clients = [
+            ClientStream(
+                name=client.name,
+                file=f"{path.parent.name}/{client.path.name}",
+                sha256=sha256(data),
+                stream=stream,
+                starts=trial.starts,
+            )
+            for client, data, stream, trial in zip(clients, said, streams, trials, strict=True)
+        ]
+        try:
+            events = pool(of_clients)
+        except NotPooledError as error:
+            return _kept(clients, streams[0]), str(error)
+        _keep(clients)
+        return b"".join(map(written_event, events)), None
+    finally:
+        for client in clients:
+            client.partial.unlink(missing_ok=True)
+        steps.undo()
+
+
+def _kept(clients: Sequence[_Client], failed: Stream) -> bytes:
+    """What is written of a trial that has failed: what was asked, without a last line."""
+    _keep(clients)
+    hello = (event for event in failed.events if isinstance(event, HelloEvent))
+    return b"".join(map(written_event, hello))
+
+
+def _keep(clients: Sequence[_Client]) -> None:
+    for client in clients:
+        client.partial.replace(client.path)
+
+
+def _execute(
+    context: Context, clients: Sequence[_Client], hearing: Hearing
+) -> tuple[list[Trial], list[int]]:
+    """Carry all out; their trials, and their places in the order in which they ended."""
+    barrier, trials = Barrier(len(clients)), list[Trial]()
+    ended: list[int] = []
+    errors: list[BaseException] = []
+
+    def stop() -> None:
+        for trial in trials:
+            trial.stop()
+
+    def hear(place: int) -> None:
+        trial = trials[place]
+        try:
+            # One of them shows how far the work is.
+            (hearing.follow if place == 0 else _drain)(trial)
+        except BaseException as error:
+            errors.append(error)
+        ended.append(place)
+        barrier.leave()
+        if errors or not trial.is_told or trial.exit_status:
+            stop()
+
+    with contextlib.ExitStack() as stack:
+        keeps = [stack.enter_context(create_file(client.partial)) for client in clients]
+        agents = [
+            stack.enter_context(
+                contextlib.closing(
+                    context.agents.another(client.argv, is_far=bool(client.place.ssh))
+                )
+            )
+            for client in clients
+        ]
+        for client, agent, keep in zip(clients, agents, keeps, strict=True):
+            job = client.job.message()
+            trials.append(Trial(agent, job, keep, limit_s=hearing.limit_s, barrier=barrier))
+        with context.interrupt.stops(stop):
+            others = [Thread(target=hear, args=(place,)) for place in range(1, len(trials))]
+            for thread in others:
+                thread.start()
+            hear(0)
+            for thread in others:
+                thread.join()
+        if errors:
+            raise errors[0]
+        for client, keep in zip(clients, keeps, strict=True):
+            with named_in_errors(client.partial):
+                keep.flush()
+                os.fsync(keep.fileno())
+    return trials, ended
+
+
+def _drain(trial: Trial) -> None:
+    for _ in trial.lines():
+        pass
+
+
+def _ready(
+    context: Context, specs: Sequence[ClientSpec], up: Up, job: Job, path: Path, steps: Steps
+) -> Iterator[_Client]:
+    """Each with its directory, and its engine where it is on another host.
+
+    Raises:
+        TiltyardError: with the client's name, if that cannot be had.
+    """
+    for number, spec in enumerate(specs, 1):
+        name = f"{number} ({spec.host})" if spec.host else str(number)
+        place = Place.over_ssh(spec.host, spec.ssh_options) if spec.host else HERE
+        update: dict[str, object] = {"conditions": _conditions(job.conditions, specs, number)}
+        directory = None
+        if isinstance(up.target, Path):
+            given = Path(spec.directory) if spec.directory else up.target
+            directory = update["target"] = given / context.ledger.name(f"client-{number}")
+        try:
+            argv = _there(context, place, number, directory, up, steps)
+        except (TiltyardError, OSError) as error:
+            fix = ' Fix: mount the target there, or name its path: { host = "…", directory = "…" }'
+            raise TiltyardError(f"client {name}: {error}.{fix if directory else ''}") from error
+        own = path.with_name(f"{path.stem}.client-{number}{path.suffix}")
+        yield _Client(name, argv, place, job.model_copy(update=update), own, partial_beside(own))
+
+
+def _there(
+    context: Context, place: Place, number: int, directory: Path | None, up: Up, steps: Steps
+) -> tuple[str, ...]:
+    """The command of the client's engine; what is made for it is in the ledger."""
+    if not place.ssh:
+        if directory is not None:
+            steps.take([MakeDirectory(path=directory)])
+        return (*up.prefix, str(context.engine.path))
+    host = OtherHost(place)
+    if problems := [one.text for one in host.problems()]:
+        raise TiltyardError("; ".join(problems))
+    beside = str(directory) if directory else None
+    copy = host.copy_engine(context.ledger.name(f"engine-{number}"), beside=beside)
+    steps.take([copy])
+    return host.argv(copy.engine)
+
+
+def _conditions(
+    asked: ConditionsWanted, specs: Sequence[ClientSpec], number: int
+) -> ConditionsWanted:
+    """Clients of one host begin with different CPUs of it, where they are known."""
+    spec, update = specs[number - 1], dict[str, object]()
+    mates = [place for place, one in enumerate(specs, 1) if one.host == spec.host]
+    if len(mates) > 1 and not asked.unpinned and asked.numa is None:
+        cpus = asked.cpus or (() if spec.host else tuple(sorted(os.sched_getaffinity(0))))
+        first = mates.index(number) % len(cpus) if cpus else 0
+        update = {"cpus": cpus[first:] + cpus[:first], "unpinned": not cpus}
+    if spec.inject_ns:
+        update["inject"] = Inject(delay_ns=spec.inject_ns)
+    return asked.model_copy(update=update)

@@ -1,0 +1,96 @@
+"""What a deputy says, as data: systems that are up, problems, and errors that come back as such."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from tiltyard import errors
+from tiltyard.errors import TiltyardError
+from tiltyard.executors.engine import FarEnd, FarPlace
+from tiltyard.host.commands import Command
+from tiltyard.host.processes import Process
+from tiltyard.recipe import Recipe
+
+
+class Message(BaseModel):
+    """Base of all of them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Failure(Message):
+    """An error over there."""
+
+    kind: str
+    """Name of its class, or of what that is derived from, in :mod:`tiltyard.errors`."""
+    text: str
+
+    @classmethod
+    def of(cls, error: Exception) -> "Failure":
+        """As it will be raised here; one that is none of ours is a line of text."""
+        names = (each.__name__ for each in type(error).__mro__ if hasattr(errors, each.__name__))
+        kind = next(names, "") if isinstance(error, TiltyardError) else TiltyardError.__name__
+        return cls(kind=kind, text=str(error) or type(error).__name__)
+
+    def error(self, host: str) -> TiltyardError:
+        """The error, with the host it is of."""
+        known: type[TiltyardError] = getattr(errors, self.kind, TiltyardError)
+        return known(f"{host}: {self.text}")
+
+
+class Request(Message):
+    """What a deputy is asked for."""
+
+    do: str
+    system: str = ""
+    """Name of the system that it is about."""
+    given: dict[str, JsonValue] = {}
+
+
+class Hello(Message):
+    """What a deputy says first."""
+
+    process: Process
+    directory: Path
+    """Where it has its copy, its scratch folder and what it is told of the study folder."""
+    recovered: tuple[str, ...] = ()
+    """What an earlier run had left changed on that host."""
+
+
+class Answer(Message):
+    """One line of a deputy; one of these."""
+
+    hello: Hello | None = None
+    note: str | None = None
+    """What a person should know meanwhile."""
+    failed: Failure | None = None
+    done: JsonValue = None
+    """What was asked for, where nothing else stands in the line."""
+
+
+class UpThere(Message):
+    """A system that is up on another host: what :class:`tiltyard.systems.kind.Up` says of it."""
+
+    target: Path | FarEnd
+    commands: tuple[Command, ...]
+    facts: dict[str, str]
+    failed_boots: tuple[str, ...] = ()
+    prefix: tuple[str, ...] = ()
+    engine: tuple[str, ...]
+    cpus: tuple[int, ...] = ()
+    variables: dict[str, str] = {}
+    far_place: FarPlace | None = None
+    is_served: bool = False
+    """Whether it is nothing without processes, so that it is asked whether they live."""
+    recipe: Recipe = Recipe()
+
+
+def line(said: BaseModel) -> bytes:
+    """As it goes through the pipe."""
+    return said.model_dump_json(exclude_defaults=True).encode() + b"\n"
+
+
+def plain(value: Any) -> JsonValue:
+    """What stands in :attr:`Answer.done`."""
+    return value.model_dump(mode="json") if isinstance(value, BaseModel) else value

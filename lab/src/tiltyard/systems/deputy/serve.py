@@ -1,0 +1,366 @@
+"""The deputy's own side: it runs on the other host, and ends when its input does."""
+
+import contextlib
+import os
+import selectors
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import JsonValue, TypeAdapter
+
+from tiltyard.errors import BusyError, InterruptedRunError, NotRestoredError, TiltyardError
+from tiltyard.executors.engine import Engine
+from tiltyard.host import commands
+from tiltyard.host.changes import MadeDirectory
+from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.ledger import Ledger, recover, restore
+from tiltyard.host.processes import Process, end_processes
+from tiltyard.host.record.stack import DISK_UNDER_TEST, disks_below
+from tiltyard.host.recorder import Recorder
+from tiltyard.host.recovery import PutBack
+from tiltyard.systems import kind
+from tiltyard.systems.deputy.boot import require_bootable
+from tiltyard.systems.deputy.messages import Answer, Failure, Hello, Request, UpThere, line, plain
+from tiltyard.systems.kind import Problem, Site, System, Up
+from tiltyard.systems.planned import PlannedPart
+from tiltyard.systems.preview import Preview, planned_turn
+
+LEASE_S: Final = 900.0
+"""After so long without a word it ends by itself: some ways break without ending its input."""
+NAME: Final = "deputy"
+"""End of the name of its directory."""
+_BOOTS: Final = "boots"
+"""File in the directory of one that goes on after a boot."""
+_FORMER_S: Final = 60.0
+_STEP_S: Final = 0.05
+_PARTS: Final = TypeAdapter(list[PlannedPart])
+_PUT_BACK: Final = TypeAdapter(PutBack)
+
+
+def main(home: str, how: str) -> None:
+    """Serve until the input ends; or take back what a deputy that has died left, and end."""
+    directory = Path(home)
+    if how == "restore":
+        # A person, or a ledger of another host, asks: nobody is there to send requests.
+        raise SystemExit(_restore_alone(directory))
+    with _Pipe() as pipe:
+        try:
+            _Deputy(directory, pipe, how).serve()
+        except (TiltyardError, OSError) as error:
+            pipe.say(Answer(failed=Failure.of(error)))
+            raise SystemExit(1) from None
+
+
+class _Pipe:
+    """Requests that come, and lines that go.
+
+    Whatever else writes to the standard output writes to the standard error.
+    """
+
+    def __init__(self) -> None:
+        """Take both over; nothing that is started here has them."""
+        self._in, self._out = os.dup(0), os.dup(1)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.dup2(2, 1)
+        os.close(nothing)
+        self._wakes, self._woken = os.pipe()
+        for end in (self._wakes, self._woken):
+            os.set_blocking(end, False)
+        self._heard = b""
+        self._heard_at = time.monotonic()
+        self._ended = False
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._in, selectors.EVENT_READ)
+        self._selector.register(self._wakes, selectors.EVENT_READ)
+
+    def __enter__(self) -> "_Pipe":
+        """End with signals as with the input."""
+        signal.set_wakeup_fd(self._woken, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._end)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """It ends with the process."""
+
+    def _end(self, *_: object) -> None:
+        self._ended = True
+
+    def requests(self) -> Iterator[Request]:
+        """One after the other, until the end."""
+        while (request := self._next(LEASE_S)) is not None or not self._ended:
+            if request is None:
+                return
+            if request.do not in ("beat", "interrupt"):
+                yield request
+
+    def check(self) -> None:
+        """Between two steps of what is asked for.
+
+        Raises:
+            InterruptedRunError: if nobody wants it any more.
+        """
+        while (request := self._next(0)) is not None:
+            if request.do == "interrupt":
+                raise InterruptedRunError("interrupted")
+        if self._ended or time.monotonic() - self._heard_at > LEASE_S:
+            self._ended = True
+            raise InterruptedRunError("the connection has ended")
+
+    def _next(self, wait_s: float) -> Request | None:
+        """The next one; ``None`` if none has come in time, or none will."""
+        while True:
+            text, newline, rest = self._heard.partition(b"\n")
+            if newline:
+                self._heard = rest
+                return Request.model_validate_json(text)
+            if self._ended or not self._read(wait_s):
+                return None
+
+    def _read(self, wait_s: float) -> bool:
+        """Whether more has come."""
+        for key, _ in self._selector.select(wait_s):
+            if key.fd == self._in:
+                chunk = os.read(self._in, 1 << 16)
+                self._heard += chunk
+                self._heard_at = time.monotonic()
+                self._ended = self._ended or not chunk
+                return bool(chunk)
+        return False
+
+    def say(self, said: Answer) -> None:
+        """A line; if nobody reads it, that is the end."""
+        left = memoryview(line(said))
+        try:
+            while left:
+                left = left[os.write(self._out, left) :]
+        except OSError:
+            self._ended = True
+
+
+class _Deputy:
+    """Systems of this host, as a lab on another one asks for them."""
+
+    def __init__(self, directory: Path, pipe: _Pipe, how: str) -> None:
+        """Nothing is opened yet."""
+        self._directory = directory
+        self._pipe = pipe
+        self._is_run = how == "run"
+        self._recorder: Recorder = Preview()
+        self._systems: dict[str, System] = {}
+        self._up: dict[str, Up] = {}
+        self._boot_command: tuple[str, ...] = ()
+        """Boots this host when all is said."""
+
+    def serve(self) -> None:
+        """From the first word to the last request; then all is taken back."""
+        me = Process.current()
+        (self._directory / "process.json").write_text(me.model_dump_json())
+        for name in ("study", "work"):
+            (self._directory / name).mkdir(exist_ok=True)
+        hello = Hello(process=me, directory=self._directory)
+        try:
+            if not self._is_run:
+                self._pipe.say(Answer(hello=hello))
+                self._answer_all()
+            else:
+                former = next(self._pipe.requests(), None)
+                told = self._recover(former.given if former else {})
+                with Ledger(study=self._directory) as ledger:
+                    (self._directory / _BOOTS).unlink(missing_ok=True)
+                    self._recorder = ledger
+                    self._pipe.say(Answer(hello=hello.model_copy(update={"recovered": told})))
+                    self._answer_all()
+        except NotRestoredError:
+            (self._directory / "process.json").unlink()
+            raise
+        except BaseException:
+            self._remove()
+            raise
+        if self._boot_command:
+            self._boot()
+        else:
+            self._remove()
+
+    def _may_boot(self, request: Request) -> list[dict[str, Any]]:
+        """Problems of booting this host."""
+        own = self._recorder.path if isinstance(self._recorder, Ledger) else None
+        try:
+            require_bootable(_words(request), own)
+        except TiltyardError as error:
+            return [asdict(Problem("error", str(error), passes=isinstance(error, BusyError)))]
+        return []
+
+    def _prepare_boot(self, request: Request) -> None:
+        """Take back what does not outlast a boot, and leave the rest to the deputy after it."""
+        assert isinstance(self._recorder, Ledger)
+        require_bootable(_words(request), self._recorder.path)
+        self._recorder.keep_for(self._directory)
+        (self._directory / _BOOTS).touch()
+        os.sync()
+        self._boot_command = _words(request)
+
+    def _boot(self) -> None:
+        """Carry the command out; where it fails nothing is kept.
+
+        What ends it by a signal is the boot.
+        """
+        try:
+            commands.run(self._boot_command)
+        except TiltyardError as error:
+            if isinstance(error, commands.CommandFailedError) and error.status < 0:
+                return
+            Ledger(study=self._directory).close()
+            self._remove()
+            raise
+
+    def _remove(self) -> None:
+        """The copy, unless something is mounted in it."""
+        MadeDirectory(path=self._directory).undo()
+
+    def _recover(self, former: dict[str, JsonValue]) -> tuple[str, ...]:
+        """Wait for the deputy that this one takes the place of, and take back what it left."""
+        if former:
+            before, give_up = Process.model_validate(former), time.monotonic() + _FORMER_S
+            while before.lives() and time.monotonic() < give_up:
+                time.sleep(_STEP_S)
+        told = recover()
+        return (*told, *_remove_copies(self._directory.parent, but=self._directory))
+
+    def _answer_all(self) -> None:
+        for request in self._pipe.requests():
+            if request.do == "end":
+                return
+            try:
+                answer = Answer(done=plain(self._handlers[request.do](request)))
+            except Exception as error:
+                # Whatever is wrong with one system, what was changed for others is kept in hand.
+                answer = Answer(failed=Failure.of(error))
+            self._pipe.say(answer)
+            if self._boot_command:
+                return
+
+    @property
+    def _handlers(self) -> dict[str, Callable[[Request], Any]]:
+        return {
+            "open": self._open,
+            "problems": lambda one: [asdict(each) for each in self._of(one).problems()],
+            "bring_up": self._bring_up,
+            "refresh": lambda one: self._of(one).refresh(),
+            "take_down": lambda one: self._of(one).take_down(),
+            "lost": lambda one: self._up[one.system].lost(),
+            "may_boot": self._may_boot,
+            "boot": self._prepare_boot,
+            "planned": self._planned,
+            "planned_end": lambda _: self._planned_end(),
+            "restore": lambda _: _PUT_BACK.dump_python(_restore(self._directory), mode="json"),
+        }
+
+    def _of(self, request: Request) -> System:
+        return self._systems[request.system]
+
+    def _open(self, request: Request) -> None:
+        """A system as the study has it, with the files that it names."""
+        given: Any = request.given
+        study = self._directory / "study"
+        for name, text in given["files"].items():
+            (path := study / name).parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        work, check = self._directory / "work", self._pipe.check
+        site = Site(study, work, self._recorder, there=given["there"], check=check, note=self._note)
+        opened = kind(given["kind"]).system(request.system, given["settings"], site)
+        self._systems[request.system] = opened
+
+    def _note(self, text: str) -> None:
+        self._pipe.say(Answer(note=text))
+
+    def _bring_up(self, request: Request) -> UpThere:
+        up = self._up[request.system] = self._of(request).bring_up()
+        where = up.devices[0] if up.devices else up.target
+        on_disk = disks_below(where) if isinstance(where, str | Path) and not up.engine else ""
+        return UpThere(
+            target=up.target,
+            commands=up.commands,
+            facts={**up.facts, **({DISK_UNDER_TEST: on_disk} if on_disk else {})},
+            failed_boots=up.failed_boots,
+            prefix=up.prefix,
+            engine=up.engine or (str(Engine.find().path),),
+            cpus=up.cpus,
+            variables=dict(up.variables),
+            far_place=up.far_place,
+            is_served=bool(up.servers()),
+            recipe=up.recipe.anywhere({}),
+        )
+
+    def _planned(self, request: Request) -> list[Any]:
+        assert isinstance(self._recorder, Preview)
+        parts = list(planned_turn(self._recorder, request.system, self._of(request)))
+        dumped: list[Any] = _PARTS.dump_python(parts, mode="json")
+        return dumped
+
+    def _planned_end(self) -> list[str]:
+        assert isinstance(self._recorder, Preview)
+        self._recorder.tell_way_back("run")
+        return list(self._recorder.new_lines())
+
+
+def _restore(directory: Path) -> PutBack:
+    """Take back what has died on this host; where nothing is left, copies are of no use."""
+    found = restore()
+    if found.left:
+        return found
+    done = _remove_copies(directory.parent, but=directory, kept=True)
+    return PutBack((*found.done, *done), ())
+
+
+def _words(request: Request) -> tuple[str, ...]:
+    given: Any = request.given
+    return tuple(given["command"])
+
+
+def _remove_copies(home: Path, but: Path, *, kept: bool = False) -> list[str]:
+    """Copies of deputies that have died, also with an earlier boot before they were whole.
+
+    One that is being made has told of no process yet. Those that a run goes on with after a boot
+    are left, unless ``kept`` is given up as well.
+    """
+    done: list[str] = []
+    booted = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    for copy in set(home.glob(f"{PREFIX}*-{NAME}")) - {but}:
+        if (copy / _BOOTS).exists() and not kept:
+            continue
+        with contextlib.suppress(OSError, ValueError, TiltyardError):
+            if (told := copy / "process.json").exists() and told.stat().st_size:
+                died = not Process.model_validate_json(told.read_text()).lives()
+            else:
+                died = copy.stat().st_ctime < booted
+            if died:
+                done += filter(None, [MadeDirectory(path=copy).undo()])
+    return done
+
+
+def _restore_alone(directory: Path) -> int:
+    """Take back what the deputy of a directory left, and remove the directory.
+
+    Returns:
+        The exit code; what was done is on the standard output, what was not on the other.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        process = Process.model_validate_json((directory / "process.json").read_text())
+        end_processes(lambda: [process.pid] if process.lives() else [], "the deputy")
+    found = restore()
+    done, left = list(found.done), list(found.left)
+    if not left:
+        try:
+            done += filter(None, [MadeDirectory(path=directory).undo()])
+        except (TiltyardError, OSError) as error:
+            left.append(str(error))
+    sys.stdout.write("".join(f"{text}\n" for text in done))
+    sys.stderr.write("; ".join(left))
+    return NotRestoredError.exit_code if left else 0

@@ -1,0 +1,216 @@
+"""A system of any kind on another host: the setting ``host`` of most kinds, and placements."""
+
+import contextlib
+import functools
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import JsonValue, TypeAdapter
+
+from tiltyard.errors import RefusedError, TiltyardError
+from tiltyard.host.facts import facts_of_another
+from tiltyard.host.place import Place
+from tiltyard.host.steps import Step, Steps
+from tiltyard.phases import phase
+from tiltyard.study.load import parsed, read_text
+from tiltyard.systems import brought
+from tiltyard.systems.brought import Brought
+from tiltyard.systems.deputy.link import Check, Deputy, nothing
+from tiltyard.systems.deputy.messages import Request, UpThere
+from tiltyard.systems.kind import AnyKind, Problem, ReachableSettings, Site, System, Up
+from tiltyard.systems.other_host import OtherHost
+from tiltyard.systems.planned import PlannedPart
+from tiltyard.tuning.load import is_path
+
+_PROBLEMS: Final = TypeAdapter(list[Problem])
+_PARTS: Final = TypeAdapter(list[PlannedPart])
+
+
+def anywhere(kind: AnyKind) -> AnyKind:
+    """The same kind, whose systems heed the setting ``host``, or are where a placement has them."""
+
+    def opened(name: str, settings: Any, site: Site) -> System:
+        place = _place_of(kind, settings, site)
+        if place is None:
+            return kind.open(name, settings, site)
+        return FarSystem(kind.there or kind.name, name, settings, replace(site, place=place))
+
+    def brings(settings: Any, root: Path) -> Iterator[Brought]:
+        if isinstance(settings, ReachableSettings) and settings.host:
+            yield from brought.ssh("host", settings.host, settings.ssh_options)
+        yield from kind.brings(settings, root)
+
+    return replace(kind, open=opened, brings=brings)
+
+
+def _place_of(kind: AnyKind, settings: Any, site: Site) -> Place | None:
+    """The host of a deputy, if one prepares the system; a shell is enough for directories."""
+    if kind.by_shell and not getattr(settings, "service", None):
+        return None
+    if host := getattr(settings, "host", None):
+        return Place.over_ssh(host, settings.ssh_options)
+    return site.place if site.place.ssh and kind.placed else None
+
+
+class FarSystem(System):
+    """What is asked of it a deputy does on its host."""
+
+    def __init__(self, kind_name: str, name: str, settings: Any, site: Site) -> None:
+        """Nothing is touched yet.
+
+        Args:
+            kind_name: which kind of system it is there.
+            name: its own.
+            settings: of the kind.
+            site: with the other host.
+        """
+        self._kind = kind_name
+        self._name = name
+        self._settings = settings
+        self._site = site
+        self._deputy: Deputy | None = None
+        """Who knows it."""
+        self.place = site.place
+        self.steps = Steps(site.ledger, site.check, site.note)
+
+    def problems(self) -> list[Problem]:
+        """What is found there, by the same code as here; or why nothing can be asked there."""
+        try:
+            found = self._ask("problems", check=self._site.check)
+        except TiltyardError as error:
+            text = str(error)
+            return OtherHost(self.place).problems() or [Problem("error", text)]
+        listed = _PROBLEMS.validate_python(found)
+        if self._boots and not any(each.severity == "error" for each in listed):
+            command = {"command": list(self._settings.reboot_command)}
+            listed += _PROBLEMS.validate_python(self._ask("may_boot", given=command))
+        return [replace(each, text=f"{self.place}: {each.text}") for each in listed]
+
+    def steps_up(self) -> Iterable[Step]:
+        """They are taken there."""
+        return ()
+
+    def look(self) -> Up:
+        """It is looked at there."""
+        raise AssertionError("a deputy looks")
+
+    def planned(self) -> list[PlannedPart]:
+        """What a dry run tells there."""
+        parts = _PARTS.validate_python(self._ask("planned"))
+        return [replace(each, part=f"{each.part} on {self.place}") for each in parts]
+
+    @property
+    def _boots(self) -> bool:
+        """Whether the host is booted before each turn."""
+        return getattr(self._settings, "reset", "") == "reboot"
+
+    def boot(self) -> Mapping[str, str]:
+        """Boot that host, if the study asks for it, and go on there as after a start of the run."""
+        if not self._boots:
+            return {}
+        site, command = self._site, self._settings.reboot_command
+        up_s = site.deputies.boot(self.place, site.ledger, command, site.check, site.note)
+        return {"host booted before the turn": f"yes; up for {up_s:.0f} s"}
+
+    def bring_up(self) -> Up:
+        """Bring it up there."""
+        try:
+            told = UpThere.model_validate(self._ask("bring_up", check=self._site.check))
+            return self._as_seen_here(told)
+        except BaseException:
+            with contextlib.suppress(TiltyardError):
+                self.take_down()
+            raise
+
+    def refresh(self) -> None:
+        """Refresh it there."""
+        self._ask("refresh", check=self._site.check)
+
+    def take_down(self) -> None:
+        """Take it down there; a host that has lost us has done so by itself."""
+        if self._deputy is not None and self._deputy.lives:
+            self._ask("take_down")
+
+    @functools.cached_property
+    def _facts_of_host(self) -> dict[str, str]:
+        return facts_of_another(self.place)
+
+    def _as_seen_here(self, told: UpThere) -> Up:
+        def lost() -> str:
+            try:
+                return str(self._ask("lost") or "")
+            except TiltyardError as error:
+                return str(error)
+
+        return Up(
+            target=told.target,
+            commands=told.commands,
+            facts={"host": str(self.place), **self._facts_of_host, **told.facts},
+            failed_boots=told.failed_boots,
+            engine=OtherHost(self.place).argv(*told.engine, prefix=told.prefix),
+            place=self.place,
+            cpus=told.cpus,
+            lost=lost if told.is_served else (lambda: ""),
+            variables=told.variables,
+            far_place=told.far_place,
+            recipe=told.recipe,
+        )
+
+    def _ask(
+        self, what: str, check: Check = nothing, given: Mapping[str, JsonValue] | None = None
+    ) -> JsonValue:
+        """Have the deputy do something with the system, which it is told of first."""
+        deputy = self._site.deputies.of(self.place, self._site.ledger)
+        if self._deputy is not deputy:
+            self._open(deputy)
+        with phase(f"{what.replace('_', ' ')} on {self.place}"):
+            request = Request(do=what, system=self._name, given=dict(given or {}))
+            return deputy.ask(request, check, self._site.note)
+
+    def _open(self, deputy: Deputy) -> None:
+        for told in deputy.hello.recovered:
+            self._site.note(f"{self.place}: {told}")
+        given = self._settings.model_dump(mode="json", exclude={"host", "ssh_options"})
+        if isinstance(directory := given.get("directory"), str) and directory[:1] not in "/~":
+            given["directory"] = f"~/{directory}"  # As ssh has it, and not beside the study.
+        files: dict[str, JsonValue] = {}
+        profiles = given.get("tuning", [])
+        if profiles:
+            given["tuning"] = [self._profile(each, files) for each in profiles]
+        deputy.ask(
+            Request(
+                do="open",
+                system=self._name,
+                given={
+                    "kind": self._kind,
+                    "settings": given,
+                    "files": files,
+                    "there": self._site.there,
+                },
+            )
+        )
+        self._deputy = deputy
+
+    def _profile(self, asked: JsonValue, files: dict[str, JsonValue]) -> JsonValue:
+        """A tuning profile as it is named there; the files of it go with it."""
+        if not isinstance(asked, str) or not is_path(asked):
+            return asked
+        root = self._site.root.resolve()
+        path = (root / Path(asked).expanduser()).resolve()
+        if not path.is_relative_to(root):
+            raise RefusedError(
+                f"tuning: {path} is not copied to {self.place}, for it does not lie beside the "
+                f"study. Fix: cp {shlex.quote(str(path))} {shlex.quote(str(root))}"
+            )
+        name = str(path.relative_to(root))
+        if name not in files:
+            text = read_text(path)
+            files[name] = text
+            included: Any = parsed(text, path).get("include", [])
+            for inner in included if isinstance(included, list) else [included]:
+                if isinstance(inner, str) and is_path(inner):
+                    self._profile(str(path.parent / inner), files)
+        return name if is_path(name) else f"./{name}"

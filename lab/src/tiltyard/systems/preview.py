@@ -1,0 +1,103 @@
+"""What a turn would do, printed and not executed: steps, and how they are taken back."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal
+
+from tiltyard.errors import TiltyardError
+from tiltyard.host.changes import Change
+from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.ledger import state_directory
+from tiltyard.host.steps import Step, TakeBack, UndoTemporarily
+from tiltyard.systems.image_file import LayOutImage
+from tiltyard.systems.kind import System
+from tiltyard.systems.planned import PlannedPart
+
+
+class Preview:
+    """Prints steps, and remembers what they would have changed; it executes nothing."""
+
+    def __init__(self) -> None:
+        """Nothing is printed yet, and no file is made."""
+        self.path = state_directory() / "none"
+        self.lines: list[str] = []
+        self._disk_bytes = 0
+        self._changes: dict[str, list[Change]] = {"turn": [], "run": []}
+
+    def name(self, use: str) -> str:
+        """A name as a run would choose it."""
+        return f"{PREFIX}TOKEN-{use}"
+
+    def holds(self, change: Change) -> bool:
+        """Whether it would be outstanding."""
+        return change in self.outstanding
+
+    @property
+    def outstanding(self) -> tuple[Change, ...]:
+        """Changes of the run, then of the turn."""
+        return (*self._changes["run"], *self._changes["turn"])
+
+    def changes_of_other_processes(self) -> Iterator[tuple[int, Change]]:
+        """The run itself will see them."""
+        return iter(())
+
+    def new_disk_bytes(self) -> int:
+        """Room that is taken since the last time."""
+        taken, self._disk_bytes = self._disk_bytes, 0
+        return taken
+
+    def new_lines(self) -> tuple[str, ...]:
+        """What was printed since the last time."""
+        lines, self.lines = tuple(self.lines), []
+        return lines
+
+    def tell(self, steps: Iterable[Step]) -> None:
+        """Print steps."""
+        for step in steps:
+            if isinstance(step, TakeBack):
+                self.tell_way_back("turn", everything=step.everything)
+            else:
+                self.lines.append(step.line)
+                if isinstance(step, LayOutImage):
+                    self._disk_bytes += step.disk_bytes
+            self._changes[step.lasts] += step.changes()
+
+    def tell_down(self, steps: Iterable[Step]) -> None:
+        """Print the last steps of a turn: what they undo is not there at the end of the run."""
+        for step in steps:
+            self.tell((step,))
+            if isinstance(step, UndoTemporarily):
+                self._changes["run"].remove(step.change)
+
+    def tell_way_back(self, lasts: Literal["turn", "run"], *, everything: bool = True) -> None:
+        """Print how changes would be taken back, last one first."""
+        changes = self._changes[lasts]
+        while changes:
+            self.lines.append(changes.pop().way_back)
+            if not everything:
+                break
+
+
+def planned_turn(preview: Preview, name: str, system: System) -> Iterator[PlannedPart]:
+    """Up, refreshed, down; no further than it would come."""
+    if (told := system.planned()) is not None:
+        yield from told
+        return
+    parts: tuple[tuple[str, Callable[[], object]], ...] = (
+        ("bring up", lambda: _tell_up(preview, system)),
+        ("refresh", lambda: preview.tell(system.steps_refresh())),
+        ("take down", lambda: preview.tell_down(system.steps_down())),
+    )
+    for part, tell in parts:
+        refused = ""
+        try:
+            tell()
+        except (TiltyardError, OSError) as error:
+            refused = f"it would not come up: {error}"
+        yield PlannedPart(name, part, preview.new_lines(), refused, preview.new_disk_bytes())
+        if refused:
+            return
+
+
+def _tell_up(preview: Preview, system: System) -> None:
+    preview.tell(system.steps_up())
+    preview.lines += [f"# {words}" for words in system.rest]

@@ -1,0 +1,46 @@
+"""Real volumes of GlusterFS: two nodes in network namespaces of their own, for one test."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from support.hosts import host_state, needs_root
+from support.patience import PATIENCE_S
+from tiltyard.host.packages import find_program
+
+STUDIES = Path(__file__).resolve().parents[2] / "studies"
+BRIDGE = ("tygluster", "10.77.9")
+"""Of the script: what joins the nodes, and how their addresses begin."""
+_KEPT = (Path("/var/lib/glusterd"), Path("/var/log/glusterfs"))
+
+needs_gluster = [
+    needs_root,
+    pytest.mark.skipif(
+        not all(map(find_program, ("glusterd", "mount.glusterfs"))),
+        reason="not installed: apt-get install glusterfs-server glusterfs-client",
+    ),
+]
+
+
+def _of_the_host() -> list[Path]:
+    """What the host's own GlusterFS keeps."""
+    return sorted(path for kept in _KEPT for path in kept.rglob("*"))
+
+
+@contextmanager
+def volumes(folder: Path) -> Iterator[None]:
+    """Up for a while; afterwards the host is as it was."""
+    kept = _of_the_host()
+    home = str(folder / "nodes")
+    script = str(STUDIES / "glusterfs" / "volume")
+    try:
+        subprocess.run((script, "up", home), check=True, capture_output=True, timeout=PATIENCE_S)
+        yield
+    finally:
+        subprocess.run((script, "down", home), check=True, capture_output=True, timeout=PATIENCE_S)
+    assert not (folder / "nodes").exists()
+    assert _of_the_host() == kept
+    assert str(folder) not in host_state(folder)
