@@ -45,7 +45,9 @@ fn not_a_number<P: JsonSchema>(name: &str, given: Option<&Value>) -> Option<Stri
         (Some(low), Some(high)) => format!(", or another from {low} to {high}"),
         _ => String::new(),
     };
+    // A comment of the source may have several lines; a message has one.
     let about = table["description"].as_str().unwrap_or_default();
+    let about = about.split_whitespace().collect::<Vec<_>>().join(" ");
     let given = given?;
     Some(format!(
         "{given} is not a whole number. Fix: {name} = {right}{range}. {about}"
@@ -246,7 +248,8 @@ mod tests {
     fn what_is_no_number_is_told_with_what_would_be_right() {
         #[derive(Debug, Deserialize, JsonSchema)]
         struct Counted {
-            /// Files in the pool.
+            /// Files in
+            /// the pool.
             #[schemars(range(min = 1, max = 9))]
             #[serde(rename = "files")]
             _files: u32,
