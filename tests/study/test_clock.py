@@ -24,6 +24,7 @@ class _Guest:
     name = "guest"
     Settings = _Settings
     target: Literal["directory", "far"] = "directory"
+    far_host = False
 
     def redraws(self, settings: _Settings) -> str:
         return ""

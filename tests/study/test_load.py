@@ -179,6 +179,7 @@ class _Kind:
 
     Settings = _Near
     target = "directory"
+    far_host = False
 
     def __init__(self, name: str) -> None:
         self.name = name
