@@ -66,6 +66,9 @@ def test_a_host_is_not_booted_while_others_measure_there(
     engine = tmp_path / "tiltyard-engine"
     engine.symlink_to("/bin/sleep")
     with subprocess.Popen((engine, "600")) as process:
+        # The pipe of Popen is closed a moment before a process that was started has its name.
+        name = Path(f"/proc/{process.pid}/comm")
+        wait_until(lambda: name.read_text() == "tiltyard-engine\n", "its name")
         monkeypatch.undo()
         monkeypatch.setattr(boot, "on_terminals", dict)
         with pytest.raises(BusyError, match=f"tiltyard-engine, process .*{process.pid}"):
