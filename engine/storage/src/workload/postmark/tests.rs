@@ -47,7 +47,7 @@ fn bad_parameters_are_named_with_what_would_be_right() {
     for (given, parameter, right) in [
         (json!({"files": 0}), "files", "1 to 10000000"),
         (json!({"transactions": 0}), "transactions", "1 to"),
-        (json!({"transactions": -1}), "transactions", "u32"),
+        (json!({"transactions": -1}), "transactions", "from 1 to"),
         (json!({"size": "9..3"}), "size", "3..9"),
         (json!({"read_block": 0}), "read_block", "1 to 1G"),
         (json!({"bias_read": 11}), "bias_read", "0 to 10"),
