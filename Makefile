@@ -5,7 +5,7 @@ PYTHON := $(VENV)/bin/python
 ENGINE := $(VENV)/bin/tiltyard-engine
 SOURCES := lab tests benchmarks simulation release hatch_build.py
 WHEEL  := $(lastword $(sort $(wildcard dist/tiltyard-*_$(shell uname -m).whl)))
-RUST_SOURCES := $(shell find engine -name '*.rs' -o -name 'Cargo.toml' 2>/dev/null) Cargo.toml Cargo.lock
+RUST_SOURCES := $(shell find engine -name '*.rs' -o -name 'Cargo.toml' 2>/dev/null) Cargo.toml Cargo.lock schema/wire.schema.json
 
 .PHONY: help demo test check build setup setup-dev schema docs kernels bench bench-analysis bench-network calibration error-rates conformance dist clean
 

@@ -12,7 +12,8 @@ use guest::server::Server;
 use kit::failure::failure;
 use kit::gauges::Gauges;
 use rustix::process::Pid;
-use wire::{Event, Failure, FailureKind};
+use serde::Deserialize;
+use wire::{End, Event, Failure, FailureKind};
 
 use crate::agent::{self, AgentArguments};
 use crate::output::{complain, Output};
@@ -110,15 +111,19 @@ fn exec_job(arguments: &GuestExecArguments, job: &str, output: &mut Output) -> R
     }
 }
 
+/// The last line of a trial. No other line is ever read here.
+#[derive(Deserialize)]
+struct Told {
+    data: Box<End>,
+}
+
 /// The last line of a trial, with what others on this host used meanwhile; `None` for any other
 /// line. What the machine itself used is among it: whoever started it knows its processes.
 fn with_others(line: &[u8], gauges: &Gauges) -> Option<Event> {
     if !line.starts_with(LAST) {
         return None;
     }
-    let Event::End(mut end) = serde_json::from_slice(line).ok()? else {
-        return None;
-    };
+    let Told { data: mut end } = serde_json::from_slice(line).ok()?;
     let seen = gauges.usage_until_now();
     end.usage.foreign_s += seen.foreign_s;
     end.usage.steal_s = seen.steal_s;

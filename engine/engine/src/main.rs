@@ -63,7 +63,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
             return output.check().map(|()| code);
         }
         Command::Describe => output.document(&registry::catalogue()),
-        Command::Schema => output.document(&wire::schema()),
+        Command::Schema => output.text(wire::SCHEMA),
         Command::Floor => {
             let _place = Place::take(&ConditionsWanted::default(), 1)?;
             output.document(&session::measure_floor());

@@ -14,6 +14,7 @@
 mod gate;
 
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -98,72 +99,77 @@ where
     W: Fn(&mut S, &mut Member<P>) -> Result<T, Failure> + Sync,
 {
     let gate = Gate::new(crew.len(), finish, ready);
+    let seats = crew.iter_mut().enumerate().map(|(index, state)| {
+        let member = Member::new(index, &gate, new_probe());
+        Mutex::new((Some((member, state)), None))
+    });
+    let seats: Vec<_> = seats.collect();
+    in_threads(seats.len(), &gate, &|index| {
+        // Out of its seat, onto the stack of its thread: neighbours would share cache lines.
+        let (mut member, state) = seated(&seats[index]).0.take().expect("taken once");
+        let value = work(state, &mut member)?;
+        if member.opened_ns.is_none() {
+            let missed = "a member of a team returned without having started";
+            return Err(failure(FailureKind::Internal, missed));
+        }
+        member.done();
+        seated(&seats[index]).1 = Some((member, value));
+        Ok(())
+    });
+    match gate.failure() {
+        Some(failure) => Err(failure),
+        None => {
+            let finished = seats.iter().filter_map(|seat| seated(seat).1.take());
+            Ok(gather(finished.collect(), new_probe()))
+        }
+    }
+}
+
+fn seated<T>(seat: &Mutex<T>) -> MutexGuard<'_, T> {
+    seat.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Calls `attend` in a thread for each of so many `members`, on a CPU of its own as far as there
+/// are enough, and waits for all. It is compiled once, whatever the teams do.
+fn in_threads(members: usize, gate: &Gate, attend: &Attend) {
     let cpus = place::team_cpus();
-    let results = thread::scope(|scope| {
-        let mut threads = Vec::with_capacity(crew.len());
-        for (index, state) in crew.iter_mut().enumerate() {
-            let member = Member::new(index, &gate, new_probe());
+    let joined = thread::scope(|scope| {
+        let mut threads = Vec::with_capacity(members);
+        for index in 0..members {
             let cpu = (!cpus.is_empty()).then(|| cpus[index % cpus.len()]);
-            let (gate, work) = (&gate, &work);
             let spawned = thread::Builder::new()
                 .name(format!("member-{index}"))
-                .spawn_scoped(scope, move || attend(gate, cpu, member, state, work));
+                .spawn_scoped(scope, move || attend_placed(gate, cpu, index, attend));
             match spawned {
                 Ok(thread) => threads.push(thread),
                 Err(error) => gate.fail(host_lacks("make", index, &error)),
             }
         }
-        if let Finish::After(time) = finish {
-            let gate = &gate;
+        if let Finish::After(time) = gate.finish() {
             scope.spawn(move || gate.close_after(time));
         }
         let joined = threads.into_iter().map(|thread| thread.join());
-        joined.collect::<Result<Vec<_>, _>>()
-    })
-    .unwrap_or_else(|panic| resume_unwind(panic));
-    match gate.failure() {
-        Some(failure) => Err(failure),
-        None => Ok(gather(results.into_iter().flatten().collect(), new_probe())),
+        joined.fold(Ok(()), Result::and)
+    });
+    joined.unwrap_or_else(|panic| resume_unwind(panic));
+}
+
+/// The life of the member of that number; the gate knows when it failed.
+type Attend<'a> = dyn Fn(usize) -> Result<(), Failure> + Sync + 'a;
+
+fn attend_placed(gate: &Gate, cpu: Option<u32>, index: usize, attend: &Attend) {
+    let result = match cpu.map_or(Ok(()), place::pin_to) {
+        Ok(()) => catch_unwind(AssertUnwindSafe(|| attend(index)))
+            .unwrap_or_else(|panic| gate.abandon(panic)),
+        Err(error) => Err(host_lacks("place", index, &error)),
+    };
+    if let Err(failure) = result {
+        gate.fail(failure);
     }
 }
 
 /// A member that has done its part, and what its work returned.
 type Finished<'g, P, T> = (Member<'g, P>, T);
-
-/// The life of a member's thread; `None` when it failed, which the gate knows.
-fn attend<'g, S, P, T, W>(
-    gate: &Gate<'_>,
-    cpu: Option<u32>,
-    mut member: Member<'g, P>,
-    state: &mut S,
-    work: &W,
-) -> Option<Finished<'g, P, T>>
-where
-    P: Probe,
-    W: Fn(&mut S, &mut Member<P>) -> Result<T, Failure>,
-{
-    let placed = cpu.map_or(Ok(()), place::pin_to);
-    let result = match placed {
-        Ok(()) => catch_unwind(AssertUnwindSafe(|| work(state, &mut member)))
-            .unwrap_or_else(|panic| gate.abandon(panic)),
-        Err(error) => Err(host_lacks("place", member.index, &error)),
-    };
-    let missed = "a member of a team returned without having started";
-    match result {
-        Ok(_) if member.opened_ns.is_none() => {
-            gate.fail(failure(FailureKind::Internal, missed));
-            None
-        }
-        Ok(value) => {
-            member.done();
-            Some((member, value))
-        }
-        Err(failure) => {
-            gate.fail(failure);
-            None
-        }
-    }
-}
 
 fn gather<P: Probe, T>(finished: Vec<Finished<P, T>>, mut all: P) -> Outcome<T> {
     let opened_ns = finished.iter().find_map(|(member, _)| member.opened_ns);

@@ -180,21 +180,35 @@ impl Evidence {
         let Some(evidence) = evidence else {
             return work();
         };
+        let before = evidence.begin(&mut files.into_iter(), only_reads)?;
+        let outcome = work()?;
+        evidence.end(before, moved(&outcome));
+        Ok(outcome)
+    }
+
+    /// Prepares to read `files`; gives the counters from before the work.
+    fn begin(
+        &mut self,
+        files: &mut dyn Iterator<Item = &Path>,
+        only_reads: bool,
+    ) -> Result<Option<Counters>, Failure> {
         for file in files {
-            evidence.prepare_read(file)?;
+            self.prepare_read(file)?;
         }
         if only_reads {
-            evidence.begin_read()?;
+            self.begin_read()?;
         }
-        let before = evidence.counters();
-        let outcome = work()?;
-        let around = [before, evidence.counters()];
-        for (is_read, bytes) in [true, false].into_iter().zip(moved(&outcome)) {
+        Ok(self.counters())
+    }
+
+    /// Adds the bytes that were read and written since.
+    fn end(&mut self, before: Option<Counters>, moved: [Option<u64>; 2]) {
+        let around = [before, self.counters()];
+        for (is_read, bytes) in [true, false].into_iter().zip(moved) {
             if let Some(bytes) = bytes {
-                evidence.add(is_read, bytes, around);
+                self.add(is_read, bytes, around);
             }
         }
-        Ok(outcome)
     }
 
     /// The failure of a trial whose access was not what was declared.

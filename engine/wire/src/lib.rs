@@ -5,7 +5,7 @@
 //! was killed. Every value is in SI base units (s, B/s, 1/s); a classic tool's own figure stands
 //! beside it as [`Native`].
 //!
-//! The JSON Schema in `schema/wire.schema.json` is generated from these types.
+//! The JSON Schema in `schema/wire.schema.json` is generated from these types (`make schema`).
 
 mod agent;
 mod catalogue;
@@ -51,7 +51,10 @@ pub struct Wire {
     pub line: AgentLine,
 }
 
-/// The JSON Schema (draft 2020-12) of [`Wire`].
+/// The JSON Schema of [`Wire`] as text. Deriving it at run time would take 400 kB of the engine.
+pub const SCHEMA: &str = include_str!("../../../schema/wire.schema.json");
+
+/// The JSON Schema (draft 2020-12) of [`Wire`], from which [`SCHEMA`] is written.
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(Wire).to_value()
 }

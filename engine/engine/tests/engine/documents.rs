@@ -39,7 +39,11 @@ fn assert_documented(schema: &Value) {
 fn schema_is_the_one_of_the_wire() {
     let output = run(&["schema"], &json!(null));
     let schema: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(schema, wire::schema());
+    assert_eq!(
+        schema["$schema"],
+        "https://json-schema.org/draft/2020-12/schema"
+    );
+    assert_eq!(output.stdout, wire::SCHEMA.as_bytes());
 }
 
 #[test]

@@ -47,6 +47,11 @@ impl<'r> Gate<'r> {
         }
     }
 
+    /// When members that still have work stop.
+    pub fn finish(&self) -> Finish {
+        self.finish
+    }
+
     /// Waits until all are here; gives the instant of the last arrival.
     pub fn pass(&self) -> Result<u64, Failure> {
         let mut waiting = self.lock();

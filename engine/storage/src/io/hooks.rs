@@ -24,9 +24,6 @@ impl Range {
 
 /// What surrounds the records of a file `F`.
 pub trait RecordHooks<F> {
-    /// Whether a record costs little more than its call.
-    const IS_BARE: bool = true;
-
     /// Computes for a while; whether it did. This time is not the test's.
     #[inline(always)]
     fn think(&mut self) -> bool {

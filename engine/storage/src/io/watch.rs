@@ -13,10 +13,12 @@ use crate::access::Evidence;
 /// The timed region is between [`Watch::start`] and [`Watch::stop`].
 pub trait Watch {
     /// Whether it needs the instants at which overlapped operations began and ended.
-    const IS_TIMED: bool;
+    fn is_timed(&self) -> bool;
 
     /// Whether the time of an operation is little more than that of its call, or matters.
-    const IS_BARE: bool = true;
+    fn is_bare(&self) -> bool {
+        true
+    }
 
     /// All that is not timed has been done, except for a last look at the buffer.
     ///
@@ -54,7 +56,7 @@ pub trait Watch {
     fn operation(&mut self, bytes: u64);
 
     /// Counts one operation that has overlapped with others, between instants that the loop has
-    /// taken if [`Watch::IS_TIMED`].
+    /// taken if [`Watch::is_timed`].
     fn overlapped_operation(&mut self, bytes: u64, began_ns: u64, ended_ns: u64);
 
     /// Begins the next of several operations at once if it is due; gives the instant from which
@@ -62,7 +64,7 @@ pub trait Watch {
     /// begun. `None` when no more begin.
     #[inline(always)]
     fn next_ns(&mut self) -> Option<u64> {
-        Some(if Self::IS_TIMED { clock::now_ns() } else { 0 })
+        Some(if self.is_timed() { clock::now_ns() } else { 0 })
     }
 
     /// The instant of the last look at the clock, where operations are due at instants.
@@ -82,7 +84,7 @@ pub trait Watch {
     #[inline(always)]
     fn ended(&mut self, _is_write: bool, bytes: u64, began_ns: u64) {
         if self.goes_on() {
-            let now_ns = if Self::IS_TIMED { clock::now_ns() } else { 0 };
+            let now_ns = if self.is_timed() { clock::now_ns() } else { 0 };
             self.overlapped_operation(bytes, began_ns, now_ns);
         }
     }
@@ -115,7 +117,10 @@ macro_rules! counted_by {
 pub struct Alone<'a, P>(pub &'a mut P);
 
 impl<P: Probe> Watch for Alone<'_, P> {
-    const IS_TIMED: bool = matches!(P::TIMING, Timing::Operation);
+    #[inline(always)]
+    fn is_timed(&self) -> bool {
+        matches!(P::TIMING, Timing::Operation)
+    }
 
     fn start(&mut self) -> Result<(), Failure> {
         self.0.start();
@@ -160,7 +165,10 @@ impl<'a, P: Probe> Witnessed<'a, P> {
 }
 
 impl<P: Probe> Watch for Witnessed<'_, P> {
-    const IS_TIMED: bool = Alone::<P>::IS_TIMED;
+    #[inline(always)]
+    fn is_timed(&self) -> bool {
+        self.probe.is_timed()
+    }
 
     fn ready(&mut self) -> Result<(), Failure> {
         if let Some(evidence) = &mut self.evidence {
@@ -191,7 +199,10 @@ impl<P: Probe> Watch for Witnessed<'_, P> {
 
 /// One thread of a team.
 impl<P: Probe> Watch for Member<'_, P> {
-    const IS_TIMED: bool = matches!(P::TIMING, Timing::Operation);
+    #[inline(always)]
+    fn is_timed(&self) -> bool {
+        matches!(P::TIMING, Timing::Operation)
+    }
 
     fn start(&mut self) -> Result<(), Failure> {
         Member::start(self)
@@ -213,8 +224,9 @@ impl<P: Probe> Watch for Member<'_, P> {
 pub struct Untimed;
 
 impl Watch for Untimed {
-    const IS_TIMED: bool = false;
-    const IS_BARE: bool = false;
+    fn is_timed(&self) -> bool {
+        false
+    }
 
     fn operation(&mut self, _: u64) {}
 

@@ -291,7 +291,10 @@ impl<'m, 'g, P: Probe> Scheduled<'m, 'g, P> {
 }
 
 impl<P: Probe> Watch for Scheduled<'_, '_, P> {
-    const IS_TIMED: bool = matches!(P::TIMING, Timing::Operation);
+    #[inline(always)]
+    fn is_timed(&self) -> bool {
+        matches!(P::TIMING, Timing::Operation)
+    }
 
     #[inline(always)]
     fn begin(&mut self, is_write: bool) -> bool {
@@ -316,7 +319,7 @@ impl<P: Probe> Watch for Scheduled<'_, '_, P> {
 
     #[inline(always)]
     fn operation(&mut self, bytes: u64) {
-        if Self::IS_TIMED {
+        if self.is_timed() {
             self.now_ns = clock::now_ns();
             self.overlapped_operation(bytes, self.began_ns, self.now_ns);
             return;
@@ -347,7 +350,7 @@ impl<P: Probe> Watch for Scheduled<'_, '_, P> {
 
     #[inline(always)]
     fn look(&mut self) {
-        let is_clocked = Self::IS_TIMED || self.work.pace.is_some();
+        let is_clocked = self.is_timed() || self.work.pace.is_some();
         if is_clocked || self.is_time_to_look() {
             self.now_ns = clock::now_ns();
         }

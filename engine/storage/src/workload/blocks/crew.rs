@@ -171,8 +171,8 @@ where
                     task.execute::<C, P, B>(scratch, steps, member)
                 },
             )?;
-            let parts = outcome.shares.iter().map(|share| &share.value);
-            Ok(self.sum_up(outcome.reading, parts, event_sink))
+            let mut parts = outcome.shares.iter().map(|share| &share.value);
+            Ok(self.sum_up(outcome.reading, &mut parts, event_sink))
         };
         Evidence::around(evidence, files, work, |outcome| {
             [Some(outcome.reads.bytes), Some(outcome.writes.bytes)]
@@ -182,7 +182,7 @@ where
     fn sum_up<'p, P: Probe + Default + 'p>(
         &self,
         all: Reading,
-        parts: impl Iterator<Item = &'p Part<P>>,
+        parts: &mut dyn Iterator<Item = &'p Part<P>>,
         event_sink: &mut EventSink,
     ) -> Outcome {
         let mut directed = Directed::<P>::default();

@@ -58,33 +58,12 @@ where
         buffer: &mut [u8],
     ) -> Result<Part, Failure> {
         let (params, pattern) = (stage.params, pass.pattern);
-        if params.is_plain() {
-            return self.noted(
-                (stage, pass),
-                (watch, log),
-                &mut resources.no_hooks(),
-                buffer,
-            );
+        if params.is_plain() && log.is_none() {
+            return self.move_records((stage, pass), watch, &mut resources.no_hooks(), buffer);
         }
         let mut hooks = resources.full_hooks(params, params.verify, pattern, child)?;
-        self.noted((stage, pass), (watch, log), &mut hooks, buffer)
-    }
-
-    fn noted<W, H>(
-        &self,
-        pass: (&Stage<B>, &Pass),
-        (watch, log): (&mut W, Option<&mut OperationLog>),
-        hooks: &mut H,
-        buffer: &mut [u8],
-    ) -> Result<Part, Failure>
-    where
-        W: Watch,
-        H: RecordHooks<B::File> + RecordHooks<S::File>,
-    {
-        match log {
-            Some(log) => self.move_records(pass, &mut Logging::new(watch, log), hooks, buffer),
-            None => self.move_records(pass, watch, hooks, buffer),
-        }
+        let mut watch = Logging::new(watch, log);
+        self.move_records((stage, pass), &mut watch, &mut hooks, buffer)
     }
 
     fn move_records<W, H>(

@@ -75,8 +75,6 @@ impl<'a> FullHooks<'a> {
 }
 
 impl<F: File + Lock> RecordHooks<F> for FullHooks<'_> {
-    const IS_BARE: bool = false;
-
     fn think(&mut self) -> bool {
         if self.think_ns == 0 {
             return false;

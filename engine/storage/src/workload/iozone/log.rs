@@ -196,17 +196,20 @@ impl OperationLog {
     }
 }
 
-/// Notes in `log` what it reports to `watch`.
-pub struct Logging<'a, W> {
-    watch: &'a mut W,
-    log: &'a mut OperationLog,
+/// Reports to a watch of any kind, and notes in a log, if there is one, what it reports: of the
+/// loops that do more for each record than to move it, one serves for all watches.
+pub struct Logging<'a> {
+    watch: &'a mut dyn Watch,
+    log: Option<&'a mut OperationLog>,
     laps: Laps,
 }
 
-impl<'a, W> Logging<'a, W> {
+impl<'a> Logging<'a> {
     /// For a pass that has not begun.
-    pub fn new(watch: &'a mut W, log: &'a mut OperationLog) -> Self {
-        log.clear();
+    pub fn new(watch: &'a mut dyn Watch, mut log: Option<&'a mut OperationLog>) -> Self {
+        if let Some(log) = &mut log {
+            log.clear();
+        }
         Self {
             watch,
             log,
@@ -215,9 +218,15 @@ impl<'a, W> Logging<'a, W> {
     }
 }
 
-impl<W: Watch> Watch for Logging<'_, W> {
-    const IS_TIMED: bool = true;
-    const IS_BARE: bool = false;
+impl Watch for Logging<'_> {
+    fn is_timed(&self) -> bool {
+        self.log.is_some() || self.watch.is_timed()
+    }
+
+    #[inline(always)]
+    fn is_bare(&self) -> bool {
+        false
+    }
 
     fn ready(&mut self) -> Result<(), Failure> {
         self.watch.ready()
@@ -236,21 +245,29 @@ impl<W: Watch> Watch for Logging<'_, W> {
 
     #[inline]
     fn begin_operation(&mut self) {
-        self.laps.begin();
+        match self.log {
+            Some(_) => self.laps.begin(),
+            None => self.watch.begin_operation(),
+        }
     }
 
     #[inline]
     fn operation(&mut self, bytes: u64) {
+        if self.log.is_none() {
+            return self.watch.operation(bytes);
+        }
         let (began_ns, ended_ns) = self.laps.lap();
         self.overlapped_operation(bytes, began_ns, ended_ns);
     }
 
     #[inline]
     fn overlapped_operation(&mut self, bytes: u64, began_ns: u64, ended_ns: u64) {
-        self.log.note(Entry {
-            latency_ns: ended_ns - began_ns,
-            bytes,
-        });
+        if let Some(log) = &mut self.log {
+            log.note(Entry {
+                latency_ns: ended_ns - began_ns,
+                bytes,
+            });
+        }
         self.watch.overlapped_operation(bytes, began_ns, ended_ns);
     }
 

@@ -10,6 +10,7 @@ use rustix::fs::{Mode, OFlags};
 use wire::{AccessKind, Failure};
 
 use super::locks::{Hold, Lock};
+use super::log::Logging;
 use super::params::Params;
 use super::pattern::{Dispatch, Pattern, Work};
 use super::table::{Pass, Settle};
@@ -133,7 +134,8 @@ impl<B: Backend> Stage<'_, B> {
         let mut file = self.open(self.plain, flags).map_err(failed)?;
         self.size_first(&mut file, pattern.is_read())
             .map_err(failed)?;
-        let mut watch = Untimed;
+        let mut untimed = Untimed;
+        let mut watch = Logging::new(&mut untimed, None);
         let mut pump = self.pump(&mut file, &mut watch, hooks, buffer);
         self.drive(&mut pump, pattern, self.work)?;
         if stop::requested() {
@@ -167,7 +169,8 @@ impl<B: Backend> Stage<'_, B> {
             Some(file) => file,
             None => reopened().map_err(|e: io::Error| self.scratch.failed("open", &e))?,
         };
-        let mut watch = Untimed;
+        let mut untimed = Untimed;
+        let mut watch = Logging::new(&mut untimed, None);
         let mut pump = self.pump(&mut file, &mut watch, hooks, buffer);
         let rest = Work {
             first: next,

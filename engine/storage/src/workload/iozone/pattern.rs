@@ -185,20 +185,15 @@ macro_rules! any_pattern {
 
 any_pattern!(SyncFile, MmapFile, NullFile);
 
-/// Whether each pattern has a loop of its own: where more is done for each record than to move it,
+/// Each arm is a loop compiled for its pattern. Where more is done for each record than to move it,
 /// one loop for all is as fast, and a tenth of the size.
-const fn is_bare<F, W: Watch, H: RecordHooks<F>>() -> bool {
-    W::IS_BARE && H::IS_BARE
-}
-
-/// Each arm is a loop compiled for its pattern.
 fn at_position<F: File, W: Watch, H: RecordHooks<F>>(
     pump: &mut Pump<F, W, H>,
     pattern: Pattern,
     work: Work,
 ) -> Result<u64, Fault> {
     use Pattern::*;
-    if !is_bare::<F, W, H>() {
+    if !pump.watch.is_bare() {
         return pump.run::<AtPosition>(pattern.steps(work));
     }
     match pattern {
@@ -225,7 +220,7 @@ pub fn with_offsets<F: Positioned, W: Watch, H: RecordHooks<F>>(
     match pattern {
         VectorWrite => pump.repeat::<WriteGroup>(VectorWrite.steps(work)),
         VectorRead => pump.repeat::<ReadGroup>(VectorRead.steps(work)),
-        single if !is_bare::<F, W, H>() => pump.run::<Positional>(single.steps(work)),
+        single if !pump.watch.is_bare() => pump.run::<Positional>(single.steps(work)),
         PositionalWrite => pump.run::<Positional>(PositionalWrite.steps(work)),
         _ => pump.run::<Positional>(PositionalRead.steps(work)),
     }

@@ -268,7 +268,10 @@ impl<'b> WorkerProcess<'b> {
 }
 
 impl Watch for WorkerProcess<'_> {
-    const IS_TIMED: bool = false;
+    #[inline(always)]
+    fn is_timed(&self) -> bool {
+        false
+    }
 
     fn start(&mut self) -> Result<(), Failure> {
         self.shared.pass_gate(self.size)?;
