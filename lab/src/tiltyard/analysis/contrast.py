@@ -1,7 +1,8 @@
 """One system against another in one quantity: evidence, correction, verdict."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from math import nan
 from statistics import fmean
 from typing import Final, Literal, overload
@@ -150,28 +151,35 @@ class Contrasts(Sequence[Contrast]):
     @overload
     def __getitem__(self, place: slice) -> "Contrasts": ...
     def __getitem__(self, place: int | slice) -> "Contrast | Contrasts":
-        covariates = None if self.covariates is None else self.covariates[place]
         if isinstance(place, slice):
+            covariates = None if self.covariates is None else self.covariates[place]
             part = self.asked[place], self.differences[place], self.columns[place], covariates
             return Contrasts(*part, self.withheld, self.beside and self.beside[place])
-        quantity, system, against = self.asked[place]
-        verdict, futile, failed, *interval, p_adjusted = self.columns[place].item()
-        usable = np.isfinite(self.differences[place, : len(quantity.log_values)])
-        return Contrast(
-            quantity=quantity,
-            system=system,
-            against=against,
-            differences=self.differences[place, : len(usable)][usable],
-            usable=usable,
-            interval=RepeatedInterval(*interval) if interval[0] else None,
-            failed=failed,
-            p_adjusted=p_adjusted if interval[0] else None,
-            verdict=verdict,
-            futile=futile,
-            withheld=self.withheld,
-            covariates=None if covariates is None else covariates[: len(usable)][usable],
-            beside=None if self.beside is None else self.beside[place],
-        )
+        return next(iter(self[place : place + 1 or None]))
+
+    def __iter__(self) -> Iterator[Contrast]:
+        all_usable = np.isfinite(self.differences)
+        besides = repeat(None) if self.beside is None else self.beside
+        rows = zip(self.asked, self.columns.tolist(), all_usable, besides, strict=False)
+        for place, ((quantity, system, against), columns, usable, beside) in enumerate(rows):
+            verdict, futile, failed, *interval, p_adjusted = columns
+            usable = usable[: len(quantity.log_values)]
+            covariates = None if self.covariates is None else self.covariates[place]
+            yield Contrast(
+                quantity=quantity,
+                system=system,
+                against=against,
+                differences=self.differences[place, : len(usable)][usable],
+                usable=usable,
+                interval=RepeatedInterval(*interval) if interval[0] else None,
+                failed=failed,
+                p_adjusted=p_adjusted if interval[0] else None,
+                verdict=verdict,
+                futile=futile,
+                withheld=self.withheld,
+                covariates=None if covariates is None else covariates[: len(usable)][usable],
+                beside=beside,
+            )
 
     @property
     def verdicts(self) -> list[Verdict]:
