@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from simulation.section import Line, Section, percent, span, table
-from tiltyard.analysis.contrast import by_session
+from tiltyard.analysis.judging import by_session
 from tiltyard.plan.sessions import BESIDE
 from tiltyard.stats.sequential import FIXED, LEVEL, Spending, looks
 from tiltyard.stats.student import paired_ts

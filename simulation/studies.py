@@ -12,8 +12,9 @@ from typing import Final
 import numpy as np
 
 from simulation.section import Line, Section, percent
-from tiltyard.analysis.contrast import Judged, judge
+from tiltyard.analysis.contrast import Judged
 from tiltyard.analysis.findings import HEADLINE_LEVEL
+from tiltyard.analysis.judging import judge
 from tiltyard.analysis.quantity import Quantity
 from tiltyard.plan.model import Design, Look
 from tiltyard.stats.multiple import benjamini_hochberg, holm

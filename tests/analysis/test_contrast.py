@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from support.contrasts import FASTER, design_of, judged, quantity_of
-from tiltyard.analysis.contrast import judge
+from tiltyard.analysis.contrast import Contrasts
+from tiltyard.analysis.judging import judge
 from tiltyard.analysis.quantity import Quantity
 from tiltyard.stats.multiple import benjamini_hochberg
 
@@ -105,3 +106,29 @@ def test_every_pair_is_told_once_as_later_against_earlier():
     pairs = [(contrast.system, contrast.against) for contrast in found.contrasts]
     assert pairs == [("b", "a"), ("c", "a"), ("c", "b")]
     assert found.systems == ("a", "b", "c")
+
+
+def test_columns_say_what_their_rows_say():
+    rng = np.random.default_rng(5)
+    log_values = rng.normal(size=(23, 3)) * 0.01 + (0, 0, 0.2)
+    log_values[[4, 9], 1] = np.nan
+    quantity = Quantity("the work", "s", "lower", 1, log_values, np.ones((23, 3), dtype=np.bool_))
+    early = Quantity("less", "s", "lower", 1, log_values[:3], np.ones((3, 3), dtype=np.bool_))
+    parts = judge(
+        [quantity, early], ["a", "b", "c"], design_of(), benjamini_hochberg, 0.05, baseline="b"
+    )
+    found = Contrasts.together(part.contrasts for part in parts)
+    rows = list(found)
+    assert [(row.system, row.against) for row in rows[:3]] == [("a", "b"), ("c", "a"), ("c", "b")]
+    assert {row.verdict for row in rows} > {"slower"}
+    assert found.verdicts == [row.verdict for row in rows]
+    assert found.is_open.tolist() == [row.is_open for row in rows]
+    assert found.made.tolist() == [len(row.differences) for row in rows] == [21, 23, 21, 3, 3, 3]
+    assert found.has_interval.tolist() == [row.interval is not None for row in rows]
+    assert found.means[:3] == pytest.approx([row.mean for row in rows[:3]])
+    assert np.isnan(found.means[3:]).all()
+    every = found.intervals(np.ones(len(found), dtype=np.bool_))
+    assert every == [row.interval for row in rows if row.interval]
+    assert found.waiting.tolist()[:3] == [
+        len(row.differences) - row.interval.blocks for row in rows if row.interval
+    ]

@@ -7,8 +7,8 @@ import pytest
 
 from support.sessions import BLOCKS, synthetic_sessions
 from support.synthetic import synthetic_study
-from tiltyard.analysis.contrast import by_session
 from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.judging import by_session
 from tiltyard.analysis.sessions import analyse_sessions
 from tiltyard.plan.model import TrialKey
 from tiltyard.stats.replication import spread_between

@@ -6,9 +6,10 @@ from scipy.stats import binom
 
 from support.contrasts import design_of
 from support.synthetic import Shape, card, synthetic_study
-from tiltyard.analysis.contrast import Contrast, judge
+from tiltyard.analysis.contrast import Contrast
 from tiltyard.analysis.decision import decision
 from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.judging import judge
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.quantity import Quantity
 from tiltyard.stats.multiple import benjamini_hochberg, holm

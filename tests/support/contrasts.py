@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tiltyard.analysis.contrast import Judged, judge
+from tiltyard.analysis.contrast import Judged
+from tiltyard.analysis.judging import judge
 from tiltyard.analysis.quantity import Direction, Quantity
 from tiltyard.plan.model import Design, Look
 from tiltyard.stats.multiple import benjamini_hochberg

@@ -4,8 +4,8 @@ import pytest
 
 from support.contrasts import FASTER, design_of, judged, quantity_of
 from support.synthetic import synthetic_study
-from tiltyard.analysis.contrast import judge
 from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.judging import judge
 from tiltyard.analysis.statements.family import Family
 from tiltyard.analysis.statements.verdicts import sentence
 from tiltyard.stats.multiple import holm

@@ -18,8 +18,7 @@ from tiltyard.study.model import Covariate
 
 def side_by_side(named: Judged, other: Judged) -> Judged:
     """A quantity by the analysis that was named for the verdicts, with the other one beside it."""
-    pairs = zip(named.contrasts, other.contrasts, strict=True)
-    return replace(named, contrasts=tuple(replace(own, beside=beside) for own, beside in pairs))
+    return replace(named, contrasts=replace(named.contrasts, beside=other.contrasts))
 
 
 def beside(contrast: Contrast, design: Design) -> Beside | None:

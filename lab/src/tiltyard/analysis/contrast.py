@@ -1,42 +1,37 @@
 """One system against another in one quantity: evidence, correction, verdict."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import repeat
 from math import nan
 from statistics import fmean
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal, overload
 
 import numpy as np
+import numpy.typing as npt
 
-from tiltyard.analysis.quantity import Quantity, pairs_of
+from tiltyard.analysis.quantity import Quantity
 from tiltyard.analysis.verdict import Verdict
-from tiltyard.plan.model import Design
-from tiltyard.stats.family import (
-    DIFFERENT,
-    EQUIVALENT,
-    FUTILE,
-    INVALID,
-    UNDECIDED,
-    FamilyRules,
-    FamilyVerdicts,
-    judge_family,
-)
 from tiltyard.stats.sequential import RepeatedInterval
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
 
-_Rows = TypeVar("_Rows", FloatArray, BoolArray)
-
 MAX_FAILED_SHARE: Final = 0.2
 """With a larger share of failed blocks a comparison is invalid."""
-FARTHEST: Final = 300.0
-"""Log ratios are clipped there: the ratio of a larger one may overflow."""
-_SAME_WORDS: Final[dict[int, Verdict]] = {
-    UNDECIDED: "undecided",
-    FUTILE: "undecided",
-    EQUIVALENT: "equivalent",
-    INVALID: "invalid",
-}
+OF_INTERVAL: Final = ("blocks", "estimate", "low", "high", "p", "level")
+COLUMNS: Final = np.dtype(
+    [("verdict", object), ("futile", np.bool_), ("failed", np.intp), ("blocks", np.intp)]
+    + [(name, np.float64) for name in (*OF_INTERVAL[1:], "p_adjusted")]
+)
+"""As :class:`Contrast` and its interval name them; ``blocks`` is 0 where there is no interval."""
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """Why there are no verdicts, whatever the data say."""
+
+    verdict: Literal["undecided", "invalid"]
+    """Undecided as long as further blocks can bring the share down."""
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +106,128 @@ class Contrast:
         )
 
 
-@dataclass(frozen=True)
-class Withheld:
-    """Why there are no verdicts, whatever the data say."""
+@dataclass(frozen=True, eq=False)
+class Contrasts(Sequence[Contrast]):
+    """Contrasts as columns: a large grid has a hundred thousand, of which few are read one by one.
 
-    verdict: Literal["undecided", "invalid"]
-    """Undecided as long as further blocks can bring the share down."""
-    reason: str
+    A part of them is a view of the same arrays; a row is made when it is read.
+    """
+
+    asked: Sequence[tuple[Quantity, str, str]]
+    """Of each row the quantity, and the names of the two sides."""
+    differences: FloatArray
+    """Shape (rows, blocks); nan where a block has none."""
+    columns: npt.NDArray[np.void]
+    """Shape (rows,)."""
+    covariates: FloatArray | None = None
+    """Shape (rows, blocks, covariates)."""
+    withheld: str = ""
+    beside: "Contrasts | None" = None
+
+    @classmethod
+    def none(cls) -> "Contrasts":
+        """No comparison."""
+        return cls((), np.empty((0, 0)), np.empty(0, COLUMNS))
+
+    @classmethod
+    def together(cls, parts: Iterable["Contrasts"]) -> "Contrasts":
+        """Of one study, in one table; covariates, and what stands beside them, are left out."""
+        some = [part for part in parts if part.asked]
+        if not some:
+            return cls.none()
+        asked = [row for part in some for row in part.asked]
+        columns, end = np.empty(len(asked), COLUMNS), 0
+        # Concatenating them would look for a common type of each two.
+        for part in some:
+            begin, end = end, end + len(part.asked)
+            columns[begin:end] = part.columns
+        return cls(asked, np.concatenate([part.differences for part in some]), columns)
+
+    def __len__(self) -> int:
+        return len(self.asked)
+
+    @overload
+    def __getitem__(self, place: int) -> Contrast: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Contrasts": ...
+    def __getitem__(self, place: int | slice) -> "Contrast | Contrasts":
+        if isinstance(place, slice):
+            covariates = None if self.covariates is None else self.covariates[place]
+            part = self.asked[place], self.differences[place], self.columns[place], covariates
+            return Contrasts(*part, self.withheld, self.beside and self.beside[place])
+        return next(iter(self[place : place + 1 or None]))
+
+    def __iter__(self) -> Iterator[Contrast]:
+        all_usable = np.isfinite(self.differences)
+        besides = repeat(None) if self.beside is None else self.beside
+        rows = zip(self.asked, self.columns.tolist(), all_usable, besides, strict=False)
+        for place, ((quantity, system, against), columns, usable, beside) in enumerate(rows):
+            verdict, futile, failed, *interval, p_adjusted = columns
+            usable = usable[: len(quantity.log_values)]
+            covariates = None if self.covariates is None else self.covariates[place]
+            yield Contrast(
+                quantity=quantity,
+                system=system,
+                against=against,
+                differences=self.differences[place, : len(usable)][usable],
+                usable=usable,
+                interval=RepeatedInterval(*interval) if interval[0] else None,
+                failed=failed,
+                p_adjusted=p_adjusted if interval[0] else None,
+                verdict=verdict,
+                futile=futile,
+                withheld=self.withheld,
+                covariates=None if covariates is None else covariates[: len(usable)][usable],
+                beside=beside,
+            )
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """Of each row."""
+        found: list[Verdict] = self.columns["verdict"].tolist()
+        return found
+
+    @property
+    def has_interval(self) -> BoolArray:
+        """Which rows have reached a look."""
+        return np.asarray(self.columns["blocks"] > 0)
+
+    @property
+    def is_open(self) -> BoolArray:
+        """Of which rows more blocks may decide."""
+        return np.asarray((self.columns["verdict"] == "undecided") & ~self.columns["futile"])
+
+    @property
+    def waiting(self) -> IntArray:
+        """How many differences of each row its interval does not rest on."""
+        return np.asarray(self.made - self.columns["blocks"])
+
+    @property
+    def made(self) -> IntArray:
+        """How many differences each row has."""
+        return np.asarray(np.isfinite(self.differences).sum(axis=1))
+
+    @property
+    def means(self) -> FloatArray:
+        """Mean of the differences that each interval rests on, but for rounding; nan without."""
+        blocks = self.columns["blocks"][:, np.newaxis]
+        usable = np.isfinite(self.differences)
+        rested_on = usable & (usable.cumsum(axis=1) <= blocks)
+        sums = np.where(rested_on, self.differences, 0.0).sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(sums / blocks[:, 0])
+
+    def intervals(self, rows: BoolArray) -> list[RepeatedInterval]:
+        """Those of some rows, as far as they have one."""
+        found = self.columns[list(OF_INTERVAL)][rows & self.has_interval]
+        return [RepeatedInterval(*own) for own in found.tolist()]
+
+    def without_verdicts(self, withheld: Withheld) -> "Contrasts":
+        """The same, whatever the data say."""
+        columns = self.columns.copy()
+        columns["verdict"], columns["futile"] = withheld.verdict, False
+        beside = self.beside and self.beside.without_verdicts(withheld)
+        return replace(self, columns=columns, withheld=withheld.reason, beside=beside)
 
 
 @dataclass(frozen=True)
@@ -125,245 +235,27 @@ class Judged:
     """A quantity with its contrasts."""
 
     quantity: Quantity
-    contrasts: tuple[Contrast, ...]
-    """Every pair of systems once, as (later, earlier) in the order of the study."""
-
-    def against(self, baseline: str) -> "Judged":
-        """The same, with the baseline always the one that others are compared against."""
-        return replace(
-            self,
-            contrasts=tuple(
-                contrast.reversed() if contrast.system == baseline else contrast
-                for contrast in self.contrasts
-            ),
-        )
+    contrasts: Contrasts
+    """Every pair of systems once; see :func:`tiltyard.analysis.quantity.pairs_of`."""
 
     @property
     def systems(self) -> tuple[str, ...]:
         """Every system that takes part."""
-        names = (name for pair in self.contrasts for name in (pair.against, pair.system))
+        names = (name for _, system, against in self.contrasts.asked for name in (against, system))
         return tuple(dict.fromkeys(names))
+
+    def place(self, system: str, against: str) -> tuple[int, bool]:
+        """The row of two different systems, and whether it is from the second one's side."""
+        sides = {(own, other): row for row, (_, own, other) in enumerate(self.contrasts.asked)}
+        turned = (system, against) not in sides
+        return sides[(against, system) if turned else (system, against)], turned
 
     def between(self, system: str, against: str) -> Contrast:
         """The contrast of two different systems, from the first one's side."""
-        for contrast in self.contrasts:
-            if (contrast.system, contrast.against) == (system, against):
-                return contrast
-            if (contrast.system, contrast.against) == (against, system):
-                return contrast.reversed()
-        raise KeyError((system, against))
+        row, turned = self.place(system, against)
+        return self.contrasts[row].reversed() if turned else self.contrasts[row]
 
     def as_printed(self, contrast: Contrast) -> Contrast:
         """The same comparison from the side that tables show."""
-        shown = {(pair.system, pair.against) for pair in self.contrasts}
-        return contrast if (contrast.system, contrast.against) in shown else contrast.reversed()
-
-
-def judge(
-    quantities: Sequence[Quantity],
-    systems: Sequence[str],
-    design: Design,
-    adjust: Callable[[FloatArray], FloatArray],
-    level: float,
-    together: bool = False,
-    to_come: int | None = None,
-    covariates: Sequence[FloatArray] = (),
-    others: int = 0,
-) -> tuple[Judged, ...]:
-    """Verdicts on every pair of systems in every quantity, corrected as one family.
-
-    A comparison without an interval yet, or an invalid one, takes part in the correction with
-    p = 1: the family is the one that was declared before the first trial.
-
-    Args:
-        quantities: what is compared; together with the pairs they are the family.
-        systems: names, in the order of the study.
-        design: the rules of the plan.
-        adjust: p-values to adjusted ones, e.g. Benjamini–Hochberg's.
-        level: adjusted p-values up to this one are rejections.
-        together: intervals are simultaneous, as fits Holm's adjustment; else those of differences
-            are corrected for having been selected. See :mod:`tiltyard.stats.family`.
-        to_come: blocks that may still be made; if not given, those up to the last look.
-        covariates: what to adjust each quantity for, shape (blocks, systems, covariates); none:
-            the differences are judged as they are.
-        others: further comparisons of the family, of which nothing is known here: p = 1.
-    """
-    pairs = list(pairs_of(systems))
-    if not quantities or not pairs:
-        return tuple(Judged(quantity, ()) for quantity in quantities)
-    asked = [
-        (quantity, systems[later], systems[earlier])
-        for quantity in quantities
-        for later, earlier in pairs
-    ]
-    differences, failed = paired(quantities, pairs)
-    own = _paired_covariates(covariates, pairs, differences) if covariates else None
-    rows = (asked, differences, failed, design, adjust, level, together, to_come, own, others)
-    contrasts = iter(judge_rows(*rows))
-    return tuple(Judged(q, tuple(islice(contrasts, len(pairs)))) for q in quantities)
-
-
-def _padded(rows: _Rows, others: int, value: float) -> _Rows:
-    """The rows, and further ones that have nothing but a value."""
-    if not others:
-        return rows
-    return np.pad(rows, ((0, others), *((0, 0),) * (rows.ndim - 1)), constant_values=value)
-
-
-def judge_rows(
-    asked: Sequence[tuple[Quantity, str, str]],
-    differences: FloatArray,
-    failed: BoolArray,
-    design: Design,
-    adjust: Callable[[FloatArray], FloatArray],
-    level: float,
-    together: bool = False,
-    to_come: int | None = None,
-    covariates: FloatArray | None = None,
-    others: int = 0,
-) -> list[Contrast]:
-    """Verdicts on one family of differences, whatever they are differences of.
-
-    Args:
-        asked: of each row the quantity, and the names of the two sides.
-        differences: on the log scale, shape (family, blocks); nan where there is none.
-        failed: which of the missing ones were attempted; of the same shape.
-        design: as :func:`judge` takes it, like the rest.
-        adjust: p-values to adjusted ones.
-        level: adjusted p-values up to this one are rejections.
-        together: intervals are simultaneous.
-        to_come: blocks that may still be made.
-        covariates: differences of what to adjust for, shape (family, blocks, covariates).
-        others: further rows of the family, of which nothing is known here.
-    """
-    if (sessions := asked[0][0].sessions) is not None:
-        if covariates is not None:
-            covariates = _means_of_sessions(covariates, differences, sessions)
-        differences, failed = by_session(differences, failed, sessions)
-        to_come = to_come and int((~(np.isfinite(differences) | failed).any(axis=0)).sum())
-    rules = FamilyRules(
-        spending=design.spending,
-        rope=float(np.log1p(design.equivalent_within)),
-        adjust=adjust,
-        rate=level,
-        together=together,
-        futility=design.futility,
-        max_failed_share=MAX_FAILED_SHARE,
-    )
-    verdicts = judge_family(
-        _padded(differences, others, np.nan),
-        _padded(failed, others, False),
-        rules,
-        to_come,
-        None if covariates is None else _padded(covariates, others, np.nan),
-    )
-    return list(_contrasts(asked, differences, failed, verdicts, covariates))
-
-
-def paired(
-    quantities: Sequence[Quantity], pairs: Sequence[tuple[int, int]]
-) -> tuple[FloatArray, BoolArray]:
-    """Differences of all pairs in all quantities, and failed blocks; shape (family, blocks)."""
-    later, earlier = np.array(pairs).T
-    blocks = max(len(quantity.log_values) for quantity in quantities)
-    shape = (len(quantities), len(pairs), blocks)
-    differences, attempted = np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
-    for row, quantity in enumerate(quantities):
-        values, tried = quantity.log_values, quantity.attempted
-        own = len(values)
-        log_ratios = (values[:, later] - values[:, earlier]).T
-        differences[row, :, :own] = np.clip(log_ratios, -FARTHEST, FARTHEST)
-        attempted[row, :, :own] = (tried[:, later] & tried[:, earlier]).T
-    failed = attempted & ~np.isfinite(differences)
-    return differences.reshape(-1, blocks), failed.reshape(-1, blocks)
-
-
-def by_session(
-    differences: FloatArray, failed: BoolArray, sessions: IntArray
-) -> tuple[FloatArray, BoolArray]:
-    """The mean difference of each session, and which sessions failed; shape (family, sessions).
-
-    A session has failed where more than the allowed share of its blocks has.
-
-    Args:
-        differences: shape (family, blocks), nan where there is none.
-        failed: which of the missing ones were attempted; of the same shape.
-        sessions: shape (blocks,), counted from 1.
-    """
-    usable = np.isfinite(differences)
-    member = (sessions[:, np.newaxis] == np.arange(1, sessions.max() + 1)).astype(np.float64)
-    count, failures = usable @ member, failed @ member
-    broken = failures > MAX_FAILED_SHARE * (count + failures)
-    with np.errstate(invalid="ignore"):
-        means = np.where(usable, differences, 0.0) @ member / count
-    return np.where(broken, np.nan, means), broken
-
-
-def _means_of_sessions(
-    covariates: FloatArray, differences: FloatArray, sessions: IntArray
-) -> FloatArray:
-    """Those of the blocks that a session's mean rests on; shape (family, sessions, covariates)."""
-    member = np.isfinite(differences)[:, np.newaxis] * (
-        sessions == np.arange(1, sessions.max() + 1)[:, np.newaxis]
-    )
-    count = np.maximum(1, member.sum(axis=2))[:, :, np.newaxis]
-    return np.asarray(member.astype(np.float64) @ np.nan_to_num(covariates) / count)
-
-
-def _paired_covariates(
-    covariates: Sequence[FloatArray], pairs: Sequence[tuple[int, int]], differences: FloatArray
-) -> FloatArray:
-    """Those of the differences, in the same order; shape (family, blocks, covariates)."""
-    later, earlier = np.array(pairs).T
-    rows, blocks = differences.shape
-    shape = (len(covariates), len(pairs), blocks, covariates[0].shape[2])
-    paired = np.full(shape, np.nan)
-    for row, own in enumerate(covariates):
-        paired[row, :, : len(own)] = (own[:, later] - own[:, earlier]).swapaxes(0, 1)
-    return paired.reshape(rows, blocks, -1)
-
-
-def _contrasts(
-    asked: Sequence[tuple[Quantity, str, str]],
-    differences: FloatArray,
-    failed: BoolArray,
-    verdicts: FamilyVerdicts,
-    covariates: FloatArray | None,
-) -> Iterator[Contrast]:
-    """Each row of the arrays as a contrast."""
-    usable = np.isfinite(differences)
-    rows = zip(
-        verdicts.outcome.tolist(),
-        verdicts.blocks.tolist(),
-        verdicts.estimate.tolist(),
-        verdicts.low.tolist(),
-        verdicts.high.tolist(),
-        verdicts.p.tolist(),
-        verdicts.level.tolist(),
-        verdicts.p_adjusted.tolist(),
-        failed.sum(axis=1).tolist(),
-        strict=True,
-    )
-    for row, (quantity, system, against) in enumerate(asked):
-        outcome, blocks, estimate, low, high, p, level, p_adjusted, failures = next(rows)
-        own = usable[row, : len(quantity.log_values)]
-        yield Contrast(
-            quantity=quantity,
-            system=system,
-            against=against,
-            differences=differences[row, : len(own)][own],
-            usable=own,
-            interval=RepeatedInterval(blocks, estimate, low, high, p, level) if blocks else None,
-            failed=failures,
-            p_adjusted=p_adjusted if blocks else None,
-            verdict=_verdict(outcome, estimate, quantity),
-            futile=outcome == FUTILE,
-            covariates=None if covariates is None else covariates[row, : len(own)][own],
-        )
-
-
-def _verdict(outcome: int, estimate: float, quantity: Quantity) -> Verdict:
-    """The outcome in the words of the quantity: times are better when they are lower."""
-    if outcome == DIFFERENT:
-        return "faster" if (estimate > 0) == (quantity.direction == "higher") else "slower"
-    return _SAME_WORDS[outcome]
+        _, turned = self.place(contrast.system, contrast.against)
+        return contrast.reversed() if turned else contrast

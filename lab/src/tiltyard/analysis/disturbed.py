@@ -70,17 +70,8 @@ def too_many_disturbed(run: RunRecord, course: PlanProgress) -> Withheld | None:
 def withhold(judged: Sequence[JudgedWorkload], withheld: Withheld) -> list[JudgedWorkload]:
     """The same without verdicts."""
 
-    def silent(contrast: Contrast) -> Contrast:
-        return replace(
-            contrast,
-            verdict=withheld.verdict,
-            withheld=withheld.reason,
-            futile=False,
-            beside=contrast.beside and silent(contrast.beside),
-        )
-
     def without(found: Judged) -> Judged:
-        return replace(found, contrasts=tuple(map(silent, found.contrasts)))
+        return replace(found, contrasts=found.contrasts.without_verdicts(withheld))
 
     return [
         replace(

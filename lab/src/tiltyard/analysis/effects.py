@@ -23,7 +23,8 @@ from typing import Literal
 
 import numpy as np
 
-from tiltyard.analysis.contrast import Contrast, judge_rows
+from tiltyard.analysis.contrast import Contrast, Contrasts
+from tiltyard.analysis.judging import judge_rows
 from tiltyard.analysis.model import Effect, WorkloadFindings
 from tiltyard.analysis.quantity import Quantity
 from tiltyard.analysis.statements.family import BENJAMINI_HOCHBERG, Family
@@ -112,7 +113,7 @@ def judge_effects(
     plan: Plan,
     adjust: Callable[[FloatArray], FloatArray],
     to_come: int | None = None,
-) -> list[list[JudgedTerm]]:
+) -> tuple[list[list[JudgedTerm]], Contrasts]:
     """Verdicts on every effect in every quantity, corrected as one family.
 
     Args:
@@ -122,11 +123,11 @@ def judge_effects(
         to_come: blocks that may still be made; if not given, those up to the last look.
 
     Returns:
-        For each quantity the effects in the order of :func:`terms_of`.
+        For each quantity the effects in the order of :func:`terms_of`; and all of them together.
     """
     terms = terms_of(plan)
     if not terms or not quantities:
-        return [[] for _ in quantities]
+        return [[] for _ in quantities], Contrasts.none()
     asked = [
         (replace(quantity, topic=f"{quantity.topic}{term.where}"), term.subject, term.against)
         for quantity in quantities
@@ -138,7 +139,7 @@ def judge_effects(
     rate = plan.design.false_discovery_rate
     rows_judged = judge_rows(asked, effects, failed, plan.design, adjust, rate, to_come=to_come)
     judged = iter(rows_judged)
-    return [[JudgedTerm(term, next(judged)) for term in terms] for _ in quantities]
+    return [[JudgedTerm(term, next(judged)) for term in terms] for _ in quantities], rows_judged
 
 
 def _main(
@@ -197,9 +198,8 @@ def with_effects(
     """
     tables = [(one, table) for one in judged for table in (one.index, *one.by_metric)]
     quantities = [table.quantity for _, table in tables]
-    found = judge_effects(quantities, plan, benjamini_hochberg, to_come)
-    contrasts = [one.contrast for terms in found for one in terms]
-    family = Family.of(contrasts, BENJAMINI_HOCHBERG)
+    found, together = judge_effects(quantities, plan, benjamini_hochberg, to_come)
+    family = Family.of(together, BENJAMINI_HOCHBERG)
     effects: dict[str, list[Effect]] = {}
     for (one, table), terms in zip(tables, found, strict=True):
         own = effects.setdefault(one.measured.workload.spec.name, [])

@@ -21,9 +21,10 @@ import numpy as np
 
 from tiltyard import __version__
 from tiltyard.analysis.beside import side_by_side
-from tiltyard.analysis.contrast import Contrast, Judged, Withheld, judge
+from tiltyard.analysis.contrast import Contrasts, Judged, Withheld
 from tiltyard.analysis.disturbed import disturbed_blocks, too_many_disturbed, withhold
 from tiltyard.analysis.effects import with_effects
+from tiltyard.analysis.judging import judge
 from tiltyard.analysis.model import FORMAT, Findings, Observation, WorkloadFindings
 from tiltyard.analysis.order import drifts, trial_lines
 from tiltyard.analysis.overall import overall
@@ -85,8 +86,8 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
     lines = trial_lines(everything, _all_measured(plan, everything, run, measured))
     systems = system_findings(plan, run)
     blocks_done = len(course.counted)
-    contrasts = [contrast for workload in judged for contrast in workload.contrasts]
-    look = max((c.interval.blocks for c in contrasts if c.interval), default=0)
+    evidence = Evidence(plan, run, judged, workloads, withheld)
+    contrasts = evidence.contrasts
     findings = Findings(
         format=FORMAT,
         tiltyard=__version__,
@@ -111,7 +112,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         ),
         blocks_done=blocks_done,
         blocks_planned=len(plan.blocks),
-        look=look,
+        look=int(contrasts.columns["blocks"].max(initial=0)),
         family=family,
         trials_kept=sum(trial.outcome == "done" for trial in everything.trials),
         trials_failed=sum(trial.outcome == "failed" for trial in everything.trials),
@@ -123,7 +124,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         overall=() if withheld else overall(plan, quantities, HEADLINE_LEVEL, to_come),
         trials=lines,
         drifts=tuple(drifts(lines, {w.spec.name: w.display for w in plan.workloads})),
-        notices=tuple(notices(Evidence(plan, run, judged, workloads, withheld))),
+        notices=tuple(notices(evidence)),
         under_load=under_load(run) if plan.clock == "time" else "",
         spoiled=disturbed_blocks(everything, course, lambda record: _headlines(plan, record)),
         calibration=run.calibration if plan.clock == "time" else None,
@@ -146,7 +147,7 @@ def _with_observations(
     )
 
 
-def _is_complete(plan: Plan, blocks_done: int, to_come: int, contrasts: Sequence[Contrast]) -> bool:
+def _is_complete(plan: Plan, blocks_done: int, to_come: int, contrasts: Contrasts) -> bool:
     """Whether no further block could decide anything.
 
     After the last look only spares come, for what lacks blocks because trials failed.
@@ -154,8 +155,8 @@ def _is_complete(plan: Plan, blocks_done: int, to_come: int, contrasts: Sequence
     last = plan.design.looks[-1].blocks
     if not contrasts:
         return blocks_done >= last
-    lacking = any(c.is_open and len(c.differences) < last for c in contrasts)
-    return not lacking or to_come == 0
+    lacking = contrasts.is_open & (contrasts.made < last)
+    return not lacking.any() or to_come == 0
 
 
 def _judge_all(
@@ -175,8 +176,9 @@ def _judge_all(
         design.false_discovery_rate,
         to_come=to_come,
         covariates=own if design.verdict == "adjusted" else (),
+        baseline=plan.baseline,
     )
-    judged = (judgement.against(plan.baseline) for judgement in of_grid)
+    judged = iter(of_grid)
     return [
         JudgedWorkload(
             measured=q.measured,
@@ -200,12 +202,12 @@ def _judge_indices(
     indices = [q.index for q in quantities]
     covariates = [q.measured.covariates for q in quantities]
     asked = (indices, systems, design, holm, HEADLINE_LEVEL, True, to_come)
-    judged = judge(*asked, others=others)
+    judged = judge(*asked, others=others, baseline=plan.baseline)
     if any(np.isfinite(own).any() for own in covariates):
-        adjusted = judge(*asked, covariates, others)
+        adjusted = judge(*asked, covariates, others, plan.baseline)
         both = (judged, adjusted) if design.verdict == "unadjusted" else (adjusted, judged)
         judged = tuple(map(side_by_side, *both))
-    return tuple(judgement.against(plan.baseline) for judgement in judged)
+    return judged
 
 
 def _headlines(plan: Plan, run: RunRecord) -> dict[str, Judged]:
@@ -228,8 +230,8 @@ def _describe(
 ) -> tuple[WorkloadFindings, ...]:
     """The findings of each workload, in the order of the plan."""
     by_name = {own.measured.workload.spec.name: own for own in judged}
-    indices = [pair for own in judged for pair in own.index.contrasts]
-    grid = [pair for own in judged for judgement in own.family for pair in judgement.contrasts]
+    indices = Contrasts.together(own.index.contrasts for own in judged)
+    grid = Contrasts.together(part.contrasts for own in judged for part in own.family)
     of_indices, of_grid = (
         ComparisonBuilder(plan.design, Family.of(contrasts, correction, size))
         for contrasts, correction, size in (
@@ -256,11 +258,7 @@ def _all_measured(
 
 def _resolution_percent(judged: Sequence[JudgedWorkload]) -> float | None:
     """Median half-width of the intervals of the headline cells, in percent."""
-    widths = [
-        (contrast.interval.high - contrast.interval.low) / 2
-        for workload in judged
-        for cell in workload.cells
-        for contrast in cell.contrasts
-        if contrast.interval
-    ]
-    return 100 * math.expm1(float(np.median(widths))) if widths else None
+    cells = Contrasts.together(cell.contrasts for own in judged for cell in own.cells)
+    seen = cells.columns[cells.has_interval]
+    widths = (seen["high"] - seen["low"]) / 2
+    return 100 * math.expm1(float(np.median(widths))) if len(widths) else None

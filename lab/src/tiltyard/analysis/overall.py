@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tiltyard.analysis.contrast import judge
+from tiltyard.analysis.judging import judge
 from tiltyard.analysis.model import Comparison
 from tiltyard.analysis.quantity import Quantity, mean_quantity
 from tiltyard.analysis.statements.family import HOLM, Family
@@ -47,8 +47,8 @@ def overall(
         together=True,
         to_come=to_come,
         covariates=covariates if plan.design.verdict == "adjusted" else (),
+        baseline=plan.baseline,
     )
-    judged = judged.against(plan.baseline)
     family = Family.of(judged.contrasts, HOLM)
     return ComparisonBuilder(plan.design, family).comparisons(judged)
 

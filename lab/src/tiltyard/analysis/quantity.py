@@ -140,9 +140,13 @@ class Measured:
         return self.workload.target == "far"
 
 
-def pairs_of(systems: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Every pair of systems once, as places (later, earlier) in the order of the study."""
-    return ((later, earlier) for earlier, later in combinations(range(len(systems)), 2))
+def pairs_of(systems: Sequence[str], baseline: str | None = None) -> Iterator[tuple[int, int]]:
+    """Every pair of systems once, as places (later, earlier) in the order of the study.
+
+    Others are always compared against the baseline, not the baseline with them.
+    """
+    for earlier, later in combinations(range(len(systems)), 2):
+        yield (earlier, later) if systems[later] == baseline else (later, earlier)
 
 
 def _final_trials(run: RunRecord, workload: str) -> tuple[TrialRecord, ...]:

@@ -16,8 +16,9 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.analysis.contrast import Contrast, by_session, judge_rows, paired
+from tiltyard.analysis.contrast import Contrast, Contrasts
 from tiltyard.analysis.findings import HEADLINE_LEVEL, analyse
+from tiltyard.analysis.judging import by_session, judge_rows, paired
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.quantity import Quantity, collect, pairs_of
 from tiltyard.analysis.session_model import (
@@ -274,10 +275,7 @@ def _more(apart: Sequence[tuple[int, Apart]]) -> Iterator[str]:
 def _over_sessions(seen: _Seen, design: Design) -> Iterator[OverSessions]:
     """Every headline comparison over the sessions that are done."""
     systems = [system.name for system in seen.plan.systems]
-    # Told against the baseline, as everywhere.
-    pairs = [
-        pair if systems[pair[0]] != seen.plan.baseline else pair[::-1] for pair in pairs_of(systems)
-    ]
+    pairs = list(pairs_of(systems, seen.plan.baseline))
     if not seen.named or not pairs:
         return
     quantities = [quantity for _, quantity in seen.named]
@@ -297,7 +295,7 @@ def _judged(
     failed: BoolArray,
     sessions: IntArray,
     design: Design,
-) -> list[Contrast]:
+) -> Contrasts:
     """The family over sessions; sessions beyond a look that is spent count for nothing."""
     last = design.looks[-1].blocks
     means, broken = by_session(differences, failed, sessions)

@@ -244,13 +244,11 @@ def _standings(
 def _separated(judged: Judged, systems: Sequence[str]) -> tuple[Counter[str], Counter[str]]:
     """How many others are better, and how many are worse, than each system, by verdict."""
     better, worse = Counter[str](), Counter[str]()
-    for contrast in judged.contrasts:
-        if contrast.system in systems and contrast.against in systems:
-            pair = contrast.system, contrast.against
-            if contrast.verdict in ("faster", "slower"):
-                winner, loser = pair if contrast.verdict == "faster" else pair[::-1]
-                worse[winner] += 1
-                better[loser] += 1
+    for (_, *pair), verdict in zip(judged.contrasts.asked, judged.contrasts.verdicts, strict=True):
+        if set(pair) <= set(systems) and verdict in ("faster", "slower"):
+            winner, loser = pair if verdict == "faster" else pair[::-1]
+            worse[winner] += 1
+            better[loser] += 1
     return better, worse
 
 

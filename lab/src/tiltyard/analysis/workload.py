@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import get_args
 
 from tiltyard.analysis.clients import client_lines
-from tiltyard.analysis.contrast import Contrast, Judged, Withheld
+from tiltyard.analysis.contrast import Judged, Withheld
 from tiltyard.analysis.model import Cell, Index, Latencies, Loss, WorkloadFindings
 from tiltyard.analysis.network import Ends, what_ends_saw
 from tiltyard.analysis.quantity import GridCell, Measured, Quantity, mean_quantity
@@ -60,10 +60,9 @@ class JudgedWorkload:
         return (*(self.cells if len(self.cells) > 1 else ()), *self.metrics, *self.latencies)
 
     @property
-    def contrasts(self) -> tuple[Contrast, ...]:
-        """All of them, those of the index first."""
-        judged = (self.index, *self.family)
-        return tuple(contrast for own in judged for contrast in own.contrasts)
+    def judged(self) -> tuple[Judged, ...]:
+        """All of them, the index first."""
+        return (self.index, *self.family)
 
     @property
     def by_metric(self) -> tuple[Judged, ...]:
@@ -145,7 +144,7 @@ def workload_findings(
         measured,
         answer(index, judged.index, plan, headline.family),
         index,
-        Counter(pair.verdict for cell in judged.cells for pair in cell.contrasts),
+        Counter(verdict for cell in judged.cells for verdict in cell.contrasts.verdicts),
         by_metric=_by_metric(judged, cells, plan.baseline, grid),
         cells=cells,
         latencies=_latencies(judged, plan.baseline, grid),
@@ -231,9 +230,11 @@ def _losses(index: Index, judged: JudgedWorkload, builder: ComparisonBuilder) ->
         return ()
     best = index.standings[0].system
     others = [standing.system for standing in index.standings[1:]]
+    places = [(other, *judged.index.place(best, other)) for other in others]
     return tuple(
-        Loss(label=cell.label, comparison=builder.comparison(contrast))
+        Loss(label=cell.label, comparison=builder.comparison(judgement.between(best, other)))
         for cell, judgement in zip(judged.measured.cells, judged.cells, strict=True)
-        for contrast in (judgement.between(best, other) for other in others)
-        if contrast.verdict == "slower"
+        for verdicts in (judgement.contrasts.columns["verdict"],)
+        for other, place, turned in places
+        if verdicts[place] == ("faster" if turned else "slower")
     )

@@ -22,7 +22,7 @@ from typing import Final
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from tiltyard.analysis.contrast import FARTHEST
+from tiltyard.analysis.judging import FARTHEST
 from tiltyard.analysis.statements.numbers import coverage
 from tiltyard.analysis.verdict import OverStudies
 from tiltyard.collected.model import PrintedAs, Reading

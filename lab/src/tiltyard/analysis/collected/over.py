@@ -22,8 +22,8 @@ from tiltyard.analysis.collected.evidence import (
     unpaired,
 )
 from tiltyard.analysis.collected.verdicts import ratio_of
-from tiltyard.analysis.contrast import FARTHEST
 from tiltyard.analysis.decision import headlines
+from tiltyard.analysis.judging import FARTHEST
 from tiltyard.analysis.model import Comparison, Findings, WorkloadFindings
 from tiltyard.analysis.statements.numbers import compatible, p_number, scale_of_doubt
 from tiltyard.analysis.verdict import InStudy, OverStudies

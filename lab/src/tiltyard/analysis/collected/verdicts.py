@@ -8,7 +8,7 @@ from typing import Final, Literal
 import numpy as np
 
 from tiltyard.analysis.collected.evidence import Blocks, Evidence
-from tiltyard.analysis.contrast import FARTHEST
+from tiltyard.analysis.judging import FARTHEST
 from tiltyard.analysis.model import Comparison
 from tiltyard.analysis.quantity import Direction
 from tiltyard.analysis.statements.numbers import (

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, TypeVar
 import numpy as np
 
 from tiltyard.analysis.axes import Axis, Level, label_of
-from tiltyard.analysis.contrast import Contrast, Withheld
+from tiltyard.analysis.contrast import Contrasts, Withheld
 from tiltyard.analysis.model import WorkloadFindings
 from tiltyard.analysis.order import relative_log_values
 from tiltyard.analysis.quantity import GridCell, Measured
@@ -414,7 +414,7 @@ class Evidence:
         """The values of every workload."""
         return [workload.measured for workload in self.judged]
 
-    @property
-    def contrasts(self) -> list[Contrast]:
+    @cached_property
+    def contrasts(self) -> Contrasts:
         """All comparisons."""
-        return [contrast for workload in self.judged for contrast in workload.contrasts]
+        return Contrasts.together(one.contrasts for own in self.judged for one in own.judged)

@@ -1,11 +1,12 @@
 """The comparisons that are corrected together, and what their sentences need of all of them."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
-from tiltyard.analysis.contrast import Contrast
+from tiltyard.analysis.contrast import Contrasts
 from tiltyard.plan.model import Design
 from tiltyard.plan.prospect import earliest_difference
 from tiltyard.stats.planning import blocks_needed
@@ -24,21 +25,19 @@ class Family:
     """``BENJAMINI_HOCHBERG``, or ``HOLM``: verdicts and intervals then hold together."""
     claimed: int = 0
     """Those that are decided to differ."""
-    _open: tuple[RepeatedInterval, ...] = field(default=(), repr=False)
+    _open: Callable[[], Sequence[RepeatedInterval]] = field(default=tuple, repr=False)
     """Those that are undecided."""
     _needed: dict[RepeatedInterval, int | None] = field(default_factory=dict, repr=False)
     """Blocks of a decision, foreseen for all open comparisons when somebody asks for those of
     one: one by one is slow, and a decision about the next block asks for none."""
 
     @classmethod
-    def of(
-        cls, contrasts: Iterable[Contrast], correction: str, size: int | None = None
-    ) -> "Family":
+    def of(cls, judged: Contrasts, correction: str, size: int | None = None) -> "Family":
         """The family of these contrasts; of ``size``, where it has others that are not here."""
-        contrasts = tuple(contrasts)
-        claimed = sum(contrast.verdict in ("faster", "slower") for contrast in contrasts)
-        open_ = tuple(c.interval for c in contrasts if c.interval and c.verdict == "undecided")
-        return cls(len(contrasts) if size is None else size, correction, claimed, open_)
+        verdict = judged.columns["verdict"]
+        claimed = int(((verdict == "faster") | (verdict == "slower")).sum())
+        open_ = partial(judged.intervals, verdict == "undecided")
+        return cls(len(judged) if size is None else size, correction, claimed, open_)
 
     def next_level(self, design: Design) -> float:
         """Error rate over all looks at which one more comparison would be claimed."""
@@ -54,7 +53,7 @@ class Family:
     def needed(self, interval: RepeatedInterval, design: Design) -> int | None:
         """Blocks of a decision with a chance of 80 %; ``None`` for very many."""
         if interval not in self._needed:
-            others = () if self._needed else self._open
+            others = () if self._needed else self._open()
             asked = tuple(dict.fromkeys((*others, interval)))
             rope, level = math.log1p(design.equivalent_within), self.next_level(design)
             needed = blocks_needed(design.spending, asked, rope, level)

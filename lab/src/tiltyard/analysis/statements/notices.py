@@ -87,12 +87,13 @@ def _looks(evidence: Evidence) -> Iterator[Notice]:
     over = evidence.run.stopped is not None
     more = None if over else "Run the study again: it continues where it stopped."
     first = plan.design.looks[0].blocks
-    early = [found for found in contrasts if not found.interval and found.verdict != "invalid"]
-    fewest = min((len(contrast.differences) for contrast in early), default=0)
+    is_early = ~contrasts.has_interval & (contrasts.columns["verdict"] != "invalid")
+    early = int(is_early.sum())
+    fewest = int(contrasts.made[is_early].min()) if early else 0
     if (early or not contrasts) and fewest < first:
         yield warning(
             text=f"{fewest} {plan.design.unit}s of the {first} that the first look needs: "
-            f"{len(early)} comparisons have no interval yet.",
+            f"{early} comparisons have no interval yet.",
             advice=more,
         )
     elif early:
@@ -106,8 +107,8 @@ def _looks(evidence: Evidence) -> Iterator[Notice]:
             f"intervals within the {plan.design.looks[-1].blocks} {plan.design.unit}s of the plan.",
             advice=more if needed else None,
         )
-    open_ = [found for found in contrasts if found.interval and found.is_open]
-    beyond = max((len(c.differences) - c.interval.blocks for c in open_ if c.interval), default=0)
+    is_open = contrasts.has_interval & contrasts.is_open
+    beyond = int(contrasts.waiting[is_open].max(initial=0))
     if beyond:
         blocks = "1 block" if beyond == 1 else f"{beyond} blocks"
         yield note(
@@ -120,10 +121,11 @@ def _looks(evidence: Evidence) -> Iterator[Notice]:
 @statement("notice", "N of M comparisons are undecided.")
 def _undecided(evidence: Evidence) -> Iterator[Notice]:
     """Comparisons have an interval and are open."""
-    found = [own for own in evidence.contrasts if own.interval and own.verdict == "undecided"]
+    contrasts = evidence.contrasts
+    found = int((contrasts.has_interval & (contrasts.columns["verdict"] == "undecided")).sum())
     if found:
         yield note(
-            text=f"{len(found)} of {len(evidence.contrasts)} comparisons are undecided: neither a "
+            text=f"{found} of {len(evidence.contrasts)} comparisons are undecided: neither a "
             "difference nor equivalence was shown.",
             advice="The sentence on each gives its interval and the number of blocks needed.",
         )
@@ -173,12 +175,19 @@ def _not_granted(evidence: Evidence) -> Iterator[Notice]:
         )
 
 
+_ROUNDING: Final = 1e-9
+"""Means that are so near to an end of an interval are summed exactly."""
+
+
 @statement("notice", "Tails differ in N of M comparisons.")
 def _tails(evidence: Evidence) -> Iterator[Notice]:
     """The geometric mean is outside the interval of the typical block."""
+    contrasts = evidence.contrasts
+    low, high, means = contrasts.columns["low"], contrasts.columns["high"], contrasts.means
+    near = (means < low + _ROUNDING) | (means > high - _ROUNDING)
     differing = [
         contrast
-        for contrast in evidence.contrasts
+        for contrast in (contrasts[row] for row in np.flatnonzero(near).tolist())
         if contrast.interval
         and not contrast.interval.low <= contrast.mean <= contrast.interval.high
     ]

@@ -1,7 +1,7 @@
 """Numbers and lists in sentences: as many digits as the interval supports."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from tiltyard.analysis.verdict import Verdict
@@ -57,12 +57,12 @@ def _scale(factor: bool, low: float, high: float) -> Scale:
         # The same in every block, as counts are: so many digits that a difference shows.
         width = 1.0 if factor else min(1.0, 100 * max(abs(low - 1), abs(high - 1)))
     digits = 1 - math.floor(math.log10(width)) if width > NO_WIDTH else 1
-    scale = Scale(factor, min(3 if factor else 9, max(1 if factor else 0, digits)))
-    nearest = low if low > 1 else high
+    digits = min(3 if factor else 9, max(1 if factor else 0, digits))
+    nearest = float(low if low > 1 else high)
+    shown, same = (nearest, 1) if factor else (100 * abs(nearest - 1), 0)
     for _ in range(_FINER if low > 1 or high < 1 else 0):
-        if float(scale.number(nearest)) == float(scale.number(1)):
-            scale = replace(scale, digits=scale.digits + 1)
-    return scale
+        digits += round(shown, digits) == same
+    return Scale(factor, digits)
 
 
 def open_ends(low: float, high: float, verdict: Verdict) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Further findings across cells: losses of the winner, leads that rest on one part, crossovers."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Final
@@ -15,6 +15,7 @@ from tiltyard.analysis.statements.family import Family
 from tiltyard.analysis.statements.numbers import interval, nearest, ratio
 from tiltyard.analysis.statements.statement import Statement
 from tiltyard.analysis.statements.verdicts import sentence
+from tiltyard.analysis.verdict import Verdict
 from tiltyard.stats.student import paired_ts
 from tiltyard.stats.types import FloatArray
 
@@ -23,7 +24,7 @@ def verdict_text(scene: Scene, contrast: Contrast) -> str:
     """The sentence of a verdict, without its full stop; stated from the winner's side."""
     if contrast.verdict == "slower":
         contrast = contrast.reversed()
-    size = len(scene.judged.contrasts) if scene.judged else 0
+    size = sum(len(one.contrasts) for one in scene.judged.judged) if scene.judged else 0
     family = Family(size, "Benjamini–Hochberg")
     return sentence(contrast, scene.plan.design, family).removesuffix(".")
 
@@ -47,9 +48,8 @@ def _losses_tests(scene: Scene) -> Iterator[Result]:
             continue
         opposite = "slower" if overall.verdict == "faster" else "faster"
         for cell, found in zip(scene.measured.cells, judged.cells, strict=True):
-            contrast = found.contrasts[place]
-            if contrast.verdict == opposite:
-                yield _losses_test(scene, cell, overall, contrast)
+            if found.contrasts.columns["verdict"][place] == opposite:
+                yield _losses_test(scene, cell, overall, found.contrasts[place])
 
 
 def _losses_test(scene: Scene, cell: GridCell, overall: Contrast, here: Contrast) -> Result:
@@ -226,17 +226,19 @@ def _crossover_tests(scene: Scene) -> Iterator[Result]:
         return
     for line in lines(scene.measured):
         cells = [judged.cells[place] for place in line.places]
-        for contrasts in zip(*(cell.contrasts for cell in cells), strict=True):
-            if crossed := _crossing(contrasts):
+        of_pairs = zip(*(cell.contrasts.verdicts for cell in cells), strict=True)
+        for place, verdicts in enumerate(of_pairs):
+            if crossed := _crossing(verdicts):
+                contrasts = [cell.contrasts[place] for cell in cells]
                 yield _crossover_test(scene, line, contrasts, *crossed)
 
 
-def _crossing(contrasts: tuple[Contrast, ...]) -> tuple[int, int] | None:
+def _crossing(verdicts: Sequence[Verdict]) -> tuple[int, int] | None:
     """The last level of the first winner and the first one of the other, where it is one change."""
     decided = [
-        (place, found.verdict)
-        for place, found in enumerate(contrasts)
-        if found.verdict in ("faster", "slower")
+        (place, verdict)
+        for place, verdict in enumerate(verdicts)
+        if verdict in ("faster", "slower")
     ]
     changes = [
         (earlier[0], later[0]) for earlier, later in pairwise(decided) if earlier[1] != later[1]
@@ -245,7 +247,7 @@ def _crossing(contrasts: tuple[Contrast, ...]) -> tuple[int, int] | None:
 
 
 def _crossover_test(
-    scene: Scene, line: Line, contrasts: tuple[Contrast, ...], before: int, after: int
+    scene: Scene, line: Line, contrasts: Sequence[Contrast], before: int, after: int
 ) -> Result:
     decided = [found for found in contrasts if found.verdict in ("faster", "slower")]
     first, last = decided[0], decided[-1]

@@ -1,0 +1,217 @@
+"""Verdicts on every pair of systems in every quantity, and on whatever else has differences."""
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltyard.analysis.contrast import COLUMNS, MAX_FAILED_SHARE, OF_INTERVAL, Contrasts, Judged
+from tiltyard.analysis.quantity import Quantity, pairs_of
+from tiltyard.plan.model import Design
+from tiltyard.stats.family import (
+    DIFFERENT,
+    EQUIVALENT,
+    FUTILE,
+    INVALID,
+    UNDECIDED,
+    FamilyRules,
+    FamilyVerdicts,
+    judge_family,
+)
+from tiltyard.stats.types import BoolArray, FloatArray, IntArray
+
+_Rows = TypeVar("_Rows", FloatArray, BoolArray)
+
+FARTHEST: Final = 300.0
+"""Log ratios are clipped there: the ratio of a larger one may overflow."""
+_SAME_WORDS: Final = np.empty(5, object)
+"""By outcome; what is different is faster or slower."""
+_SAME_WORDS[[UNDECIDED, FUTILE]] = "undecided"
+_SAME_WORDS[[EQUIVALENT, INVALID]] = "equivalent", "invalid"
+
+
+def judge(
+    quantities: Sequence[Quantity],
+    systems: Sequence[str],
+    design: Design,
+    adjust: Callable[[FloatArray], FloatArray],
+    level: float,
+    together: bool = False,
+    to_come: int | None = None,
+    covariates: Sequence[FloatArray] = (),
+    others: int = 0,
+    baseline: str | None = None,
+) -> tuple[Judged, ...]:
+    """Verdicts on every pair of systems in every quantity, corrected as one family.
+
+    A comparison without an interval yet, or an invalid one, takes part in the correction with
+    p = 1: the family is the one that was declared before the first trial.
+
+    Args:
+        quantities: what is compared; together with the pairs they are the family.
+        systems: names, in the order of the study.
+        design: the rules of the plan.
+        adjust: p-values to adjusted ones, e.g. Benjamini–Hochberg's.
+        level: adjusted p-values up to this one are rejections.
+        together: intervals are simultaneous, as fits Holm's adjustment; else those of differences
+            are corrected for having been selected. See :mod:`tiltyard.stats.family`.
+        to_come: blocks that may still be made; if not given, those up to the last look.
+        covariates: what to adjust each quantity for, shape (blocks, systems, covariates); none:
+            the differences are judged as they are.
+        others: further comparisons of the family, of which nothing is known here: p = 1.
+        baseline: the system that others are compared against.
+    """
+    pairs = list(pairs_of(systems, baseline))
+    if not quantities or not pairs:
+        return tuple(Judged(quantity, Contrasts.none()) for quantity in quantities)
+    asked = [
+        (quantity, systems[later], systems[earlier])
+        for quantity in quantities
+        for later, earlier in pairs
+    ]
+    differences, failed = paired(quantities, pairs)
+    own = _paired_covariates(covariates, pairs, differences) if covariates else None
+    rows = (asked, differences, failed, design, adjust, level, together, to_come, own, others)
+    found = judge_rows(*rows)
+    starts = range(0, len(found), len(pairs))
+    return tuple(
+        Judged(quantity, found[start : start + len(pairs)])
+        for quantity, start in zip(quantities, starts, strict=True)
+    )
+
+
+def _padded(rows: _Rows, others: int, value: float) -> _Rows:
+    """The rows, and further ones that have nothing but a value."""
+    if not others:
+        return rows
+    return np.pad(rows, ((0, others), *((0, 0),) * (rows.ndim - 1)), constant_values=value)
+
+
+def judge_rows(
+    asked: Sequence[tuple[Quantity, str, str]],
+    differences: FloatArray,
+    failed: BoolArray,
+    design: Design,
+    adjust: Callable[[FloatArray], FloatArray],
+    level: float,
+    together: bool = False,
+    to_come: int | None = None,
+    covariates: FloatArray | None = None,
+    others: int = 0,
+) -> Contrasts:
+    """Verdicts on one family of differences, whatever they are differences of.
+
+    Args:
+        asked: of each row the quantity, and the names of the two sides.
+        differences: on the log scale, shape (family, blocks); nan where there is none.
+        failed: which of the missing ones were attempted; of the same shape.
+        design: as :func:`judge` takes it, like the rest.
+        adjust: p-values to adjusted ones.
+        level: adjusted p-values up to this one are rejections.
+        together: intervals are simultaneous.
+        to_come: blocks that may still be made.
+        covariates: differences of what to adjust for, shape (family, blocks, covariates).
+        others: further rows of the family, of which nothing is known here.
+    """
+    if (sessions := asked[0][0].sessions) is not None:
+        if covariates is not None:
+            covariates = _means_of_sessions(covariates, differences, sessions)
+        differences, failed = by_session(differences, failed, sessions)
+        to_come = to_come and int((~(np.isfinite(differences) | failed).any(axis=0)).sum())
+    rules = FamilyRules(
+        spending=design.spending,
+        rope=float(np.log1p(design.equivalent_within)),
+        adjust=adjust,
+        rate=level,
+        together=together,
+        futility=design.futility,
+        max_failed_share=MAX_FAILED_SHARE,
+    )
+    verdicts = judge_family(
+        _padded(differences, others, np.nan),
+        _padded(failed, others, False),
+        rules,
+        to_come,
+        None if covariates is None else _padded(covariates, others, np.nan),
+    )
+    columns = np.empty(len(asked), COLUMNS)
+    columns["verdict"] = _verdicts(asked, verdicts)
+    columns["futile"] = verdicts.outcome[: len(asked)] == FUTILE
+    columns["failed"] = failed.sum(axis=1)
+    for name in (*OF_INTERVAL, "p_adjusted"):
+        columns[name] = getattr(verdicts, name)[: len(asked)]
+    return Contrasts(asked, differences, columns, covariates)
+
+
+def paired(
+    quantities: Sequence[Quantity], pairs: Sequence[tuple[int, int]]
+) -> tuple[FloatArray, BoolArray]:
+    """Differences of all pairs in all quantities, and failed blocks; shape (family, blocks)."""
+    later, earlier = np.array(pairs).T
+    blocks = max(len(quantity.log_values) for quantity in quantities)
+    shape = (len(quantities), len(pairs), blocks)
+    differences, attempted = np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
+    for row, quantity in enumerate(quantities):
+        values, tried = quantity.log_values, quantity.attempted
+        own = len(values)
+        log_ratios = (values[:, later] - values[:, earlier]).T
+        differences[row, :, :own] = np.clip(log_ratios, -FARTHEST, FARTHEST)
+        attempted[row, :, :own] = (tried[:, later] & tried[:, earlier]).T
+    failed = attempted & ~np.isfinite(differences)
+    return differences.reshape(-1, blocks), failed.reshape(-1, blocks)
+
+
+def by_session(
+    differences: FloatArray, failed: BoolArray, sessions: IntArray
+) -> tuple[FloatArray, BoolArray]:
+    """The mean difference of each session, and which sessions failed; shape (family, sessions).
+
+    A session has failed where more than the allowed share of its blocks has.
+
+    Args:
+        differences: shape (family, blocks), nan where there is none.
+        failed: which of the missing ones were attempted; of the same shape.
+        sessions: shape (blocks,), counted from 1.
+    """
+    usable = np.isfinite(differences)
+    member = (sessions[:, np.newaxis] == np.arange(1, sessions.max() + 1)).astype(np.float64)
+    count, failures = usable @ member, failed @ member
+    broken = failures > MAX_FAILED_SHARE * (count + failures)
+    with np.errstate(invalid="ignore"):
+        means = np.where(usable, differences, 0.0) @ member / count
+    return np.where(broken, np.nan, means), broken
+
+
+def _means_of_sessions(
+    covariates: FloatArray, differences: FloatArray, sessions: IntArray
+) -> FloatArray:
+    """Those of the blocks that a session's mean rests on; shape (family, sessions, covariates)."""
+    member = np.isfinite(differences)[:, np.newaxis] * (
+        sessions == np.arange(1, sessions.max() + 1)[:, np.newaxis]
+    )
+    count = np.maximum(1, member.sum(axis=2))[:, :, np.newaxis]
+    return np.asarray(member.astype(np.float64) @ np.nan_to_num(covariates) / count)
+
+
+def _paired_covariates(
+    covariates: Sequence[FloatArray], pairs: Sequence[tuple[int, int]], differences: FloatArray
+) -> FloatArray:
+    """Those of the differences, in the same order; shape (family, blocks, covariates)."""
+    later, earlier = np.array(pairs).T
+    rows, blocks = differences.shape
+    shape = (len(covariates), len(pairs), blocks, covariates[0].shape[2])
+    paired = np.full(shape, np.nan)
+    for row, own in enumerate(covariates):
+        paired[row, :, : len(own)] = (own[:, later] - own[:, earlier]).swapaxes(0, 1)
+    return paired.reshape(rows, blocks, -1)
+
+
+def _verdicts(
+    asked: Sequence[tuple[Quantity, str, str]], verdicts: FamilyVerdicts
+) -> npt.NDArray[np.object_]:
+    """The outcomes in the words of the quantities: times are better when they are lower."""
+    outcome, estimate = verdicts.outcome[: len(asked)], verdicts.estimate[: len(asked)]
+    more_is_better = np.array([quantity.direction == "higher" for quantity, _, _ in asked])
+    different = np.where((estimate > 0) == more_is_better, "faster", "slower").astype(object)
+    return np.where(outcome == DIFFERENT, different, _SAME_WORDS[outcome])
