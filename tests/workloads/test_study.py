@@ -107,7 +107,12 @@ def test_a_job_file_is_brought_with_its_contents_and_planned_with_them(tmp_path:
     assert not Bringing.of(plan, catalogue, folder).is_trusted
     program["inputs"] = {"mail.fio": "[a]\nexec_prerun=touch /evil\n"}
     common.write_text("bs=4k\n")
-    assert not Bringing.of(plan, catalogue, folder).is_trusted, "the plan was changed"
+    changed = Bringing.of(plan, catalogue, folder)
+    assert not changed.is_trusted, "the plan was changed"
+    changed.trust()
+    assert Bringing.of(plan, catalogue, folder).is_trusted
+    program["inputs"] = {"mail.fio": "[a]\nexec_prerun=touch /more\n"}
+    assert not Bringing.of(plan, catalogue, folder).is_trusted, "and once more"
 
 
 def test_a_job_file_that_is_not_there_has_the_line_of_the_study(tmp_path: Path) -> None:
