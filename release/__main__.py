@@ -19,7 +19,7 @@ from release.debian import build_deb
 from release.image import build_image, package_layer
 from release.python import build_engine, build_sdist, build_wheel, download_wheels
 from release.sbom import write_sbom
-from release.version import ROOT, epoch, version
+from release.version import ROOT, epoch, read_version, version
 
 _MACHINES: Final = ("x86_64", "aarch64")
 _CACHE: Final = ROOT / "target/release-cache"
@@ -36,6 +36,9 @@ def main(into: Path) -> None:
     write_sbom(version(), toolchain(), made[-1])
     for machine in _MACHINES:
         made += _of_machine(machine, into)
+    if read_version() != version():
+        text = f"the sources became {read_version()} meanwhile; they were {version()}"
+        raise SystemExit(f"{text}. Fix: make dist again")
     sums = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in made)
     (into / "SHA256SUMS").write_text("".join(sorted(sums, key=lambda line: line[66:])))
     for path in made:

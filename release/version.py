@@ -12,9 +12,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
+TOLD = "TILTYARD_VERSION"
+"""In the environment of each step of a release: the version as it was read before the first."""
+
 
 @cache
 def version() -> str:
+    """What a release began with; like :func:`read_version`, which is asked once."""
+    return os.environ.get(TOLD) or read_version()
+
+
+def read_version() -> str:
     """``1.2.0`` at the tag ``v1.2.0``, ``1.2.0.dev0+gCOMMIT`` elsewhere, by PEP 440.
 
     Raises:

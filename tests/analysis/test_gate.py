@@ -44,6 +44,24 @@ def test_the_side_of_the_margin_decides(
     assert (line.system, line.against) == ("head", "base")
 
 
+@pytest.mark.parametrize("effect", [0.985, 0.9])
+def test_an_undecided_gate_says_what_would_decide_it(effect: float) -> None:
+    """Transactions: the interval of the log ratio narrows as 1/√blocks, towards the estimate."""
+    judged = gate(found(effect, 0.2, blocks=20), 0.03)
+    (line,) = judged.headlines
+    assert line.outcome == "undecided"
+    assert line.low
+    assert line.high
+    assert line.ratio
+    estimate, margin = -math.log(line.ratio), math.log(1.03)
+    bound = -math.log(line.high if estimate > margin else line.low)
+    shrunk = math.sqrt(line.blocks / judged.blocks_needed)
+    assert estimate + shrunk * (bound - estimate) == pytest.approx(margin, abs=0.001)
+    assert gate(found(effect, 0.2, blocks=20), judged.margin_reached + 1e-9).result == "passed"
+    assert gate(found(effect, 0.2, blocks=20), judged.margin_reached - 1e-3).result == "undecided"
+    assert gate(found(1.0), 0.03).blocks_needed == 0
+
+
 def test_a_time_is_worse_when_it_is_longer() -> None:
     """The same data as a time: the ratio is turned, the outcome with it."""
     findings = found(1.3, 0.02)

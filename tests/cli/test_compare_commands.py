@@ -1,6 +1,7 @@
 """Commands that are really executed: compared, measured again, judged by the gate."""
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -101,6 +102,19 @@ def test_the_gate_fails_a_slower_head_and_passes_a_faster_one(
     journal = (here / "gate-fast-slow/journal.jsonl").read_bytes()
     assert gate(here / "gate-fast-slow", within="3%") == ExitCode.REGRESSION
     assert (here / "gate-fast-slow/journal.jsonl").read_bytes() == journal
+
+
+def test_an_undecided_gate_says_in_words_what_to_do(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    same = Commands(command=("a=true", "b=true"))
+    assert gate(within="0.001%", blocks=6, commands=same) == ExitCode.UNDECIDED
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Exit code 6: neither a regression beyond 0.001 % nor its absence is shown" in said
+    assert re.search(r"--within [\d.]+%, inside which it would lie", said)
+    gate(here / "gate-a-b", within="0.001%")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "≈" not in said or "blocks = " in said, "a study has its blocks in its file"
 
 
 def test_what_is_printed_is_compared_by_a_command_and_shown(

@@ -70,13 +70,21 @@ def test_another_machine_gets_as_much_as_can_be_made(
         list(dist._of_machine(MACHINE, tmp_path))
 
 
-def test_sources_that_change_under_a_release_end_it(
+def test_the_version_is_read_once_and_sources_that_change_end_a_release(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    began = version()
     monkeypatch.setattr(python, "version", lambda: "0.0.1")
-    with pytest.raises(SystemExit, match=r"sources were 0\.0\.1 before. Fix: make dist again"):
-        build_wheel(Engine.find().path, tmp_path)
-    assert not list(tmp_path.iterdir())
+    wheel = build_wheel(Engine.find().path, tmp_path / "wheel")
+    assert wheel.name.startswith("tiltyard-0.0.1-"), "the step is told it"
+    monkeypatch.setattr(dist, "build_sdist", lambda _: wheel)
+    monkeypatch.setattr(dist, "write_sbom", lambda *_: None)
+    monkeypatch.setattr(dist, "_of_machine", lambda *_: iter(()))
+    monkeypatch.setattr(dist, "read_version", lambda: "0.0.1")
+    with pytest.raises(SystemExit, match=r"became 0\.0\.1 meanwhile; .*\. Fix: ") as ended:
+        dist.main(tmp_path / "dist")
+    assert f"they were {began}. " in str(ended.value)
+    assert not (tmp_path / "dist/SHA256SUMS").exists()
 
 
 def test_the_sources_are_enough_for_the_engine_and_the_same_twice(tmp_path: Path) -> None:

@@ -166,10 +166,43 @@ def test_what_a_job_drops_from_memory_comes_from_the_device(directory: Path) -> 
     ["filename=/etc/passwd", "FileName = a:/dev/null", "directory=../..", "opendir=a/../../b"],
 )
 def test_a_job_file_cannot_leave_the_system_under_test(path: str, directory: Path) -> None:
-    (directory / "away.fio").write_text(f"[a]\nsize=4k\nrw=read\n{path}\n")
-    says = rf"away.fio:4:{re.escape(path)}: a path outside"
-    with pytest.raises(AssertionError, match=says):
-        executed(READY["fio"], {"job": str(directory / "away.fio")}, directory)
+    (directory / "away.fio").write_text(f"[a]\nsize=4k\nrw=read\n  {path} \n")
+    (directory / "job.fio").write_text("[a]\ninclude away.fio\n")
+    says = rf"away\.fio:4: {re.escape(path)}: a path outside the system under test\. Fix: "
+    for job in ("away.fio", "job.fio"):
+        with pytest.raises(JobRefused, match=says):
+            READY["fio"].expand({"job": str(directory / job)})
+
+
+def test_a_job_file_is_executed_with_what_it_includes(directory: Path) -> None:
+    """As it was when the plan was made, on any host: fio finds it in the trial's directory."""
+    (directory / "job.fio").write_text("[a]\nrw=write\ninclude sub/job.fio\n")
+    (directory / "sub").mkdir()
+    (directory / "sub/job.fio").write_text("size=4k\ninclude more.fio\n")
+    (directory / "sub/more.fio").write_text("bs=1k\n")
+    work = directory / "work"
+    work.mkdir()
+    samples = executed(READY["fio"], {"job": str(directory / "job.fio")}, work)
+    assert {one.at.get("job") for one in samples if one.metric == "write_operations"} == {"a"}
+    assert not list(work.iterdir())
+
+
+def test_each_of_two_scripts_has_its_own_figures(directory: Path) -> None:
+    (directory / "pay.sql").write_text(
+        "\\set a random(1, 100000 * :scale)\n"
+        "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :a;\n"
+    )
+    (directory / "look.sql").write_text("SELECT count(*) FROM pgbench_branches;\n")
+    work = directory / "work"
+    work.mkdir()
+    work.chmod(0o777)
+    scripts: list[JsonValue] = [f"{directory}/pay.sql@3", f"{directory}/look.sql"]
+    samples = executed(READY["pgbench"], {"mode": None, "scripts": scripts}, work)
+    rates = {one.at["script"]: one.value for one in samples if one.metric == "script_transactions"}
+    assert rates.keys() == {"pay.sql", "look.sql"}
+    assert rates["pay.sql"] > rates["look.sql"], "it is chosen three times as often"
+    (whole,) = (one.value for one in samples if one.metric == "transactions")
+    assert sum(rates.values()) == pytest.approx(whole, rel=0.01)
 
 
 def test_a_job_file_has_the_variables_of_its_study(
@@ -191,8 +224,8 @@ def test_a_job_file_has_the_variables_of_its_study(
     work.mkdir()
     assert executed(card, parameters, work)
     monkeypatch.setenv("WHERE", "/tmp/")
-    with pytest.raises(AssertionError, match=r"sized.fio:5:filename=/tmp/data: a path outside"):
-        executed(card, parameters, work)
+    with pytest.raises(JobRefused, match=r"sized\.fio:5: filename=/tmp/data: a path outside"):
+        card.expand(parameters)
 
 
 def test_what_a_rate_leaves_to_measure_is_the_latency_live_and_imported(directory: Path) -> None:

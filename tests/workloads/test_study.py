@@ -89,19 +89,46 @@ def test_a_plan_that_was_changed_behind_a_ready_profile_is_asked_about(tmp_path:
         planned(folder, Engine.find())
 
 
-def test_a_job_file_is_brought_with_its_contents(tmp_path: Path) -> None:
-    job = tmp_path / "mail.fio"
-    job.write_text("[a]\nsize=1M\n")
+def test_a_job_file_is_brought_with_its_contents_and_planned_with_them(tmp_path: Path) -> None:
+    job, common = tmp_path / "mail.fio", tmp_path / "common.fio"
+    job.write_text("[a]\nsize=1M\ninclude common.fio\n")
+    common.write_text("bs=4k\n")
     folder = study(tmp_path, "fio", 'job = "mail.fio"')
-    with pytest.raises(RefusedError, match=r"job: .* may start programs: mail\.fio\. Fix: "):
+    with pytest.raises(RefusedError, match=r"start programs: \S*/mail\.fio and 1 more\. Fix: "):
         planned(folder, Engine.find())
     plan = planned(folder, Engine.find(), trust=True)
-    assert plan.workloads[0].program is not None
-    assert str(job) in str(plan.workloads[0].program["command"]), "found beside the folder"
+    program = plan.workloads[0].program
+    assert program is not None
+    assert program["command"] == ["fio", "--output-format=json+", "mail.fio"]
+    assert program["inputs"] == {"mail.fio": job.read_text(), "common.fio": "bs=4k\n"}
     catalogue = catalogue_of(Engine.find(), folder)
     assert Bringing.of(plan, catalogue, folder).is_trusted
-    job.write_text("[a]\nsize=1M\nexec_prerun=touch /evil\n")
+    common.write_text("bs=4k\nexec_prerun=touch /evil\n")
     assert not Bringing.of(plan, catalogue, folder).is_trusted
+    program["inputs"] = {"mail.fio": "[a]\nexec_prerun=touch /evil\n"}
+    common.write_text("bs=4k\n")
+    changed = Bringing.of(plan, catalogue, folder)
+    assert not changed.is_trusted, "the plan was changed"
+    changed.trust()
+    assert Bringing.of(plan, catalogue, folder).is_trusted
+    program["inputs"] = {"mail.fio": "[a]\nexec_prerun=touch /more\n"}
+    assert not Bringing.of(plan, catalogue, folder).is_trusted, "and once more"
+
+
+def test_a_job_file_that_is_not_there_has_the_line_of_the_study(tmp_path: Path) -> None:
+    folder = study(tmp_path, "fio", 'job = "mail.fio"')
+    says = (
+        rf"study\.toml:8: workload\.job: mail\.fio: there is no such file in "
+        rf"{tmp_path}/spool or {tmp_path}\. Fix: "
+    )
+    with pytest.raises(UsageError, match=says):
+        planned(folder, Engine.find())
+    (tmp_path / "mail.fio").write_text("[a]\ninclude common.fio\n")
+    with pytest.raises(
+        UsageError, match=r"study\.toml:8: workload\.job: \S*/mail\.fio:2: common\.fio: there is no"
+    ):
+        planned(folder, Engine.find())
+    assert not folder.plan.exists()
 
 
 def test_a_wrong_parameter_has_the_line_of_the_study(tmp_path: Path) -> None:
@@ -123,6 +150,11 @@ def test_what_is_not_installed_is_said_first(tmp_path: Path) -> None:
 def test_what_stands_after_a_colon_is_what_the_profile_asks_for(tmp_path: Path) -> None:
     catalogue = catalogue_of(Engine.find())
     systems = [(name, {"filesystem": name}) for name in ("ext4", "xfs")]
+    with pytest.raises(
+        UsageError, match=r"^fio:\S*/my\.fio: \S*/my\.fio: there is no such file\. Fix"
+    ):
+        compare_study(systems, [f"fio:{tmp_path}/my.fio"], catalogue)
+    (tmp_path / "my.fio").write_text("[a]\nsize=1M\n")
     text = compare_study(systems, [f"fio:{tmp_path}/my.fio"], catalogue)
     assert f'use = "fio"\njob = "{tmp_path}/my.fio"' in text
     with pytest.raises(

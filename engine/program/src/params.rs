@@ -83,6 +83,11 @@ kit::parameters! {
         pub steady: bool = false;
         /// What is right; anything else is a failed trial.
         pub expect: Expect = Expect::default();
+        /// Text files that are written into the trial's directory before setup: name → contents, in
+        /// which nothing is filled in.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        #[schemars(extend("brings" = "has the file"))]
+        pub inputs: BTreeMap<String, String> = BTreeMap::new();
         /// Files that are captured after each execution, relative to the working directory.
         pub files: Vec<String> = Vec::new(), up to 64;
         /// Bytes of each output that are kept; all of it is hashed.
@@ -357,6 +362,11 @@ impl Params {
                 "env",
                 "a value with a NUL byte cannot be passed to a program",
             );
+        }
+        for name in self.inputs.keys() {
+            if name.contains(['/', '\0']) || ["", ".", ".."].contains(&name.as_str()) {
+                return refuse("inputs", &format!("{name:?} is no name of a file"));
+            }
         }
         if self.expect.exit == Exit::Codes(Vec::new()) {
             return refuse("expect.exit", "no code is right; name one, as in [0]");

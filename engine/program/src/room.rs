@@ -1,8 +1,9 @@
 //! The trial's directory on the system, and the space that must be left there.
 
-use std::fs::{self, Permissions};
-use std::io::{self, ErrorKind};
-use std::os::unix::fs::{chown, PermissionsExt};
+use std::collections::BTreeMap;
+use std::fs::{self, File, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{chown, fchown, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use kit::failure::{failure, io_failure};
@@ -81,6 +82,35 @@ impl Room {
         let places = [Some(path), place.map(PathBuf::from)];
         room.watched = places.into_iter().flatten().filter_map(watched).collect();
         Ok(room)
+    }
+
+    /// Writes files into it, for the user of the programs; those of an earlier trial are replaced.
+    ///
+    /// # Errors
+    /// Those of open(2) and write(2).
+    pub fn write(
+        &self,
+        files: &BTreeMap<String, String>,
+        account: Option<&Account>,
+    ) -> Result<(), Failure> {
+        for (name, contents) in files {
+            let path = self.path.join(name);
+            let written = || -> io::Result<()> {
+                // A link that a program of an earlier trial has left is not followed.
+                match fs::remove_file(&path) {
+                    Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                }
+                let mut file = File::create_new(&path)?;
+                if let Some(own) = account.map(|account| &account.ids) {
+                    fchown(&file, Some(own.user), Some(own.group))?;
+                }
+                file.set_permissions(Permissions::from_mode(0o644))?;
+                file.write_all(contents.as_bytes())
+            };
+            written().map_err(|error| io_failure("write", &path, &error))?;
+        }
+        Ok(())
     }
 
     /// When to look at the space again, in ns from now.

@@ -127,6 +127,8 @@ pub struct Course<'a, 'b> {
 impl Course<'_, '_> {
     fn carry_out(&mut self) -> Result<(), Failure> {
         let params = &self.planned.params;
+        let account = self.planned.account.as_ref();
+        self.scene.room.write(&params.inputs, account)?;
         self.once(Step::Setup, &params.setup)?;
         self.start_servers()?;
         self.measure_shell()?;

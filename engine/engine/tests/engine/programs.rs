@@ -197,6 +197,25 @@ fn steps_come_in_order_with_their_placeholders() {
 }
 
 #[test]
+fn files_of_the_job_lie_in_the_directory_as_they_are() {
+    let directory = scratch_directory();
+    let text = "{dir} ${X} {{n}}\n";
+    let parameters = json!({
+        "inputs": {"a.txt": text},
+        "setup": ["cp", "a.txt", "b.txt"],
+        "command": ["cat", "b.txt"],
+    });
+    let (executions, outputs) = done(&program(parameters, directory.path()));
+    let measured = executions.last().unwrap();
+    assert_eq!(text_of(&measured.stdout, &outputs), text);
+    assert!(left_in(directory.path()).is_empty());
+    for name in ["../a", "", "."] {
+        let parameters = json!({"command": ["true"], "inputs": {name: ""}});
+        assert_fails(parameters, FailureKind::BadJob, &["is no name of a file"]);
+    }
+}
+
+#[test]
 fn the_environment_is_clean_and_its_size_differs() {
     let directory = scratch_directory();
     let parameters = json!({

@@ -78,6 +78,22 @@ class Gate(Frozen):
         return tuple(line for line in self.headlines if line.outcome in outcomes)
 
     @property
+    def blocks_needed(self) -> float:
+        """About as many as decide all that is undecided: intervals narrow as 1/√blocks.
+
+        inf where an estimate is the margin itself, or there is no interval yet.
+        """
+        return max(
+            (_blocks_needed(line, self.within) for line in self.having("undecided")), default=0
+        )
+
+    @property
+    def margin_reached(self) -> float:
+        """The margin within which the intervals of all that is undecided lie, as a fraction."""
+        bounds = (_worse(line) for line in self.having("undecided"))
+        return math.expm1(max((high for _, high in bounds), default=0.0))
+
+    @property
     def sentence(self) -> str:
         """The whole in one sentence."""
         margin, all_of = f"{100 * self.within:g} %", _counted(len(self.headlines))
@@ -98,6 +114,28 @@ class Gate(Frozen):
 
 def _counted(headlines: int) -> str:
     return f"{headlines} headline{'' if headlines == 1 else 's'}"
+
+
+def _worse(line: Headline) -> tuple[float, float]:
+    """Lower and upper bound of how much worse it is, as logarithms; inf before there is one."""
+    if line.low is None or line.high is None:
+        return -math.inf, math.inf
+    low, high = math.log(line.low), math.log(line.high)
+    return (low, high) if line.direction == "lower" else (-high, -low)
+
+
+def _blocks_needed(line: Headline, within: float) -> float:
+    """Where the nearer bound of the interval would reach the margin, at the same estimate."""
+    low, high = _worse(line)
+    if line.ratio is None or math.isinf(high):
+        return math.inf
+    estimate = math.log(line.ratio) * (1 if line.direction == "lower" else -1)
+    margin = math.log1p(within)
+    is_beyond = estimate > margin
+    reach = estimate - low if is_beyond else high - estimate
+    if not (distance := abs(estimate - margin)):
+        return math.inf
+    return math.ceil(line.blocks * max(1.0, (reach / distance) ** 2))
 
 
 def gate(findings: Findings, within: float) -> Gate:

@@ -102,7 +102,7 @@ def compare(
         systems, workload, folder, vary, typed, asked, show_output=commands.show_output
     )
     write_executions(target, findings, files, exports.time_unit)
-    return shown(target, findings, printing, require_decision=require_decision, again=_again)
+    return shown(target, findings, printing, require_decision=require_decision, again=again)
 
 
 def _compared(
@@ -142,12 +142,12 @@ def _compared(
         raise UsageError(error.text) from error
 
 
-def _again(blocks: int) -> str:
+def again(blocks: int) -> str:
     """This command with so many blocks; its study is another one, in a folder of its own."""
     words, kept = iter(sys.argv[1:]), ["tiltyard"]
     for word in words:
         option, equals, _ = word.partition("=")
-        if option in ("--blocks", "--runs", "-r", "--folder"):
+        if option in ("--blocks", "--runs", "-r", "--folder", "--budget"):
             if not equals:
                 next(words, None)
         else:

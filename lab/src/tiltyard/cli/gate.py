@@ -1,6 +1,7 @@
 """``tiltyard gate``: does a change make anything worse than a margin allows?"""
 
 from contextlib import nullcontext
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -63,7 +64,7 @@ def gate(
     from tiltyard.analysis.gate import gate as judged
     from tiltyard.app.compare import kept_if_begun
     from tiltyard.cli.commands import require_writable
-    from tiltyard.cli.console import remark, show
+    from tiltyard.cli.console import remark, say, show
     from tiltyard.cli.run import carried_out
     from tiltyard.errors import UsageError
     from tiltyard.exporters.junit import junit as as_junit
@@ -89,6 +90,8 @@ def gate(
     found = judged(findings, margin)
     if not printing.emit(found):
         show(table(found))
+        if found.result == "undecided":
+            say(f"{'Next':9}{_next_step(found, typed=study is None)}")
         remark(f"Report   {target.report / 'index.html'}")
     if junit is not None:
         write_whole(junit, as_junit(found))
@@ -160,6 +163,26 @@ def table(gate: "Gate") -> "RenderableType":
         *reasons,
         Text(f"Gate     {answer[:1].upper()}{answer[1:]}", style="bold"),
     )
+
+
+def _next_step(gate: "Gate", *, typed: bool) -> str:
+    """What exit code 6 means, and what would end it."""
+    from tiltyard.cli.compare import again
+    from tiltyard.cli.run import BLOCKS_MAX
+
+    means = (
+        f"Exit code 6: neither a regression beyond {100 * gate.within:g} % nor its absence is shown"
+    )
+    if any(line.high is None for line in gate.having("undecided")):
+        return f"{means}: too few blocks for an interval. Give it more time: a longer --budget"
+    wider = f"--within {ceil(1000 * gate.margin_reached) / 10:g}%, inside which it would lie"
+    if gate.blocks_needed > BLOCKS_MAX:
+        return (
+            f"{means}: the difference is too near the margin. Longer trials may decide, or {wider}"
+        )
+    blocks = int(gate.blocks_needed)
+    how = again(blocks) if typed else f"blocks = {blocks} under [precision], in a new folder"
+    return f"{means}. ≈ {blocks} blocks are likely to decide: {how}; or {wider}"
 
 
 def _exit_code(gate: "Gate") -> int:

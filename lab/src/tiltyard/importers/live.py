@@ -47,6 +47,7 @@ def cards(
     own: Sequence[MetricCard],
     command: Sequence[str] = (),
     root: Path = Path(),
+    inputs: Sequence[str] = (),
 ) -> tuple[tuple[MetricCard, ...], tuple[str, ...]]:
     """The metrics of a program workload, and the dimensions of its grid.
 
@@ -60,6 +61,7 @@ def cards(
         own: what the engine measures.
         command: what will be executed, where that is known: it may say what is measured.
         root: where relative paths in it begin.
+        inputs: texts of the files that a trial has beside those.
 
     Raises:
         UsageError: if there is no such reader, a name is taken, or an expression or unit is not
@@ -70,7 +72,8 @@ def cards(
         require_readable(name, table)
     reader = _reader(read) if read else None
     named = _named(metrics)
-    by_reader = tuple(_cards_of_reader(reader, _asked(reader, command, root))) if reader else ()
+    asked = _asked(reader, command, root, inputs) if reader else ()
+    by_reader = tuple(_cards_of_reader(reader, asked)) if reader else ()
     only = bool(named.keys() & {card.name for card in by_reader})
     found = (
         *(_card_of_table(name, table) for name, table in tables.items()),
@@ -221,13 +224,16 @@ def _cards_by_name(read: str) -> dict[str, MetricCard]:
     return {card.name: card for card in _cards_of_reader(reader, reader.metrics)}
 
 
-def _asked(reader: Importer, command: Sequence[str], root: Path) -> Sequence[CollectedMetric]:
+def _asked(
+    reader: Importer, command: Sequence[str], root: Path, inputs: Sequence[str]
+) -> Sequence[CollectedMetric]:
     """The metrics of a reader as a command makes them."""
     if reader.asked is None:
         return reader.metrics
     files = [file for word in command if (file := root / word).is_file()]
     small = [file for file in files if file.stat().st_size <= _ASKED_BYTES]
-    return reader.asked(command, [file.read_text(errors="replace") for file in small])
+    texts = [file.read_text(errors="replace") for file in small]
+    return reader.asked(command, [*inputs, *texts])
 
 
 def _cards_of_reader(reader: Importer, metrics: Sequence[CollectedMetric]) -> Iterator[MetricCard]:

@@ -41,6 +41,11 @@ def captured(expression: str, text: str) -> list[str]:
     Raises:
         TooSlowError: if that takes longer than :data:`LIMIT_S`.
     """
+    return [text[start:end] for start, end in spans(expression, text)]
+
+
+def spans(expression: str, text: str) -> list[tuple[int, int]]:
+    """Where in a text that stands, which :func:`captured` gives."""
     pattern = _compiled(expression, re.MULTILINE)
     require_time(expression)
     try:
@@ -48,8 +53,8 @@ def captured(expression: str, text: str) -> list[str]:
     except TimeoutError:
         raise too_slow(expression) from None
     if not pattern.groups:
-        return [match[0] for match in matches]
-    return [match[1] for match in matches if match[1] is not None]
+        return [match.span() for match in matches]
+    return [match.span(1) for match in matches if match[1] is not None]
 
 
 def matches(

@@ -33,7 +33,7 @@ from tiltyard.study.clients import with_stonewalls
 from tiltyard.study.load import parameter_error, read_text
 from tiltyard.study.model import Clock, Precision, Study, WorkloadSpec
 from tiltyard.study.problems import StudyFileError
-from tiltyard.study.program import PROGRAM, program_of
+from tiltyard.study.program import INPUTS, PROGRAM, program_of
 from tiltyard.wire import Card, Catalogue, Hello
 
 SEED_BELOW = 2**32
@@ -244,6 +244,7 @@ def _planned_program(
             own.metrics if own else (),
             _words(program),
             written.root,
+            [*map(str, inputs.values())] if isinstance(inputs := program.get(INPUTS), dict) else (),
         )
     except UsageError as error:
         key = "read" if readings.read else "metrics"

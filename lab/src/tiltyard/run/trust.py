@@ -24,7 +24,7 @@ from tiltyard.host.ledger import own_state_directory
 from tiltyard.plan.model import Plan, PlannedWorkload
 from tiltyard.plan.program import split
 from tiltyard.study.model import SystemSpec, WorkloadSpec
-from tiltyard.study.program import PROGRAM, ProgramCard, placeholders, program_of
+from tiltyard.study.program import INPUTS, PROGRAM, ProgramCard, placeholders, program_of
 from tiltyard.systems import brought, kind
 from tiltyard.systems.brought import Brought
 from tiltyard.wire import Catalogue
@@ -176,11 +176,18 @@ def _of_workload(
     if table is not None and not (isinstance(card, ProgramCard) and not card.brought):
         card, values = catalogue.workload(PROGRAM), table
     for name, schema, value in _marked(card.parameters, values) if card else ():
-        if value:
+        if not value:
+            continue
+        if isinstance(card, ProgramCard) and "path" in schema:
+            for file in card.files_of(spec.parameters, name):
+                yield Brought(name, f"{schema[_MARK]} {file}", file)
+        elif name == INPUTS and isinstance(value, dict):
+            for file_name, contents in value.items():
+                hash_ = sha256(str(contents).encode())
+                yield Brought(name, f"{schema[_MARK]} {file_name} with the SHA-256 {hash_}")
+        else:
             for words in _commands(value):
-                own = card if isinstance(card, ProgramCard) and "path" in schema else None
-                file = own.file_of(words[0]) if own else None
-                yield Brought(name, f"{schema[_MARK]} {shlex.join(words)}", file)
+                yield Brought(name, f"{schema[_MARK]} {shlex.join(words)}")
     standing = placeholders(table or {})
     variables = itertools.chain.from_iterable(system.variables.items() for system in systems)
     for name, text in dict.fromkeys(variables):

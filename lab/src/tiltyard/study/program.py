@@ -107,6 +107,8 @@ prints it."""
 
 PROGRAM: Final = "program"
 """The engine's name of the workload that executes a program."""
+INPUTS: Final = "inputs"
+"""Its parameter of texts in which nothing is filled in: files in the directory of each trial."""
 _OWN: Final = frozenset(("dir", "execution", "study_dir"))
 """Placeholders that are filled in for every system."""
 OF_COMPARE: Final = frozenset(("expected", "output"))
@@ -161,8 +163,8 @@ class ProgramCard(Card):
         """Whether it comes with the study, and its commands with it."""
         raise NotImplementedError
 
-    def file_of(self, typed: str) -> Path:
-        """The file that a study means by a path."""
+    def files_of(self, parameters: Mapping[str, JsonValue], name: str) -> list[Path]:
+        """The files that a study means by a parameter, with those that they include."""
         raise NotImplementedError
 
     def from_shell(self, parameters: Mapping[str, JsonValue]) -> dict[str, list[str]]:
@@ -247,7 +249,8 @@ def flaws_of_readings(table: Mapping[str, JsonValue], path: KeyPath) -> Iterator
 
 def placeholders(table: Mapping[str, JsonValue]) -> set[str]:
     """Names of the values of a system that stand in the table of a program, as ``{name}``."""
-    executed = {key: value for key, value in table.items() if key not in Readings.model_fields}
+    aside = {*Readings.model_fields, INPUTS}
+    executed = {key: value for key, value in table.items() if key not in aside}
     expect = executed.pop("expect", {})
     compare = names_in(expect.get("compare", [])) if isinstance(expect, dict) else ()
     return {*names_in(executed), *(set(compare) - OF_COMPARE)} - _OWN

@@ -18,8 +18,10 @@ from tiltyard.study.problems import Flaw, located, one_of
 from tiltyard.study.program import PROGRAM, Metrics, ProgramCard
 from tiltyard.wire import Card, Catalogue
 from tiltyard.workloads.expand import environment, expand, values_of
+from tiltyard.workloads.file import Sort
+from tiltyard.workloads.inputs import read_inputs
 from tiltyard.workloads.load import Profile, lacking, load_profiles
-from tiltyard.workloads.values import absolute, schema_of
+from tiltyard.workloads.values import Value, schema_of
 
 _OF_THE_LAB: Final = ("read", "metrics")
 _METRICS: Final[TypeAdapter[Metrics]] = TypeAdapter(Metrics)
@@ -78,17 +80,20 @@ class ProfileCard(ProgramCard):
         """Whether it comes with the study, and its commands with it."""
         return self.profile.origin == "study"
 
-    def file_of(self, typed: str) -> Path:
-        """The file that a study means by a path."""
-        return Path(absolute(typed, self.roots))
+    def files_of(self, parameters: Mapping[str, JsonValue], name: str) -> list[Path]:
+        """The files that a study means by a parameter, with those that they include."""
+        profile, values = self.profile, self._values(parameters)
+        if profile.file.parameters[name].type == "path":
+            return [Path(str(values[name]))]
+        return read_inputs(profile.file, values).of(name)
 
     def from_shell(self, parameters: Mapping[str, JsonValue]) -> dict[str, list[str]]:
         """Variables that its files name, as the parameter that gives them."""
         profile = self.profile
         if not any(table.environment for table in profile.file.parameters.values()):
             return {}
-        values = values_of(profile.file, parameters, beside=profile.beside, roots=self.roots)
-        passed = environment(profile.file, values)
+        values = self._values(parameters)
+        passed = environment(profile.file, values, read_inputs(profile.file, values))
         words = [f"{name}={value}" for name, value in passed.items()]
         into = next(filter(None, (one.environment for one in profile.file.parameters.values())))
         return {into: words} if words else {}
@@ -98,6 +103,10 @@ class ProfileCard(ProgramCard):
         profile = self.profile
         table = expand(profile.file, parameters, beside=profile.beside, roots=self.roots)
         return table if profile.adapt is None else profile.adapt(table)
+
+    def _values(self, parameters: Mapping[str, JsonValue]) -> dict[str, Value]:
+        profile = self.profile
+        return values_of(profile.file, parameters, beside=profile.beside, roots=self.roots)
 
 
 def catalogue_of(engine: Engine, study: StudyFolder | None = None) -> Catalogue:
@@ -191,9 +200,11 @@ def _measured(profile: Profile, program: Card) -> tuple[tuple[Any, ...], tuple[s
 def _paths(profile: Profile, parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Parameters in which paths are whole: those of a profile begin at its file."""
     sorts = {name: table.type for name, table in profile.file.parameters.items()}
-    return {
-        name: str(profile.beside / value)
-        if isinstance(value, str) and sorts[name] == "path" and value
-        else value
-        for name, value in parameters.items()
-    }
+
+    def whole(sort: Sort, value: JsonValue) -> JsonValue:
+        if sort == "files" and isinstance(value, list):
+            return [whole("file", each) for each in value]
+        is_path = sort in ("path", "file") and isinstance(value, str) and value
+        return str(profile.beside / str(value)) if is_path else value
+
+    return {name: whole(sorts[name], value) for name, value in parameters.items()}

@@ -5,8 +5,8 @@ are the engine's (``{dir}``, ``{execution}``) or those of a system under test, a
 person types into a parameter may have such braces too.
 
 1. A value directly under ``[program]`` that is one placeholder keeps its type: ``executions =
-   "{executions}"`` is a number. A word of a list that is one placeholder becomes as many words as
-   its value has.
+   "{executions}"`` is a number. A word of a list becomes as many words as its value has:
+   ``--file={scripts}`` is there once for each script.
 2. What has a placeholder whose value is empty (false, no text, no words, left out) is left out: the
    word, the command that has no word left, the key.
 """
@@ -22,14 +22,11 @@ from pydantic import JsonValue
 from tiltyard.executors.engine import JobRefused
 from tiltyard.study.problems import one_of
 from tiltyard.workloads.file import ProfileFile
+from tiltyard.workloads.inputs import Inputs, named, read_inputs, require_allowed, variables_in
 from tiltyard.workloads.values import Value, as_text, default_of, value_of
 
 _PLACEHOLDER: Final = re.compile(r"(?<![${])\{([A-Za-z_]\w*)\}(?!\})")
 """As the engine sees them: neither the shell's ``${name}`` nor ``{{name}}``."""
-
-_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_]\w*)\}")
-_GIVEN: Final = frozenset(("PATH", "HOME", "USER", "LANG", "TMPDIR"))
-"""The engine gives each program these."""
 
 
 class _Empty(Exception):  # noqa: N818  it is no error
@@ -56,20 +53,29 @@ def expand(
         JobRefused: if a parameter is unknown, missing, or not what it must be.
     """
     values = values_of(profile, parameters, beside=beside, roots=roots)
+    inputs = read_inputs(profile, values)
+    passed = environment(profile, values, inputs)
+    require_allowed(profile, inputs, {name: str(value) for name, value in passed.items()})
+    standing = {
+        name: named(each, values[name], inputs) for name, each in profile.parameters.items()
+    }
     template = profile.program.model_dump(exclude_unset=True)
     table: dict[str, JsonValue] = {}
     for key, part in template.items():
         try:
-            table[key] = _typed(part, values)
+            table[key] = _typed(part, standing)
         except _Empty:
             continue
-    if passed := environment(profile, values):
-        own = table.get("env")
-        table["env"] = {**(own if isinstance(own, dict) else {}), **passed}
+    for key, added in (("env", passed), ("inputs", inputs.texts)):
+        own = table.get(key)
+        if added:
+            table[key] = {**(own if isinstance(own, dict) else {}), **added}
     return table
 
 
-def environment(profile: ProfileFile, values: Mapping[str, Value]) -> dict[str, JsonValue]:
+def environment(
+    profile: ProfileFile, values: Mapping[str, Value], inputs: Inputs
+) -> dict[str, JsonValue]:
     """Variables that the files of a profile's parameters name, with their values.
 
     Raises:
@@ -85,8 +91,7 @@ def environment(profile: ProfileFile, values: Mapping[str, Value]) -> dict[str, 
             if not equals:
                 raise JobRefused(table.environment, f'"{word}" has no value. Fix: "{word}=VALUE"')
             found[name] = value
-        file = Path(str(values[parameter]))
-        for name, line in _named_in(file).items():
+        for name, (file, line) in variables_in(inputs, parameter).items():
             if name not in found and name not in os.environ:
                 raise JobRefused(
                     parameter,
@@ -95,19 +100,6 @@ def environment(profile: ProfileFile, values: Mapping[str, Value]) -> dict[str, 
                 )
             found.setdefault(name, os.environ.get(name))
     return found
-
-
-def _named_in(file: Path) -> dict[str, int]:
-    """Variables in a file, but for those that every program has → the line of the first use.
-
-    None of a file that is on another host.
-    """
-    found: dict[str, int] = {}
-    text = file.read_text(errors="replace") if file.is_file() else ""
-    for number, line in enumerate(text.splitlines(), start=1):
-        for name in () if line.lstrip()[:1] in ("#", ";") else _VARIABLE.findall(line):
-            found.setdefault(name, number)
-    return {name: line for name, line in found.items() if name not in _GIVEN}
 
 
 def values_of(
@@ -123,7 +115,7 @@ def values_of(
             raise JobRefused(
                 name, f"there is no such parameter. {one_of(name, profile.parameters)}"
             )
-    values = {}
+    values: dict[str, Value] = {}
     for name, table in profile.parameters.items():
         typed, begin = parameters.get(name), roots or (Path(),)
         if typed is None:
@@ -134,6 +126,14 @@ def values_of(
             values[name] = value_of(table, typed, begin)
         except ValueError as error:
             raise JobRefused(name, str(error)) from error
+    for name, table in profile.parameters.items():
+        if table.instead_of is None or values[name] in ("", [], False):
+            continue
+        if parameters.get(table.instead_of) is not None:
+            raise JobRefused(
+                name, f"stands instead of {table.instead_of}. Fix: give one of the two"
+            )
+        values[table.instead_of] = ""
     return values
 
 
@@ -195,12 +195,20 @@ def _words(parts: Sequence[JsonValue], values: Mapping[str, Value]) -> list[Json
     """A command, or several."""
     found: list[JsonValue] = []
     for part in parts:
-        alone = _PLACEHOLDER.fullmatch(part) if isinstance(part, str) else None
-        value = values.get(alone[1] or "") if alone else None
         try:
-            found += value if isinstance(value, list) else [_filled(part, values)]
+            found += _repeated(part, values) if isinstance(part, str) else [_filled(part, values)]
         except _Empty:
             continue
     if parts and not found:
         raise _Empty
     return found
+
+
+def _repeated(word: str, values: Mapping[str, Value]) -> list[str]:
+    """A word for each one of the first list in it; one where there is none."""
+    for name in _PLACEHOLDER.findall(word):
+        if isinstance(several := values.get(name), list):
+            if word == f"{{{name}}}":
+                return several
+            return [each for one in several for each in _repeated(word, {**values, name: one})]
+    return [filled(word, values)]

@@ -7,10 +7,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
+from tiltyard.importers.patterns import require_expression
 from tiltyard.study.file import Text, Typed
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-Sort = Literal["size", "int", "float", "text", "words", "choice", "bool", "duration", "path"]
+Sort = Literal[
+    "size", "int", "float", "text", "words", "choice", "bool", "duration", "path", "file", "files"
+]
 """What a parameter is."""
 Unit = Literal["B", "KiB", "MiB", "GiB", "s", "ms"]
 
@@ -23,7 +26,10 @@ _OF_SORTS: dict[str, tuple[Sort, ...]] = {
     "choices": ("choice",),
     "words": ("bool",),
     "find": ("path",),
-    "environment": ("path",),
+    "environment": ("file", "files"),
+    "include": ("file", "files"),
+    "refuse": ("file", "files"),
+    "weights": ("files",),
     "as_root": ("text",),
 }
 """Keys that only some sorts of parameters have."""
@@ -38,7 +44,8 @@ class ParameterTable(Typed):
 
     type: Sort = Field(
         description='What it is: a size is typed as "64M", a duration as "10 s" or in seconds, '
-        "words are a list of texts."
+        "words are a list of texts. A file is text that is recorded with the plan and lies in the "
+        "directory of each trial, wherever that is; its name there stands in the command."
     )
     help: Text = Field(description="What it does, in a sentence.")
     default: JsonValue = Field(
@@ -77,6 +84,24 @@ class ParameterTable(Typed):
         "the program with the values that this other parameter gives, a list of `NAME=VALUE`, or "
         "else with those of the shell in which the plan is made, which records them.",
     )
+    include: Text | None = Field(
+        None,
+        description="A regular expression; in a line of the file that it matches, its first group "
+        "names another file, relative to this one, which goes with it.",
+    )
+    refuse: dict[str, Text] = Field(
+        {},
+        description="Regular expressions → what is wrong with a line of the files that one "
+        "matches, and what would be right. Variables of the environment are filled in.",
+    )
+    weights: bool = Field(
+        False,
+        description="Each file may have a weight after it, as in a.sql@3, which is passed on.",
+    )
+    instead_of: Name | None = Field(
+        None,
+        description="Where this one is given, that other parameter is left out of the command.",
+    )
     brings: Text | None = Field(
         None,
         description="What of its value is executed, in words: `a job file, which may start "
@@ -87,7 +112,7 @@ class ParameterTable(Typed):
     def _keys_of_its_type(self) -> Self:
         """A key that means nothing here was meant for something."""
         for key, sorts in _OF_SORTS.items():
-            if getattr(self, key) not in (None, False) and self.type not in sorts:
+            if getattr(self, key) not in (None, False, {}) and self.type not in sorts:
                 raise ValueError(
                     f"{key} belongs to parameters of type {' or '.join(sorts)}, "
                     f"and this one is of type {self.type}"
@@ -99,6 +124,11 @@ class ParameterTable(Typed):
         if self.unit and self.unit not in _UNITS[self.type]:
             units = ", ".join(_UNITS[self.type])
             raise ValueError(f"a {self.type} is not counted in {self.unit}. One of: {units}")
+        for expression in (*([self.include] if self.include else ()), *self.refuse):
+            try:
+                require_expression(expression)
+            except ValueError as error:
+                raise ValueError(f"{expression!r} is no regular expression: {error}") from error
         if self.find and self.default is not None:
             raise ValueError("find is the default already; leave default out")
         return self

@@ -143,6 +143,10 @@ def _flaws(profile: ProfileFile) -> Iterator[Flaw]:
     known = profile.parameters.keys()
     if profile.argument is not None and profile.argument not in known:
         yield Flaw(("argument",), f"names no parameter of this profile. {one_of('', known)}")
+    for name, table in profile.parameters.items():
+        if table.instead_of is not None and table.instead_of not in known - {name}:
+            key = ("parameters", name, "instead_of")
+            yield Flaw(key, f"names no other parameter. {one_of(table.instead_of, known)}")
     usable = {*known, *profile.variables, *OF_THE_ENGINE}
     parts: dict[str, JsonValue] = {
         "program": profile.program.model_dump(exclude_unset=True),

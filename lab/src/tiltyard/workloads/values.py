@@ -38,7 +38,7 @@ def schema_of(table: ParameterTable) -> dict[str, Any]:
         ]
     if table.scales:
         schema["amount"] = _AMOUNTS[table.type]
-    if table.type == "path":
+    if table.type in ("path", "file", "files"):
         schema["path"] = "study"
     if table.brings:
         schema["brings"] = table.brings
@@ -59,10 +59,12 @@ def value_of(table: ParameterTable, typed: JsonValue, roots: Sequence[Path]) -> 
     """
     if table.type in ("size", "int", "float", "duration"):
         return _limited(table, typed)
-    if table.type == "words":
+    if table.type in ("words", "files"):
         if not (isinstance(typed, list) and all(isinstance(word, str) for word in typed)):
             raise ValueError(f'{shown(typed)} is not a list of texts. Write it like ["a", "b"]')
-        return [str(word) for word in typed]
+        if table.type == "words":
+            return [str(word) for word in typed]
+        return [_file(str(word), roots, weight=table.weights) for word in typed]
     if table.type == "bool":
         if not isinstance(typed, bool):
             raise ValueError(f"{shown(typed)} is not true or false")
@@ -73,6 +75,8 @@ def value_of(table: ParameterTable, typed: JsonValue, roots: Sequence[Path]) -> 
         if typed not in table.choices:
             raise ValueError(not_a(typed, "choice", table.choices))
         return typed if isinstance(table.choices, list) else table.choices[typed]
+    if table.type == "file":
+        return _file(typed, roots) if typed else typed
     return absolute(typed, roots) if table.type == "path" else typed
 
 
@@ -129,6 +133,23 @@ def absolute(typed: str, roots: Sequence[Path]) -> str:
     return str(next(filter(Path.exists, places), places[0]))
 
 
+def weighed(word: str, *, weight: bool) -> tuple[str, str]:
+    """A file and the weight after it, ``@3``; empty where there is none."""
+    name, at, number = word.rpartition("@")
+    return (name, at + number) if weight and name and number.isdecimal() else (word, "")
+
+
+def _file(typed: str, roots: Sequence[Path], *, weight: bool = False) -> str:
+    """The absolute path of a file that is there, its weight after it."""
+    name, after = weighed(typed, weight=weight)
+    path = Path(absolute(name, roots))
+    if not path.is_file():
+        places = "" if Path(name).is_absolute() else f" in {' or '.join(map(str, roots))}"
+        what = "is no file" if path.exists() else f"there is no such file{places}"
+        raise ValueError(f"{name}: {what}. Fix: name one that is there")
+    return f"{path}{after}"
+
+
 def _version(path: str) -> list[tuple[int, int | str]]:
     """By which a version 15 comes after 9."""
     parts = re.findall(r"\d+|\D+", path)
@@ -166,5 +187,7 @@ _SCHEMAS: Final[Mapping[Sort, dict[str, Any]]] = {
     "choice": {"type": "string"},
     "text": {"type": "string"},
     "path": {"type": "string"},
+    "file": {"type": "string"},
+    "files": {"type": "array", "items": {"type": "string"}},
     "words": {"type": "array", "items": {"type": "string"}},
 }
