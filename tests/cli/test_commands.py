@@ -277,13 +277,13 @@ def test_a_comma_in_a_value_stands_behind_a_backslash() -> None:
 def test_a_server_for_all_for_each_and_servers_that_are_compared() -> None:
     shared = typed("a=ls {server}", "b=true", server=("cat {port}",), ready=("80",))
     assert shared.workload["servers"] == [
-        {"at": "far", "command": ["cat", "{{port}}"], "ready": {"port": "80"}}
+        {"at": "server", "command": ["cat", "{{port}}"], "ready": {"port": "80"}}
     ]
     assert [*shared.factors] == ["command"]
     each = typed("a=ls", "b=true", server=("cat", "yes; yes"), ready=("{p}",),
                  parameter_list=(("p", "80,81"),))  # fmt: skip
     assert each.workload["servers"] == [
-        {"at": "far", "command": ["{serving}"], "ready": {"port": "{p}"}}
+        {"at": "server", "command": ["{serving}"], "ready": {"port": "{p}"}}
     ]
     assert each.factors["commands"] == {
         "a": {"command": ["ls"], "serving": ["cat"]},

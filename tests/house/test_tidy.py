@@ -46,6 +46,7 @@ PHRASES: Final = {
     r"see ghosts": "A/A test",
     r"what else the data show": "further findings",
     r"intervals hold together": "simultaneous confidence intervals",
+    r"\bat\s*= \"(far|near)\"|^#? ?(far|near)\s+= \{|in (far|near) = \{": "server, client",
     r"\b[Ff]ar[ -]ends?\b|\bfar_cpus\b": "server, server_cpus",
     r"\b[Nn]ear[ -]ends?\b(?!: \")|\bnear_cpus\b": "client, client_cpus",
 }

@@ -1,6 +1,7 @@
 """Runbooks of printed studies: they give the tools the very words of the print."""
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -136,6 +137,57 @@ def test_postmark_is_told_its_eight_commands(tmp_path: Path) -> None:
     calls = Host(tmp_path, "postmark").run("postmark-systems", DIRECTORY=str(tmp_path))
     (workload,) = collection("postmark-systems").workloads
     assert calls == ["postmark ", *workload.commands, "quit"]
+
+
+AS_NETPERF = """#!/bin/bash
+arguments=()
+for word; do
+  case $word in 10) word=-20 ;; 120) word=-1000000 ;; esac
+  arguments+=("$word")
+done
+exec -a netperf {engine} "${arguments[@]}"
+"""
+"""Its command line of the engine, for so many transactions or bytes instead of seconds."""
+AS_NETSERVER = '#!/bin/bash\nexec -a netserver {engine} "$@"\n'
+ANYWHERE = '#!/bin/bash\nwhile [ "$1" != nice ]; do shift; done\nexec "$@"\n'
+"""In the place of numactl, on a host that has fewer nodes."""
+BOTH_ENDS = """set -e
+ip link set lo up
+bash {runbook} server
+until ss -tln | grep -q :12865; do sleep 0.05; done
+bash {runbook} rr
+bash {runbook} stream
+"""
+
+
+@needs_root
+def test_the_network_paper_measures_between_its_ends(tmp_path: Path) -> None:
+    """Over the loopback device of a namespace, which ends with all that was started in it."""
+    Host(tmp_path, "tuna")
+    engine = Engine.find().path
+    for name, text in (
+        ("netperf", AS_NETPERF),
+        ("netserver", AS_NETSERVER),
+        ("numactl", ANYWHERE),
+    ):
+        path = tmp_path / name
+        path.write_text(text.replace("{engine}", str(engine)))
+        path.chmod(0o755)
+    known = {"NP": tmp_path, "ADDRESS": "127.0.0.1", "QUIET": "0", "CALLS": tmp_path / "calls"}
+    known["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+    script = BOTH_ENDS.format(runbook=PUBLISHED / "netperf-rhel6/runbook.sh")
+    inside = ("unshare", "--net", "--pid", "--fork", "--kill-child", "bash", "-c", script)
+    done = subprocess.run(
+        inside, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=PATIENCE_S,
+        env={**os.environ, **{name: str(value) for name, value in known.items()}},
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for test, sizes in (("TCP_RR", 11), ("UDP_RR", 11), ("TCP_STREAM", 12)):
+        assert done.stdout.count(f"running {test} to 127.0.0.1") == sizes, test
+    # As in the original, the text of -B is not printed with it.
+    assert len(re.findall(r"^\d+ +\d+ +[\d.]+ +\d+ +0 +[\d.]+$", done.stdout, re.M)) == 12
+    assert "tuna --cpu 0 --isolate -t netserver --move" in (tmp_path / "calls").read_text()
 
 
 SMALL = """#!/bin/bash

@@ -1,17 +1,19 @@
 """What must not leave the house is in no form of a report and in no export."""
 
 import io
+import json
 import zipfile
 
 import pyarrow.parquet as parquet
 import pypdf
 import pytest
 
-from support.printed import slides
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings, Notice
+from tiltyard.collected.model import Origin, SourceFile
 from tiltyard.exporters import EXPORTERS
+from tiltyard.recipe import Recipe
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.redaction import KINDS, Redacted, redacted
 from tiltyard.report.styles import STYLES
@@ -45,6 +47,31 @@ RECORD = {
 }
 
 
+LEAKS = (
+    ("secret", "hunter2", "psql 'host=db4 user=svc password=hunter2'", "REDIS_PASS=hunter2 run"),
+    ("secret", "hunter2", "mysqldump -phunter2 mail", "curl --user bob:hunter2 http://127.0.0.1"),
+    ("secret", "ter2", "http://svc:hun/ter2@db4/", "Cookie: session=ter2", "sig=ter2&y=1"),
+    ("secret", "eyJzdWIi", "got eyJhbGciOi.eyJzdWIiOi.sflKx", "glpat-eyJzdWIi0123456789ab"),
+    ("secret", "MIIEab", "-----BEGIN RSA PRIVATE KEY-----\nMIIEab\n-----END RSA PRIVATE KEY-----"),
+    ("host", "db4", "psql -h db4 x", "--host db4", "host=db4", '"hostname" : "db4",'),
+    ("host", "db4", "rsync a db4:/srv/x", "netperf -H db4 -t UDP_RR", "iperf3 -c db4"),
+    ("host", "db4", "Linux db4 6.1.0-18 #1 SMP", "read from db4.lan.", "log of db4.internal"),
+    ("user", "svc", "psql -U svc x", "--username svc", "login=svc", '"user": "svc"'),
+    ("address", "ab:cd", "fe80::ab:cd%eth0", "00:11:22:33:ab:cd:66:77", "52:54:00:12:ab:cd"),
+    ("address", "ab.cd", "mac 5254.00ab.cdef"),
+    ("address", "5400abcdef", "enx525400abcdef"),
+    ("serial", "S4EVNX0R", "serial=S4EVNX0R", "Serial Number: S4EVNX0R", '"serial" : "S4EVNX0R"'),
+    ("serial", "5000c500a1", "wwn-0x5000c500a1b2c3d4", "naa.5000c500a1b2c3d4"),
+    ("serial", "0c5a6b1e", "PARTUUID=0c5a6b1e-01", "0c5a6b1e33c54f539d2e0d7e1c6a2b11"),
+    ("path", "acme", "'/srv/x/old acme'", "/srv/x/old\\ acme", "~/acme/x", "$HOME/acme"),
+    ("path", "acme", "file:///srv/x/acme", "cc -I/srv/acme", "/usr/bin:/srv/acme", "LABEL=acme"),
+    ("path", "acme", "/dev/acme/data", "/run/media/x/acme", "//files/acme/x", r"\\files\acme"),
+)  # fmt: skip
+"""Kind, what must not stay, and texts that have it."""
+UNTOUCHED = (
+    "at 12:34:56 by ssh on another host, user: 0.5 s, 4 kB/s, I/O, 2.6.32-358, 6.1.0-18-amd64",
+    "{server}:{port} --password {word} /dev/nvme0n1 /sys/block/sda/queue, and/or, 3.12/3.13",
+)
 SIGNED = ("$6$ab$cd", "'$ecret'")
 VARIABLES = ('--password "$TOKEN" x', "--password=${TOKEN}")
 
@@ -76,13 +103,12 @@ def cleaned(telling: Findings) -> Redacted:
 def text_of(name: str, data: bytes) -> str:
     """What can be read in a file."""
     if name.endswith(".pdf"):
-        pages = pypdf.PdfReader(io.BytesIO(data)).pages
-        return "".join(page.extract_text() for page in pages).replace("\n", "")
-    if name.endswith(".xlsx"):
+        paper = pypdf.PdfReader(io.BytesIO(data))
+        text = "".join(page.extract_text() for page in paper.pages).replace("\n", "")
+        return f"{paper.metadata} {text}"
+    if name.endswith((".xlsx", ".pptx")):
         book = zipfile.ZipFile(io.BytesIO(data))
-        return "".join(book.read(part).decode() for part in book.namelist())
-    if name.endswith(".pptx"):
-        return slides({name: data})
+        return "".join(book.read(part).decode(errors="ignore") for part in book.namelist())
     if name.endswith(".parquet"):
         return str(parquet.read_table(io.BytesIO(data)).to_pydict())
     return data.decode()
@@ -101,7 +127,7 @@ def test_no_form_of_a_report_has_any(cleaned: Redacted, form) -> None:  # type: 
     for style in styles:
         document = style.compose(cleaned.findings)
         for name, data in form.render(document, cleaned.findings).items():
-            assert not found_in(text_of(name, data)), (style.name, name)
+            assert not found_in(name + text_of(name, data)), (style.name, name)
 
 
 @pytest.mark.parametrize("one", EXPORTERS, ids=[one.name for one in EXPORTERS])
@@ -115,6 +141,67 @@ def test_the_name_of_a_variable_is_no_secret_and_all_else_is(cleaned: Redacted) 
     for secret in SIGNED:
         assert "[secret" in str(cleaned.clean(f"--password={secret} x"))
         assert secret not in str(cleaned.clean(f"--password={secret} x"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "private", "text"),
+    [(kind, private, text) for kind, private, *texts in LEAKS for text in texts],
+)
+def test_what_a_text_says_of_itself_is_taken_out(
+    cleaned: Redacted, kind: str, private: str, text: str
+) -> None:
+    """In a sentence, in output that was kept, and in JSON."""
+    found = str(cleaned.clean(text))
+    assert private not in found
+    assert f"[{kind} " in found
+
+
+@pytest.mark.parametrize("text", UNTOUCHED)
+def test_what_tells_nobody_anything_stays(cleaned: Redacted, text: str) -> None:
+    assert cleaned.clean(text) == text
+
+
+def test_words_of_a_command_are_read_together(telling: Findings) -> None:
+    """Also where its job repeats them, with its environment, and in output."""
+    words = ["redis-cli", "-h", "cache31", "-a", "hunter-5", "ping"]
+    job = {"parameters": {"command": words, "env": {"LICENCE": "seat-31"}}}
+    recipe = Recipe(jobs={"postmark": json.dumps(job, indent=1)})
+    system = telling.systems[0].model_copy(update={"recipe": recipe})
+    workload = telling.workloads[0].model_copy(update={"effective": job["parameters"]})
+    notice = Notice(severity="note", text="It said: AUTH hunter-5 at cache31.")
+    found = redacted(
+        telling.model_copy(
+            update={
+                "systems": (system, *telling.systems[1:]),
+                "workloads": (workload, *telling.workloads[1:]),
+                "notices": (notice,),
+            }
+        )
+    ).findings
+    text = found.model_dump_json()
+    for private in ("cache31", "hunter-5", "seat-31"):
+        assert private not in text
+    assert found.systems[0].recipe
+    kept = json.loads(found.systems[0].recipe.jobs["postmark"])["parameters"]
+    assert kept["command"][0::5] == ["redis-cli", "ping"]
+    assert kept["env"]["LICENCE"].startswith("[environment ")
+
+
+def test_a_host_is_found_in_capitals_and_in_names_of_files(telling: Findings) -> None:
+    """Files that were imported have their names from whoever kept them."""
+    origin = Origin(
+        title="2 result files of fio",
+        files=(
+            SourceFile(name="ext4_build07.json", sha256="0" * 64, importer="fio"),
+            SourceFile(name="xfs-BUILD07.json", sha256="1" * 64, importer="fio"),
+        ),
+        author="A. Builder of build07",
+    )
+    found = redacted(telling.model_copy(update={"origin": origin})).findings.origin
+    assert found
+    assert [one.name for one in found.files] == ["ext4_[host 1].json", "xfs-[host 1].json"]
+    assert [one.sha256 for one in found.files] == [one.sha256 for one in origin.files]
+    assert found.author == origin.author
 
 
 def test_without_redaction_all_are_there(telling: Findings) -> None:

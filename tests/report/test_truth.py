@@ -31,6 +31,7 @@ from tiltyard.charts.figures import interval_text
 from tiltyard.report.document import Document, Entry, Figure, Fold, Paragraph, Sentences
 from tiltyard.report.edition.apply import edited
 from tiltyard.report.edition.file import Edition
+from tiltyard.report.formats import FORMATS
 from tiltyard.report.styles import STYLES
 from tiltyard.report.styles.style import Style
 
@@ -300,3 +301,7 @@ def test_a_page_without_folds_is_the_whole_page() -> None:
     """Folded parts are read as well."""
     folds = [one for one in composed(STYLES[0], "ours").blocks() if isinstance(one, Fold)]
     assert folds
+
+
+def test_every_format_is_read_back() -> None:
+    assert READERS.keys() == {one.name for one in FORMATS}

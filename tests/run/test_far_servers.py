@@ -43,7 +43,7 @@ prepare = ["test", "-e", "made"]
 turn.cleanup = ["rm", "made"]
 metrics = { ends = { regex = '(\\d) ends', unit = "count", better = "higher" } }
 [[workload.servers]]
-at = "far"
+at = "server"
 command = ["/usr/bin/python3", "-m", "http.server", "--bind", "{server}", "8000"]
 ready = { port = "8000" }
 """

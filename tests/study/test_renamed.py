@@ -1,5 +1,6 @@
 """Keys of earlier versions: studies that have them are read, with one warning, and so are plans."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -8,12 +9,15 @@ from support.catalogue import CATALOGUE
 from tiltyard.errors import OldKeyWarning
 from tiltyard.run.differences import differences
 from tiltyard.study.load import read_study
+from tiltyard.study.locate import locate
 from tiltyard.study.model import Study, SystemSpec
 from tiltyard.study.problems import StudyFileError
+from tiltyard.study.renamed import parameters_today, rename_old
 from tiltyard.systems import KINDS
 from tiltyard.systems.hosts import HostsSettings
 from tiltyard.systems.pair.settings import PairSettings
 from tiltyard.systems.placement import pinned_cpus
+from tiltyard.workloads.load import read_profile
 
 PAIR = """question = "q"
 [factors.ends]
@@ -35,6 +39,32 @@ here = { kind = "loopback" }
 there = { far = "bench@10.0.0.2" }
 [[workload]]
 use = "tcp_stream"
+"""
+
+
+ENDS = """question = "q"
+[factors]
+mtu = [1500, 9000]
+[[workload]]
+use = "tcp_stream"
+far = { threads = 1 }
+[[workload]]
+use = "program"
+command = ["true"]
+servers = [{ command = ["cat"] }, { command = ["cat"], at = "far" }]
+"""
+PROFILE = """about = "a program of two ends"
+description = "It goes there."
+lineage = "nobody"
+[parameters.far]
+type = "int"
+help = "How far it goes."
+default = 1
+[program]
+command = ["true", "{far}"]
+[[program.servers]]
+at = "near"
+command = ["cat"]
 """
 
 
@@ -68,6 +98,40 @@ def test_a_factor_may_have_the_old_name() -> None:
         for cpus in ("any", "first")
     ]
     assert study.systems[2].settings["server"] == "bench@10.0.0.2"
+
+
+def test_ends_of_workloads_and_of_servers_have_one_name(tmp_path: Path) -> None:
+    document = tomllib.loads(ENDS)
+    told = r'study\.toml: line 6: far is now server; line 10: at = "far" is now "server"$'
+    with pytest.warns(OldKeyWarning, match=told):
+        rename_old(document, locate(ENDS), Path("study.toml"))
+    stream, program = document["workload"]
+    assert stream == {"use": "tcp_stream", "server": {"threads": 1}}
+    assert program["servers"] == [{"command": ["cat"]}, {"command": ["cat"], "at": "server"}]
+    path = tmp_path / "own.toml"
+    path.write_text(PROFILE)
+    with pytest.warns(OldKeyWarning, match=r'own\.toml: line 11: at = "near" is now "client"$'):
+        profile = read_profile(path)
+    table = profile.program.model_dump()
+    assert table["servers"] == [{"command": ["cat"], "at": "client"}]
+    assert [*profile.parameters] == ["far"]
+
+
+def test_a_parameter_of_a_profile_may_have_the_old_name() -> None:
+    """Only a table is one of an end."""
+    text = '[[workload]]\nuse = "jump"\nfar = 3\n'
+    document = tomllib.loads(text)
+    rename_old(document, locate(text), Path("study.toml"))
+    assert document == tomllib.loads(text)
+
+
+def test_a_report_has_the_names_of_today() -> None:
+    planned = {"near": {"threads": 1}, "far": {}, "servers": [{"at": "far"}, {"command": "a"}]}
+    assert parameters_today(planned) == {
+        "client": {"threads": 1},
+        "server": {},
+        "servers": [{"at": "server"}, {"command": "a"}],
+    }
 
 
 def test_a_setting_under_both_names_is_refused() -> None:

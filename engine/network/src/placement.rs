@@ -62,7 +62,7 @@ pub struct Placement {
 
 impl Placement {
     /// Places the calling thread and the teams of up to `threads` that it will start; `None` when
-    /// nothing is asked for. `end` is "near" or "far".
+    /// nothing is asked for. `end` is "client" or "server".
     ///
     /// # Errors
     /// `BadJob` for a CPU or node that is not here; `HostLacks` when the kernel refuses.
@@ -176,17 +176,17 @@ mod tests {
             numa_node: Some(99_999),
             ..Wanted::default()
         };
-        let failure = Placement::take("far", &nowhere, 1).err().unwrap();
+        let failure = Placement::take("server", &nowhere, 1).err().unwrap();
         assert_eq!(failure.kind, FailureKind::BadJob);
-        assert_eq!(failure.parameter.as_deref(), Some("far.numa_node"));
+        assert_eq!(failure.parameter.as_deref(), Some("server.numa_node"));
         let nowhere = Wanted {
             cpus: vec![99_999],
             ..Wanted::default()
         };
-        let failure = Placement::take("near", &nowhere, 1).err().unwrap();
-        assert_eq!(failure.parameter.as_deref(), Some("near.cpus"));
+        let failure = Placement::take("client", &nowhere, 1).err().unwrap();
+        assert_eq!(failure.parameter.as_deref(), Some("client.cpus"));
         assert!(
-            failure.message.starts_with("near.cpus: CPU"),
+            failure.message.starts_with("client.cpus: CPU"),
             "{}",
             failure.message
         );
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn nothing_is_placed_that_nobody_asked_for() {
-        assert!(Placement::take("far", &Wanted::default(), 1)
+        assert!(Placement::take("server", &Wanted::default(), 1)
             .unwrap()
             .is_none());
         assert!(granted().is_empty());
@@ -213,7 +213,7 @@ mod tests {
                 numa_node: Some(0),
                 ..Wanted::default()
             };
-            let placement = Placement::take("near", &first, 1).unwrap();
+            let placement = Placement::take("client", &first, 1).unwrap();
             let granted_now = granted();
             assert_eq!(granted_now["cpus"], json!([cpus[0]]));
             assert_eq!(granted_now["numa_node"], json!(0));
@@ -223,7 +223,7 @@ mod tests {
                 cpus: cpus.clone(),
                 ..Wanted::default()
             };
-            Placement::take("near", &again, 1).expect("the thread may run where it could before");
+            Placement::take("client", &again, 1).expect("the thread may run where it could before");
         };
         std::thread::spawn(check).join().unwrap();
     }

@@ -94,14 +94,14 @@ fn several_flows_share_a_thread_at_either_end() {
         for (near, far, burst) in [(1, 0, 0), (0, 1, 3), (2, 2, 40), (1, 1, 0)] {
             let parameters = json!({
                 "size": "30/20", "burst": burst, "flows": 5, "transactions": 50,
-                "near": {"threads": near}, "far": {"threads": far},
+                "client": {"threads": near}, "server": {"threads": far},
             });
             let taken = execute(name, parameters, &served.far());
             assert_exact(&taken, 250, [30, 20]);
         }
         let parameters = json!({
-            "size": 16, "rate": 5_000, "flows": 4, "transactions": 50, "near": {"threads": 1},
-            "far": {"threads": 2},
+            "size": 16, "rate": 5_000, "flows": 4, "transactions": 50, "client": {"threads": 1},
+            "server": {"threads": 2},
         });
         let taken = execute(name, parameters, &served.far());
         assert_exact(&taken, 200, [16, 16]);
@@ -114,8 +114,8 @@ fn requests_and_responses_larger_than_all_buffers_do_not_wait_for_each_other() {
     for name in ["tcp_rr", "unix_rr"] {
         let parameters = json!({
             "size": "1M/2M", "burst": 7, "transactions": 20, "flows": [1, 2],
-            "send_buffer": "16k", "receive_buffer": "16k", "near": {"threads": 1},
-            "far": {"threads": 1},
+            "send_buffer": "16k", "receive_buffer": "16k", "client": {"threads": 1},
+            "server": {"threads": 1},
         });
         let taken = execute(name, parameters, &served.far());
         assert_exact(&taken, 60, [1 << 20, 2 << 20]);

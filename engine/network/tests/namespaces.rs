@@ -166,7 +166,8 @@ fn a_rate_that_the_kernel_imposes_is_what_is_measured() {
         pair.near_tc(&format!(
             "qdisc replace dev veth0 root tbf rate {megabits}mbit {bucket}"
         ));
-        let parameters = json!({"message": "64k", "seconds": 0.7, "near": {"congestion": "reno"}});
+        let parameters =
+            json!({"message": "64k", "seconds": 0.7, "client": {"congestion": "reno"}});
         let done = run_at(&pair, "tcp_stream", parameters, &served.end()).unwrap();
         let payload = done.totals.network.as_ref().unwrap().far.received_bytes as f64;
         let elapsed_s = payload / done.values_of("throughput")[0];

@@ -66,7 +66,7 @@ fn several_flows_share_a_thread() {
         for (near, far) in [(1, 1), (2, 1), (1, 5)] {
             let threads = json!({
                 "flows": 5, "message": "40k", "bytes": "2M",
-                "near": {"threads": near}, "far": {"threads": far},
+                "client": {"threads": near}, "server": {"threads": far},
             });
             let (_, network) = stream("127.0.0.1", name, threads);
             let wanted = 5 * 52 * (40 << 10);
@@ -80,7 +80,7 @@ fn several_flows_share_a_thread() {
 #[test]
 fn several_flows_of_datagrams_share_a_thread() {
     let threads =
-        json!({"flows": 4, "near": {"threads": 1}, "far": {"threads": 1}, "bytes": 5_000});
+        json!({"flows": 4, "client": {"threads": 1}, "server": {"threads": 1}, "bytes": 5_000});
     let (taken, network) = stream("127.0.0.1", "udp_stream", threads);
     assert_eq!(network.near.sends, 20);
     assert_eq!((network.far.receives, value_of(&taken, "loss")), (20, 0.0));
@@ -121,7 +121,7 @@ fn the_server_is_asked_for_as_many_buffers() {
 fn time_ends_streams_that_share_a_thread() {
     let served = Served::at("127.0.0.1");
     let asked = json!({
-        "message": "1M", "seconds": 0.1, "flows": 3, "near": {"threads": 1}, "far": {"threads": 2},
+        "message": "1M", "seconds": 0.1, "flows": 3, "client": {"threads": 1}, "server": {"threads": 2},
     });
     let taken = execute(workload("tcp_stream"), &parameters(asked), &served.far());
     let network = taken.totals.network.unwrap();
@@ -162,7 +162,7 @@ fn options_are_granted_at_both_ends() {
     let asked = json!({
         "nodelay": true, "cork": true, "mss": 1_000, "dscp": 46,
         "send_buffer": "64k", "receive_buffer": "32k",
-        "near": {"congestion": "reno", "busy_poll_us": 7}, "far": {"cpus": [0]},
+        "client": {"congestion": "reno", "busy_poll_us": 7}, "server": {"cpus": [0]},
     });
     for ip in ["127.0.0.1", "::1"] {
         let (_, network) = stream(ip, "tcp_stream", asked.clone());
@@ -227,7 +227,7 @@ fn every_send_without_a_copy_is_completed() {
     assert_eq!(counter(&network.near, "zerocopy_completed"), 100);
     assert_eq!(counter(&network.near, "zerocopy_copied"), 100);
     let shared = json!({"zerocopy": true, "flows": 3, "message": "64k", "bytes": "4M",
-        "far": {"threads": 1}});
+        "server": {"threads": 1}});
     let (_, network) = stream("127.0.0.1", "tcp_maerts", shared);
     assert_eq!(network.near.received_bytes, 3 * (4 << 20));
     assert_eq!(counter(&network.far, "zerocopy_completed"), 3 * 64);
@@ -267,10 +267,14 @@ fn points_of_the_grid_are_measured_one_after_the_other() {
 #[test]
 fn a_cpu_that_the_far_host_has_not_is_refused_there() {
     let served = Served::at("127.0.0.1");
-    let asked = json!({"bytes": 1, "far": {"cpus": [1_000_000]}});
+    let asked = json!({"bytes": 1, "server": {"cpus": [1_000_000]}});
     let failure = attempt(workload("tcp_stream"), &parameters(asked), &served.far())
         .err()
         .unwrap();
     assert_eq!(failure.kind, FailureKind::Far);
-    assert!(failure.message.contains("far.cpus"), "{}", failure.message);
+    assert!(
+        failure.message.contains("server.cpus"),
+        "{}",
+        failure.message
+    );
 }

@@ -268,7 +268,7 @@ pub struct Server {
     /// The program and its arguments. It stays in the foreground.
     pub command: Vec<String>,
     /// Which end of the system it runs at; a system that has one has it there.
-    #[serde(default, skip_serializing_if = "At::is_near")]
+    #[serde(default, skip_serializing_if = "At::is_client")]
     pub at: At,
     /// How to see that it is ready; without, it is when it has started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -288,14 +288,16 @@ pub struct Server {
 pub enum At {
     /// Where the program runs.
     #[default]
-    Near,
+    #[serde(alias = "near")]
+    Client,
     /// The server's end of a system of two ends.
-    Far,
+    #[serde(alias = "far")]
+    Server,
 }
 
 impl At {
-    fn is_near(&self) -> bool {
-        *self == Self::Near
+    fn is_client(&self) -> bool {
+        *self == Self::Client
     }
 }
 

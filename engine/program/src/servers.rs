@@ -220,7 +220,11 @@ impl Running {
 
 /// The server's end, if a server is there.
 fn far_of<'a>(server: &Server, scene: &Scene<'a>) -> Option<&'a Far> {
-    scene.planned.far.as_ref().filter(|_| server.at == At::Far)
+    scene
+        .planned
+        .far
+        .as_ref()
+        .filter(|_| server.at == At::Server)
 }
 
 /// The name of a server's group.

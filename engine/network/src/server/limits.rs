@@ -78,10 +78,10 @@ impl Limits {
             return Err(refused("look_s", asked, LOOK_S_MIN, LOOK_S_MAX, "seconds"));
         }
         let cpus = work.placement.cpus.len() as u64;
-        within("far.cpus", cpus, 0, CPUS_MAX as u64, "CPUs in a list")?;
+        within("server.cpus", cpus, 0, CPUS_MAX as u64, "CPUs in a list")?;
         let neighbour = work.placement.neighbour.as_ref();
         let cpus = neighbour.map_or(0, |neighbour| neighbour.cpus.len() as u64);
-        within("near.cpus", cpus, 0, CPUS_MAX as u64, "CPUs in a list")?;
+        within("client.cpus", cpus, 0, CPUS_MAX as u64, "CPUs in a list")?;
         check_options(&work.options)?;
         self.check_role(work)
     }
@@ -191,12 +191,18 @@ fn check_options(options: &SocketOptions) -> Result<(), Failure> {
     }
     let name_bytes = options.congestion.as_ref().map_or(1, String::len) as u64;
     let most = CONGESTION_BYTES_MAX as u64;
-    within("far.congestion", name_bytes, 1, most, "letters of its name")?;
+    within(
+        "server.congestion",
+        name_bytes,
+        1,
+        most,
+        "letters of its name",
+    )?;
     let dscp = options.dscp.unwrap_or(0).into();
     within("dscp", dscp, 0, DSCP_MAX.into(), "code points")?;
     let busy_poll_us = options.busy_poll_us.unwrap_or(0).into();
     let most = BUSY_POLL_US_MAX.into();
-    within("far.busy_poll_us", busy_poll_us, 0, most, "microseconds")
+    within("server.busy_poll_us", busy_poll_us, 0, most, "microseconds")
 }
 
 fn within(name: &str, asked: u64, least: u64, most: u64, what: &str) -> Result<(), Failure> {
@@ -321,11 +327,11 @@ mod tests {
             ("/longest_s", json!(1e300), "seconds"),
             ("/look_s", json!(1e-9), "look_s"),
             ("/look_s", json!(1e300), "look_s"),
-            ("/placement/cpus", json!(vec![0; 1_025]), "far.cpus"),
+            ("/placement/cpus", json!(vec![0; 1_025]), "server.cpus"),
             (
                 "/placement/neighbour",
                 json!({"host": "h", "cpus": vec![0; 1_025]}),
-                "near.cpus",
+                "client.cpus",
             ),
             ("/options/send_buffer", json!(u64::MAX), "send_buffer"),
             (
@@ -333,14 +339,18 @@ mod tests {
                 json!(1u64 << 63),
                 "receive_buffer",
             ),
-            ("/options/congestion", json!(""), "far.congestion"),
+            ("/options/congestion", json!(""), "server.congestion"),
             (
                 "/options/congestion",
                 json!("x".repeat(16)),
-                "far.congestion",
+                "server.congestion",
             ),
             ("/options/dscp", json!(64), "dscp"),
-            ("/options/busy_poll_us", json!(u32::MAX), "far.busy_poll_us"),
+            (
+                "/options/busy_poll_us",
+                json!(u32::MAX),
+                "server.busy_poll_us",
+            ),
             (messages, json!(0), "message"),
             (messages, json!(1u64 << 63), "message"),
             (width, json!(u64::MAX), "buffers"),

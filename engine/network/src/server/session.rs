@@ -67,7 +67,7 @@ impl Session<'_> {
 
     fn measure(&mut self, work: &Work) -> Result<(), Failure> {
         self.config.limits.check(work)?;
-        let _placement = Placement::take("far", &work.placement, work.threads)?;
+        let _placement = Placement::take("server", &work.placement, work.threads)?;
         let at = self
             .channel
             .local_addr()

@@ -18,6 +18,7 @@ from tiltyard.analysis.tables import ComparisonBuilder, averages_of, cells_of, i
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord
+from tiltyard.study.renamed import parameters_today
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,7 @@ def _findings(
         about=workload.about,
         lineage=workload.lineage,
         timing=workload.timing,
-        effective=workload.effective,
+        effective=parameters_today(workload.effective),
         grid=workload.grid,
         answer=sentence,
         index=index,

@@ -169,7 +169,7 @@ def _servers(
         own["ready"] = [sign[sort] for sign in signs]
         ready = {sort: ["{ready}"] if sort == "command" else "{ready}"}
     words = ["{serving}"] if "serving" in own else columns["serving"][0]
-    return [{"at": "far", "command": words, "ready": ready}]
+    return [{"at": "server", "command": words, "ready": ready}]
 
 
 def _serving(line: str, name: str, known: Collection[str], here: Path | None) -> list[str]:

@@ -10,12 +10,14 @@ import ipaddress
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
 
 from tiltyard.analysis.model import Findings, Notice
 from tiltyard.analysis.verdict import Verdict
+from tiltyard.collected.model import Origin
 from tiltyard.units import listed
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -40,7 +42,13 @@ _FACTS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
 """Names of facts whose values are of a kind, whatever they look like."""
 _ENVIRONMENT: Final = re.compile(r"^(env|environ|environment)( variables)?$", re.I)
 _COMMANDS: Final = re.compile(r"command|argv|invocation", re.I)
-_KEPT_FIELDS: Final = frozenset({"plan_hash", "seal", "tiltyard", "engine", "origin", "timing"})
+_ONE_COMMAND: Final = re.compile(r"^(command|argv|setup|cleanup|prepare|conclude|start)$")
+"""Lists of words, not of lines."""
+_WORDS: Final = "\x1f"
+"""Between the words of a command; to a pattern it is a blank."""
+_KEPT_FIELDS: Final = frozenset({"plan_hash", "seal", "tiltyard", "engine", "timing", "sha256"})
+_PRINTED: Final = frozenset({"author", "published", "address", "runbook"})
+"""Of an origin: only what is in print has them."""
 _PLAIN: Final = frozenset(
     {"not available", "root", "localhost", "none", "unknown", "yes", "default", *get_args(Verdict)}
 )
@@ -49,38 +57,96 @@ _SHORTEST: Final = 3
 """Shorter values are no names that could be found again in running text."""
 
 _WORD: Final = (
-    r"(?:passw(?:or)?d|passphrase|pwd|secret|token|(?:api|access|private)[-_]?key|credentials?)"
+    r"(?:passw(?:or)?d|passphrase|pwd|secret|token|cookie"
+    r"|(?:api|access|account|private)[-_]?key|credentials?)"
 )
 _VALUE: Final = r"(?P<it>\[\w+ \d+\]|'[^']*'|\"[^\"]*\"|[^\s'\",;]+)"
+_NAME: Final = r"(?P<it>[A-Za-z_][\w.-]*)"
+_QUOTE: Final = r"['\"]"
+_DATABASE: Final = r"\b(?:psql|pg\w+|redis-\w+|mysql\w*|mariadb[\w-]*|memtier\w*|mongo\w*)\b"
 _SECRETS: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"(--?[\w-]*(?:{_WORD}|\bauth\b|\bpass\b)[\w-]*(?:=|\s+)){_VALUE}",
-        rf"(\b\w*{_WORD}\w*['\"]?\s*[=:]\s*){_VALUE}",
+        r"(-----BEGIN [A-Z ]+-----)(?P<it>[\s\S]*?)(?=-----END|\Z)",
+        r"()(?P<it>\b(?:gh[pousr]_\w{20,}|glpat-[\w-]{20,}|AKIA[0-9A-Z]{16}"
+        r"|sk-[\w-]{20,}|xox[bp]-[\w-]+))",
+        r"()(?P<it>\beyJ[\w-]+\.[\w-]+\.[\w-]*)",
+        r"(\w+://)(?P<it>[^\s/@]+|[^\s/@:]*:[^\s@]+)(?=@)",
+        rf"(--?[\w-]*(?:{_WORD}|\bauth\b|\bpass\b)[\w-]*(?:=|\s+)|--key(?:=|\s+)){_VALUE}",
+        rf"(\b(?:\w*{_WORD}\w*|\w*_?pass|sig){_QUOTE}?\s*[=:]\s*){_VALUE}",
         r"(\b(?:bearer|basic)\s+)(?P<it>[\w.~+/=-]{8,})",
-        r"(\w+://)(?P<it>[^\s/@]+)(?=@)",
-        rf"(\b(?:sshpass\s+-p|redis-cli\b.*?\s-a|curl\b.*?\s-u|(?:mysql|mariadb)\b.*?\s-p)\s*){_VALUE}",
-        r"()(?P<it>\b(?:gh[pousr]_\w{20,}|AKIA[0-9A-Z]{16}|sk-[\w-]{20,}|xox[bp]-[\w-]+))",
+        rf"(\b(?:sshpass\s+-p|redis-cli\b.*?\s-a|curl\b.*?\s(?:-u|--user(?=[\s=]))=?"
+        rf"|(?:mysql|mariadb)[\w-]*\b.*?\s-p)\s*){_VALUE}",
     )
 )
-_VARIABLE: Final = re.compile(r'"?\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})"?')
+_VARIABLE: Final = re.compile(r'"?\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})"?|\{\w+\}')
+_ENV_OF_JOB: Final = re.compile(r'(?<="env": \{)[^{}]*(?=\})')
+_MEMBER: Final = re.compile(r'"(?P<name>\w+)": "(?P<it>(?:[^"\\]|\\.)*)"')
 _USER_AT: Final = re.compile(r"(?<![\w./@])(?P<user>[A-Za-z_][\w.+-]*)@(?P<host>[\w][\w.-]*)")
-_LOCATOR: Final = re.compile(r"(?<=://|.\]@)(?P<host>[^\s/:@\[\]]+)")
-_MAC: Final = re.compile(r"\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b")
+_SAID: Final[dict[Kind, tuple[str, ...]]] = {
+    "host": (
+        r"((?<=://)|(?<=\]@))(?P<it>[^\s/:@\[\]]+)",
+        rf"((?:--host(?:name)?(?:=|\s+)|\bhost(?:name)?=)){_NAME}",
+        rf"((?i:{_QUOTE}(?:host|node)_?name{_QUOTE}|\bhostname)\s*:\s*{_QUOTE}?){_NAME}",
+        rf"({_DATABASE}[^|;&]*?\s-h\s*|\b(?:netperf|sockperf)\b[^|;&]*?\s-[Hi]\s*){_NAME}",
+        rf"(\biperf3?\b[^|;&]*?\s(?:-c|--client)[\s=]*){_NAME}",
+        r"((?<![\w./:~\\-]))(?P<it>(?!file:)[A-Za-z][\w.-]+)(?=:/(?!/))",
+        r"(\bLinux )(?P<it>[\w.-]+)(?= \d+\.\d+\S* #\d)",
+        r"(\b)(?P<it>(?i:[\w-]+\.)+"
+        r"(?:internal|intranet|intra|corp|lan|local|localdomain)(?:\.[\w-]+)*)",
+    ),
+    "user": (
+        rf"((?:--user(?:name)?(?:=|\s+)|\b(?:user(?:name)?|login)=)){_NAME}",
+        rf"({_QUOTE}user_?(?:name)?{_QUOTE}\s*:\s*{_QUOTE}){_NAME}",
+        rf"({_DATABASE}[^|;&]*?\s-[Uu]\s*){_NAME}",
+    ),
+    "serial": (
+        rf"(\b(?i:serial(?:[ _]?(?:number|no\.?))?|S/N|SN|(?:service|asset) tag){_QUOTE}?"
+        rf"\s*[:=]\s*{_QUOTE}?)(?P<it>[\w-]{{4,}})",
+        r"(\b(?:PART)?UUID=\"?)(?P<it>[\w-]+)",
+    ),
+    "path": (r"(\b(?:PART)?LABEL=\"?)(?P<it>[\w.-]+)",),
+}
+_NAMED: Final = tuple(
+    (kind, re.compile(pattern)) for kind, patterns in _SAID.items() for pattern in patterns
+)
+"""What is said to be of a kind where it stands."""
+_BY_SSH: Final[tuple[Kind, re.Pattern[str]]] = (
+    "host",
+    re.compile(rf"(\bssh\s+(?:-\w+\s+)*){_NAME}"),
+)
+"""Only of commands: in a sentence it is a word that follows."""
+_MAC: Final = re.compile(
+    r"\b(?:[0-9A-Fa-f]{2}[:-]){5,19}[0-9A-Fa-f]{2}\b|\b(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}\b"
+    r"|(?<=\benx)[0-9a-f]{12}\b"
+)
 _V4: Final = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)")
 _V6: Final = re.compile(r"(?<![\w:.])[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:])")
-_UUID: Final = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
-_PATH: Final = re.compile(r"(?<![\w/.:~-])~?(?:/[\w.+@%~:\[\]-]+)+/?|\b[A-Z]:\\[^\s\"']+")
+_IDS: Final = re.compile(
+    r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"
+    r"|\b(?:wwn-|naa\.|eui\.|uuid\.|iqn\.)[\w.:-]+|\b0x[0-9a-f]{16}\b|\b[0-9a-f]{32}\b"
+)
+_PART: Final = r"(?:[\w.+@%~-]|:(?!/)|\\ |\[\w+ \d+\]|\[[^\]\s]*\])+"
+_PATH: Final = re.compile(
+    r"(?<=['\"])/[^'\"\s]+(?: (?![-/|&<>;{$])[^'\"\s]+)+(?=['\"])"
+    rf"|(?:(?<![\w/.~-])|(?<=\s-\w)|(?<=^-\w)|(?<=file://))"
+    rf"(?:~[\w.-]*|\$HOME|\$\{{HOME\}})?(?:/{_PART})+/?"
+    r"|\b[A-Z]:\\[^\s\"']+|\\\\[\w.-]+\\[^\s\"']+|(?<![\w/.:~-])//[\w.-]+(?:/[\w.$-]+)+"
+)
 _CLIENT: Final = re.compile(r"\((?:(?P<user>[^@)]+)@)?(?P<host>[^)]+)\)$")
 """A client of several, with its host as ssh knows it."""
 _HOME: Final = re.compile(r"/(?:home|Users)/(?P<user>[\w.-]+)")
 _SET: Final = re.compile(
-    r"(?:^|(?<=\s))(?P<name>[A-Za-z_]\w*)=(?P<it>[^\s'\"]+|'[^']*'|\"[^\"]*\")"
+    r"(?:^|(?<=\s))(?P<name>[A-Za-z_]\w*)=(?P<it>(?:\[\w+ \d+\]|[^\s'\"])+|'[^']*'|\"[^\"]*\")"
 )
 _PUBLIC: Final = frozenset(
     {"proc", "sys", "dev", "usr", "bin", "sbin", "lib", "lib64", "etc", "boot", "run"}
 )
-_PRIVATE: Final = ("/dev/disk/", "/dev/mapper/", "/run/user/", "/usr/local/", "/etc/ssh")
+_PRIVATE: Final = re.compile(
+    r"/(?:dev/(?!block/|char/|cpu/|net/|pts/|fd/)[^/]+/|run/(?:user|media|secrets)/|usr/(?:local|home)/"
+    r"|etc/(?:ssh|ssl/private|pki|letsencrypt))"
+)
+"""Below public directories, what a person has named."""
 _UNITS: Final = frozenset({"s", "sec", "op", "min", "h", "d"})
 
 
@@ -162,6 +228,8 @@ class _Taken:
                 for name, value in part.items():
                     self.learn(value, str(name))
             case tuple() | list():
+                if _ONE_COMMAND.match(fact):
+                    self._learn_command(part)
                 for value in part:
                     self.learn(value, fact)
             case str():
@@ -177,12 +245,22 @@ class _Taken:
         for found in _HOME.finditer(text):
             self.know("user", found["user"])
 
+    def _learn_command(self, words: Iterable[object]) -> None:
+        """What one command is told: a job repeats it word by word, and its output may, too."""
+        line = _WORDS.join(word for word in words if isinstance(word, str))
+        secrets: list[tuple[Kind, re.Pattern[str]]] = [("secret", one) for one in _SECRETS]
+        for kind, pattern in (*secrets, *_NAMED, _BY_SSH):
+            for found in pattern.finditer(line):
+                if kind in ("secret", "host", "user") and not _VARIABLE.fullmatch(found["it"]):
+                    self.know(kind, found["it"].strip("'\""))
+
     def model(self, found: Model) -> Model:
         """A part of the findings; words that only we choose stay."""
+        kept = _KEPT_FIELDS | _PRINTED if isinstance(found, Origin) else _KEPT_FIELDS
         changed = {
             name: self.cleaned(getattr(found, name), name)
             for name, known in type(found).model_fields.items()
-            if name not in _KEPT_FIELDS and get_origin(known.annotation) is not Literal
+            if name not in kept and get_origin(known.annotation) is not Literal
         }
         return found.model_copy(update=changed)
 
@@ -204,41 +282,75 @@ class _Taken:
                     for name, value in part.items()
                 }
             case tuple() | list():
-                return type(part)(self.cleaned(value, fact) for value in part)
+                return self._words(part, fact) or type(part)(
+                    self.cleaned(value, fact) for value in part
+                )
             case str():
                 runs = _COMMANDS.search(fact) or _ENVIRONMENT.match(fact)
                 return self._text(part, command=bool(runs))
         return part
 
+    def _words(self, part: tuple[object, ...] | list[object], fact: str) -> object:
+        """The words of one command, each read after those before it; ``None``: it is none."""
+        words = [word for word in part if isinstance(word, str)]
+        if not words or len(words) < len(part) or not _ONE_COMMAND.match(fact):
+            return None
+        found = self._text(_WORDS.join(words), command=True).split(_WORDS)
+        return type(part)(found) if len(found) == len(words) else None
+
     def _text(self, text: str, *, command: bool = False) -> str:
+        text = _ENV_OF_JOB.sub(lambda m: _MEMBER.sub(self._member, m[0]), text)
         for pattern in _SECRETS:
             text = pattern.sub(self._secret, text)
         if command:
             text = _SET.sub(self._set, text)
         text = _USER_AT.sub(self._user_at, text)
-        text = _LOCATOR.sub(lambda m: self._sign("host", m["host"]), text)
-        text = _UUID.sub(lambda m: self._sign("serial", m[0]), text)
+        for kind, pattern in (*_NAMED, _BY_SSH) if command else _NAMED:
+            text = pattern.sub(partial(self._named, kind), text)
+        text = _PATH.sub(lambda m: self._path(m[0]), text)
+        text = _IDS.sub(lambda m: self._sign("serial", m[0]), text)
         text = _MAC.sub(lambda m: self._sign("address", m[0]), text)
         for pattern in (_V4, _V6):
             text = pattern.sub(self._address, text)
-        text = _PATH.sub(lambda m: self._path(m[0]), text)
         for name in sorted(self.names, key=len, reverse=True):
-            if name in text:
-                whole = rf"(?<![\w\[]){re.escape(name)}(?![\w\]])"
-                text = re.sub(whole, lambda m: self._sign(self.names[m[0]], m[0]), text)
+            if name.casefold() in text.casefold():
+                text = self._name_pattern(name).sub(partial(self._known, name), text)
         return text
 
     def _secret(self, found: re.Match[str]) -> str:
         """Not the name of a variable, which holds one elsewhere."""
-        if _VARIABLE.fullmatch(found["it"]):
+        value = found["it"]
+        if _VARIABLE.fullmatch(value):
             return found[0]
-        return found[1] + self._sign("secret", found["it"])
+        quote = value[0] if value[0] in "'\"" and value[-1] == value[0] else ""
+        return f"{found[1]}{quote}{self._sign('secret', value.strip(quote) or value)}{quote}"
+
+    def _named(self, kind: Kind, found: re.Match[str]) -> str:
+        """Not what everybody has, an address, which is told as one, or what a path begins with."""
+        name = found["it"]
+        if name.casefold() in _PLAIN or name.startswith("[") or _V4.fullmatch(name):
+            return found[0]
+        return found[1] + self._sign(kind, name)
+
+    def _name_pattern(self, name: str) -> re.Pattern[str]:
+        """Names of hosts are the same in capitals, and stand in names of files."""
+        if self.names[name] == "host":
+            return re.compile(rf"(?<![^\W_])(?<!\[){re.escape(name)}(?![^\W_]|\])", re.I)
+        return re.compile(rf"(?<![\w\[]){re.escape(name)}(?![\w\]])")
+
+    def _known(self, name: str, _: re.Match[str]) -> str:
+        return self._sign(self.names[name], name)
 
     def _set(self, found: re.Match[str]) -> str:
         """``NAME=value`` before a program, or as an argument of env."""
         if found["it"].startswith("["):
             return found[0]
         return f"{found['name']}={self._sign('environment', found['it'])}"
+
+    def _member(self, found: re.Match[str]) -> str:
+        """A variable of the environment in the JSON of a job."""
+        sign = self._sign("environment", f"{found['name']}={found['it']}")
+        return f'"{found["name"]}": "{sign}"'
 
     def _user_at(self, found: re.Match[str]) -> str:
         user = found["user"]
@@ -255,7 +367,7 @@ class _Taken:
 
     def _path(self, text: str) -> str:
         first = text.removeprefix("~").strip("/").partition("/")[0]
-        public = first in _PUBLIC and not text.startswith(_PRIVATE)
+        public = first in _PUBLIC and not _PRIVATE.match(text)
         unit = text.count("/") == 1 and (first in _UNITS or len(first) < _SHORTEST)
         return text if public or unit else self._sign("path", text.rstrip("/:"))
 

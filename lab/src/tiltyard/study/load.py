@@ -8,22 +8,21 @@ import datetime
 import math
 import re
 import tomllib
-import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from tiltyard.errors import OldKeyWarning, UsageError
+from tiltyard.errors import UsageError
 from tiltyard.study.bounds import BYTES_MAX, beyond
 from tiltyard.study.file import StudyFile
 from tiltyard.study.kinds import Kind
 from tiltyard.study.lift import FlawsError, lift
-from tiltyard.study.locate import KeyPath, Lines, locate
+from tiltyard.study.locate import KeyPath, locate
 from tiltyard.study.model import Study
 from tiltyard.study.problems import Flaw, Problem, StudyFileError, located
-from tiltyard.study.renamed import old_keys
+from tiltyard.study.renamed import rename_old
 from tiltyard.study.wording import flaws_of
 from tiltyard.units import format_size
 from tiltyard.wire import Catalogue
@@ -51,7 +50,7 @@ def load_study(path: Path, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study
 def read_study(text: str, source: Path, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
     """The study that a text describes; like :func:`load_study`, ``source`` is for messages only."""
     document = parsed(text, source)
-    lines = _renamed(document, locate(text), source)
+    lines = rename_old(document, locate(text), source)
     if flaws := list(_unusable(document, ())):
         raise located(source, lines, flaws)
     try:
@@ -60,31 +59,6 @@ def read_study(text: str, source: Path, catalogue: Catalogue, kinds: Sequence[Ki
         raise located(source, lines, flaws_of(error, StudyFile)) from error
     except FlawsError as error:
         raise located(source, lines, error.flaws) from error
-
-
-def _renamed(document: dict[str, Any], lines: Lines, source: Path) -> Lines:
-    """Give keys of earlier versions their names of today, in place.
-
-    Returns:
-        The lines of the document, by the keys of today.
-
-    Warns:
-        OldKeyWarning: once, naming all of them.
-
-    Raises:
-        StudyFileError: if a key is there under both names.
-    """
-    old = []
-    for path, table, name, new in old_keys(document):
-        before, after = (*path, name), (*path, new)
-        if new in table:
-            raise located(source, lines, [Flaw(before, f"is the old name of {new}; keep one")])
-        table[new] = table.pop(name)
-        old.append(f"line {lines.of(before)}: {name} is now {new}")
-        lines = lines.renamed(before, after)
-    if old:
-        warnings.warn(OldKeyWarning(f"{source}: {'; '.join(old)}"), stacklevel=2)
-    return lines
 
 
 def parameter_error(

@@ -19,6 +19,7 @@ from tiltyard.executors.engine import JobRefused
 from tiltyard.study.load import parsed, read_text
 from tiltyard.study.locate import KeyPath, locate
 from tiltyard.study.problems import Flaw, located, one_of
+from tiltyard.study.renamed import rename_old
 from tiltyard.study.wording import flaws_of
 from tiltyard.workloads.expand import expand, filled, placeholders, values_of
 from tiltyard.workloads.file import ProfileFile
@@ -111,7 +112,8 @@ def read_profile(path: Path) -> ProfileFile:
         UsageError: if it is none, or cannot be read.
     """
     text = read_text(path)
-    document, lines = parsed(text, path), locate(text)
+    document = parsed(text, path)
+    lines = rename_old(document, locate(text), path)
     try:
         profile = ProfileFile.model_validate(document)
     except ValidationError as error:

@@ -144,7 +144,7 @@ impl Family for RequestResponse {
     }
 
     fn most_threads(params: &Params) -> u32 {
-        params.near.most_threads(&params.flows)
+        params.client.most_threads(&params.flows)
     }
 
     fn run(

@@ -60,10 +60,12 @@ pub struct Params {
     /// How often the clock is read: for each transaction, which gives latencies, or around the
     /// whole.
     pub timing: Timing = Timing::Operation;
-    /// This end.
-    pub near: EndParams = EndParams::default();
+    /// The client.
+    #[serde(alias = "near")]
+    pub client: EndParams = EndParams::default();
     /// The server.
-    pub far: EndParams = EndParams::default();
+    #[serde(alias = "far")]
+    pub server: EndParams = EndParams::default();
 }}
 
 /// Names of parameters that mean nothing to `workload`.
@@ -123,8 +125,8 @@ impl Params {
             within("size", size.request, Size(1)..=most)?;
             within("size", size.response, Size(1)..=most)?;
         }
-        self.near.check("near", transport)?;
-        self.far.check("far", transport)?;
+        self.client.check("client", transport)?;
+        self.server.check("server", transport)?;
         self.check_rate()?;
         if workload.connecting == Connecting::Each {
             self.check_threads()?;
@@ -157,7 +159,10 @@ impl Params {
     /// A thread that waits for one connection cannot serve another.
     fn check_threads(&self) -> Result<(), Failure> {
         let flows = self.flows.iter().copied().max().unwrap_or(1);
-        for (end, threads) in [("near", self.near.threads), ("far", self.far.threads)] {
+        for (end, threads) in [
+            ("client", self.client.threads),
+            ("server", self.server.threads),
+        ] {
             if threads > 0 && threads < flows {
                 let parameter = format!("{end}.threads");
                 let message = format!(
@@ -247,6 +252,19 @@ mod tests {
             let udp = parsed(parameters.clone(), UDP_RR);
             assert_eq!(udp.is_ok(), is_right, "{parameters}");
         }
+    }
+
+    /// Plans of earlier versions have them.
+    #[test]
+    fn the_former_names_of_the_ends_still_read() {
+        let former = json!({"near": {"threads": 1}, "far": {"cpus": [0]}});
+        let today = json!({"client": {"threads": 1}, "server": {"cpus": [0]}});
+        let [former, today] = [former, today].map(|given| {
+            let params = parsed(given, TCP_RR).unwrap();
+            kit::params::effective(&params)
+        });
+        assert_eq!(former, today);
+        assert!(today.contains_key("client") && !today.contains_key("near"));
     }
 
     #[test]

@@ -36,8 +36,8 @@ pub fn run(
 ) -> Result<(), Failure> {
     let mut far = ServerConnection::open(end)?;
     let cells = params.cells();
-    let threads = params.near.most_threads(&params.flows);
-    let _placement = Placement::take("near", &params.near.placement(), threads)?;
+    let threads = params.client.most_threads(&params.flows);
+    let _placement = Placement::take("client", &params.client.placement(), threads)?;
     let count = cells.len() as f64;
     for (done, cell) in cells.into_iter().enumerate() {
         event_sink.progress(done as f64 / count, cell.label());
@@ -71,8 +71,8 @@ impl Walk<'_> {
     ) -> Result<(), Failure> {
         let transport = self.workload.transport;
         let local = LocalPart {
-            options: self.params.options(&self.params.near),
-            threads: self.params.near.threads(self.cell.flows),
+            options: self.params.options(&self.params.client),
+            threads: self.params.client.threads(self.cell.flows),
             finish: self.params.limit().finish(),
         };
         let work = self.work();
@@ -181,9 +181,9 @@ impl Walk<'_> {
                 Connecting::Each => Role::Accept(exchange),
             },
             flows: self.cell.flows,
-            threads: self.params.far.threads(self.cell.flows),
-            options: self.params.options(&self.params.far),
-            placement: self.params.far.placement(),
+            threads: self.params.server.threads(self.cell.flows),
+            options: self.params.options(&self.params.server),
+            placement: self.params.server.placement(),
             longest_s: self.params.limit().longest_s(),
             look_s: LOOK_S,
             held: false,

@@ -45,8 +45,8 @@ pub fn check(params: &Params, stream: &Stream) -> Result<(), Failure> {
     check_sizes(params, stream)?;
     check_pace(params, stream)?;
     params.open_file()?;
-    params.near.check("near", stream.transport)?;
-    params.far.check("far", stream.transport)
+    params.client.check("client", stream.transport)?;
+    params.server.check("server", stream.transport)
 }
 
 fn check_sizes(params: &Params, stream: &Stream) -> Result<(), Failure> {
@@ -76,11 +76,11 @@ fn check_sizes(params: &Params, stream: &Stream) -> Result<(), Failure> {
 }
 
 fn check_pace(params: &Params, stream: &Stream) -> Result<(), Failure> {
-    let shares_threads = |&flows: &u32| params.near.threads(flows) < flows;
+    let shares_threads = |&flows: &u32| params.client.threads(flows) < flows;
     let is_paced = params.rate.is_some() && stream.transport == Transport::Udp;
     if is_paced && params.flows.iter().any(shares_threads) {
         let message = "parameter \"rate\": a thread can wait for the instants of one flow only; \
-                       leave out \"near.threads\"";
+                       leave out \"client.threads\"";
         return Err(bad_parameter("rate", message.to_owned()));
     }
     Ok(())

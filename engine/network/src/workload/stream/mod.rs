@@ -152,7 +152,7 @@ impl Family for Stream {
     }
 
     fn most_threads(params: &Params) -> u32 {
-        params.near.most_threads(&params.flows)
+        params.client.most_threads(&params.flows)
     }
 
     fn run(

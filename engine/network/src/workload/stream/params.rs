@@ -73,10 +73,12 @@ pub struct Params {
     /// How often the clock is read: around the whole, or for each call of the client, which
     /// gives latencies.
     pub timing: Timing = Timing::Pass;
-    /// This end.
-    pub near: EndParams = EndParams::default();
+    /// The client.
+    #[serde(alias = "near")]
+    pub client: EndParams = EndParams::default();
     /// The server.
-    pub far: EndParams = EndParams::default();
+    #[serde(alias = "far")]
+    pub server: EndParams = EndParams::default();
 }}
 
 /// One point of the grid.

@@ -38,8 +38,8 @@ pub fn run(
     let mut far = ServerConnection::open(far)?;
     let cells = params.cells();
     let count = cells.len() as f64;
-    let threads = params.near.most_threads(&params.flows);
-    let _placement = Placement::take("near", &params.near.placement(), threads)?;
+    let threads = params.client.most_threads(&params.flows);
+    let _placement = Placement::take("client", &params.client.placement(), threads)?;
     for (done, cell) in cells.into_iter().enumerate() {
         event_sink.progress(done as f64 / count, cell.label());
         let walk = Walk {
@@ -76,8 +76,8 @@ impl Walk<'_> {
             Direction::Inward => (Role::Send(send), Finish::Everyone),
         };
         let local = LocalPart {
-            options: self.options(&self.params.near, self.stream.direction),
-            threads: self.params.near.threads(self.cell.flows),
+            options: self.options(&self.params.client, self.stream.direction),
+            threads: self.params.client.threads(self.cell.flows),
             finish,
         };
         let transport = self.stream.transport;
@@ -200,9 +200,9 @@ impl Walk<'_> {
             transport: self.stream.transport,
             role,
             flows: self.cell.flows,
-            threads: self.params.far.threads(self.cell.flows),
-            options: self.options(&self.params.far, self.stream.direction.reverse()),
-            placement: self.params.far.placement(),
+            threads: self.params.server.threads(self.cell.flows),
+            options: self.options(&self.params.server, self.stream.direction.reverse()),
+            placement: self.params.server.placement(),
             longest_s: self.params.limit(self.cell).longest_s(),
             look_s: LOOK_S,
             held: false,
