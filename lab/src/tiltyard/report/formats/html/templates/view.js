@@ -351,14 +351,16 @@ const NOTE =
       "Intervals: repeated confidence intervals of the latest look, simultaneous over all pairs of systems. ") +
   "A view that was chosen after looking shows no new finding. Its address can be sent.";
 
+const RECOMPUTED = ["baseline", "systems", "tests", "weights"];
 const SHOWN =
   "Relative values, axis and units change the tables and pictures of all of the page; sentences stay as printed, and bars " +
   "start at zero, so they keep their linear axis.";
 
 function addView() {
-  if (!data.systems) return;
+  const hasValues = document.querySelector("figure svg, .table th[data-u]");
+  if (!data.systems || (data.reason && !hasValues)) return;
   const section = made("details", { id: "view", className: "view" });
-  section.append(made("summary", { textContent: "Your view: units, axes, baseline, systems, tests, weights" }));
+  section.append(made("summary", { textContent: `Your view: ${["units", "axes", ...(data.reason ? [] : RECOMPUTED)].join(", ")}` }));
   document.querySelector("header").append(section);
   let state = stateOf(location.hash) || unchanged();
   const panel = made("form", { className: "panel" });
