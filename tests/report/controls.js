@@ -55,7 +55,9 @@ function probe() {
     .filter((one) => one.getBoundingClientRect().right > page.right + 1 || one.getBoundingClientRect().left < -1).map(nameOf);
   const cut = [...document.querySelectorAll(".table, figure svg")].filter((one) => seen(one) && one.getBoundingClientRect().right > page.right + 1)
     .map((one) => [one.id || one.closest("figure")?.id, one.getBoundingClientRect().right - page.right]);
-  return { count: controls.length, names: controls.map(nameOf), cut, faint, edgeless, unmarked, over, out };
+  const view = document.querySelector(".view .scroll");
+  const hidden = view ? view.scrollWidth - view.clientWidth : 0;
+  return { count: controls.length, hidden, names: controls.map(nameOf), cut, faint, edgeless, unmarked, over, out };
 }
 
 document.querySelectorAll("details").forEach((part) => { part.open = true; });

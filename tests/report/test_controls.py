@@ -62,6 +62,7 @@ def test_on_a_phone_no_control_covers_another_and_none_sticks_out(
         found = looked_at(own, tmp_path, "light", PHONE_PX)
         assert found["over"] == []
         assert found["out"] == []
+        assert found["hidden"] == 0, "the recomputed picture is as wide as the page"
 
 
 def test_in_print_there_are_no_controls_and_nothing_is_cut_off(page: str, tmp_path: Path) -> None:

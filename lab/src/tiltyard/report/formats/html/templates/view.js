@@ -208,7 +208,10 @@ function ticksOf(low, high, isLog) {
 
 function pictureOf(lines, state) {
   const longest = Math.max(...lines.map((line) => line.name.length), 0);
-  const [left, right, row, width] = [Math.max(150, 20 + LETTER_PX * longest), 20, 44, 800];
+  // As wide as the page, but that long names leave no plot.
+  const room = Math.min(800, document.querySelector("header").clientWidth);
+  const left = Math.max(room < 600 ? 60 : 150, 20 + LETTER_PX * longest);
+  const [right, row, width] = [20, 44, Math.max(room, left + 220)];
   const height = lines.length * row + 34;
   const all = lines.flatMap((line) => [line.low, line.ratio, line.high, ...line.dots.map((dot) => Math.exp(dot.difference))]);
   const known = [1, ...all].filter(Number.isFinite);
