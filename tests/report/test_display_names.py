@@ -3,11 +3,15 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from support.across import pooled_studies
 from support.network_studies import network_study
 from support.synthetic import synthetic_study
 from tiltyard.analysis.chosen import choices
 from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.quantity import metric_of
+from tiltyard.analysis.statements.deltas import lines
 from tiltyard.app.report import findings_of
 from tiltyard.charts import forest
 from tiltyard.executors.engine import Engine
@@ -100,3 +104,36 @@ def test_a_printed_study_has_them() -> None:
     findings = findings_of(PUBLISHED / "netperf-rhel6")
     assert [one.display for one in findings.workloads][:2] == ["TCP throughput", "UDP throughput"]
     assert findings.workloads[0].name == "tcp_stream"
+
+
+@pytest.mark.parametrize(
+    ("display", "label", "told"),
+    [
+        ("TCP throughput", "TCP streaming throughput", "TCP streaming throughput"),
+        ("TCP throughput", "throughput received", "TCP throughput received"),
+        (
+            "TCP request/response",
+            "TCP round-trip latency",
+            "TCP request/response round-trip latency",
+        ),
+        ("run time", "run time", "run time"),
+        ("write throughput", "random write", "random write throughput"),
+        ("Compile Bench", "Compile", "Compile Bench, Compile"),
+        ("PostMark", "total time", "PostMark, total time"),
+    ],
+)
+def test_where_names_of_workload_and_metric_meet_each_word_is_said_once(
+    display: str, label: str, told: str
+) -> None:
+    assert metric_of("name", display, label, ", ") == told
+
+
+def test_no_test_of_a_printed_study_repeats_its_words() -> None:
+    for name in ("netperf-rhel6", "iozone-rhel6", "iozone-magazine"):
+        findings = findings_of(PUBLISHED / name)
+        tests = [test.name for test in choices(findings).tests]
+        tests += [line.head for line in lines(findings)]
+        assert tests
+        for test in tests:
+            words = test.replace(",", "").split()
+            assert len(words) == len(set(words)), test

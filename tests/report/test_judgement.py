@@ -146,7 +146,7 @@ def test_the_third_number_is_that_of_the_calibration(full: Findings, page: str) 
 
 def test_a_host_without_calibration_says_so(plain: Findings) -> None:
     text = Reading(page_of(plain)).text
-    assert "not calibrated: tiltyard calibrate" in text
+    assert "not calibrated (tiltyard calibrate)" in text
     assert "This host was not calibrated when the study was run" in text
 
 

@@ -59,7 +59,7 @@ def test_bursts_of_noise_make_neighbours_alike():
     rng = np.random.default_rng(5)
     logs = noise(20, 0.002) + 0.03 * np.repeat(rng.choice([-1, 1], 10), 2)[:, None, None]
     found = only("autocorrelation", logs)
-    assert "neighbouring trials resemble each other" in found.sentence
+    assert "consecutive trials are correlated" in found.sentence
 
 
 def test_the_steadier_system_is_named_first():

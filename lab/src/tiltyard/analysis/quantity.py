@@ -6,7 +6,7 @@ geometric mean over several of those. Everything downstream treats all of them a
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, takewhile
 from typing import Final, Literal
 
 import numpy as np
@@ -263,14 +263,29 @@ def _cells_of(
         )
 
 
-def metric_of(name: str, display: str, label: str) -> str:
-    """A metric with its workload, no word twice: ``TCP throughput received``, ``random reads``."""
-    first = label.partition(" ")[0]
+def metric_of(name: str, display: str, label: str, between: str = " ") -> str:
+    """A metric with its workload, no word twice: ``TCP throughput received``, ``random reads``.
+
+    Args:
+        name: of the workload.
+        display: what people read in its place.
+        label: of the metric.
+        between: what parts the two where they share no word.
+    """
     if label.startswith(f"{name} "):
         return label
-    if display.endswith(f" {first}"):
-        return display + label.removeprefix(first)
-    return f"{display} {label}"
+    owner, words = display.split(), label.split()
+    if not words or set(owner) <= set(words):
+        return label
+    if owner[-1] == words[0]:
+        return " ".join(owner + words[1:])
+    # Not of a proper name: "Compile Bench" has a test "Compile".
+    if owner[0].islower() and words[-1].endswith(owner[0]):
+        return " ".join(words + owner[1:])
+    if owner[0] == words[0] and len(words) > 1:
+        alike = takewhile(lambda pair: pair[0] == pair[1], zip(owner, words, strict=False))
+        return " ".join(owner + words[len(list(alike)) :])
+    return f"{display}{between}{label}"
 
 
 def over(cells: Sequence[GridCell]) -> str:

@@ -94,6 +94,8 @@ class Chart(_Described):
     measure: Callable[[Findings, WorkloadFindings], str] | None = None
     imported: tuple[str, str] | None = None
     """Title and caption for values that were not measured here, where there are no blocks."""
+    legend: Callable[[Findings, WorkloadFindings], str] | None = None
+    """The part of the caption that is about what is drawn of these findings."""
 
     def pictures(self, findings: Findings, workload: WorkloadFindings | None) -> Iterator[Picture]:
         """The picture of a workload."""
@@ -103,7 +105,7 @@ class Chart(_Described):
             yield Picture(
                 chart=self.name,
                 title=title,
-                caption=caption,
+                caption=self.legend(findings, workload) if self.legend else caption,
                 draw=partial(self.draw, findings, workload),
                 alt=partial(self.alt, findings, workload),
                 finding=partial(self.finding, findings, workload),
@@ -152,6 +154,8 @@ class StudyChart(_Described):
     draw: Callable[[Findings, int], Spec | None]
     alt: Callable[[Findings], str]
     finding: Callable[[Findings], str] = _nothing
+    legend: Callable[[Findings], str] | None = None
+    """The part of the caption that is about what is drawn of these findings."""
 
     def pictures(self, findings: Findings, workload: WorkloadFindings | None) -> Iterator[Picture]:
         """The picture of the study."""
@@ -159,7 +163,7 @@ class StudyChart(_Described):
             yield Picture(
                 chart=self.name,
                 title=self.title,
-                caption=self.caption,
+                caption=self.legend(findings) if self.legend else self.caption,
                 draw=partial(self.draw, findings),
                 alt=partial(self.alt, findings),
                 finding=partial(self.finding, findings),

@@ -193,21 +193,61 @@ def _row(dot: _Dot) -> Spec:
         "ratio": pair.ratio,
         "low": pair.low,
         "high": pair.high,
-        "decided": pair.verdict not in ("undecided", "invalid"),
+        "decided": not _is_open(pair),
         **({"text": dot.text} if dot.text else {}),
     }
 
 
-_READ = (
-    "Line: interval, where values were repeated. Hollow: undecided, or not repeated. Grey band: "
-    "equivalence margin."
-)
+def _read(findings: Findings, pairs: Sequence[Comparison]) -> str:
+    """How to read what is drawn of these comparisons."""
+    known = [pair for pair in pairs if pair.ratio is not None]
+    single = [pair for pair in known if pair.low is None]
+    hollow = [
+        word
+        for word, there in {
+            "undecided": any(_is_open(pair) for pair in known if pair.low is not None),
+            "not repeated": bool(single),
+        }.items()
+        if there
+    ]
+    told = {
+        "Line: interval.": len(single) < len(known),
+        f"Hollow: {' or '.join(hollow)}.": bool(hollow),
+        "Grey band: equivalence margin.": findings.design.equivalent_within > 0,
+    }
+    return " ".join(words for words, there in told.items() if there)
+
+
+def _is_open(pair: Comparison) -> bool:
+    return pair.verdict in ("undecided", "invalid")
+
+
+def _legend(findings: Findings, workload: WorkloadFindings) -> str:
+    pairs = [pair for index in workload.by_metric for pair in ratio.compared(index)]
+    return f"{_GRID} {_read(findings, pairs)}"
+
+
+def _forest_legend(findings: Findings) -> str:
+    own = [line for line in lines(findings) if line.quantity]
+    told = {
+        "Of several cells their geometric mean.": any(line.cells > 1 for line in own),
+        "Times count as speeds, so the right side is always better.": any(
+            line.direction == "lower" for line in own
+        ),
+        _read(findings, [dot.comparison for dot in _pairs(findings)]): True,
+    }
+    return " ".join(words for words, there in told.items() if there)
+
+
+_GRID = "Each test is the geometric mean over its grid."
+_READ = "Line: interval. Hollow: undecided or not repeated. Grey band: equivalence margin."
 
 CHART = Chart(
     name="overview",
     places=("overview",),
     title="All tests",
-    caption=f"Each test is the geometric mean over its grid. {_READ}",
+    caption=f"{_GRID} {_READ}",
+    legend=_legend,
     draw=draw,
     alt=alt,
     finding=lambda findings, workload: tallied(
@@ -218,8 +258,9 @@ FOREST = StudyChart(
     name="forest",
     places=("headline",),
     title="All tests",
-    caption="Of several cells their geometric mean; times count as speeds, so the right side is "
+    caption="Of several cells their geometric mean. Times count as speeds, so the right side is "
     f"always better. {_READ}",
+    legend=_forest_legend,
     draw=_forest,
     alt=_forest_alt,
     finding=lambda findings: tallied(

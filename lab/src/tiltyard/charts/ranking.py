@@ -164,19 +164,44 @@ def _text(standing: Standing, findings: Findings, *, roomy: bool) -> str:
     return f"{ratio_text(comparison)}{interval}, {word}"
 
 
+def _drawn(findings: Findings, workload: WorkloadFindings) -> dict[str, bool]:
+    """Which of the kinds of marks are there."""
+    pairs = [one.comparison for one in workload.index.standings if one.comparison]
+    decided = {_tone(one) == "accent" for one in workload.index.standings if one.comparison}
+    return {
+        _BAR: any(pair.low is not None for pair in pairs),
+        _STROKE: any(pair.ratio is not None for pair in pairs),
+        _DOTS: any(pair.differences for pair in pairs),
+        _COLOURS: True in decided,
+        _BAND: findings.design.equivalent_within > 0,
+    }
+
+
+def _legend(findings: Findings, workload: WorkloadFindings) -> str:
+    return " ".join(words for words, there in _drawn(findings, workload).items() if there)
+
+
+def _measure(findings: Findings, workload: WorkloadFindings) -> str:
+    drawn = _drawn(findings, workload)
+    names = {_STROKE: "estimate", _BAR: "interval", _DOTS: findings.design.unit + "s"}
+    own = ", ".join(name for words, name in names.items() if drawn[words])
+    return f"Ratio to {findings.baseline}{f': {own}' if own else ''}"
+
+
+_BAR = "Bar: interval of the ratio."
+_STROKE = "Stroke: estimate."
+_DOTS = "Dots: the blocks, the first on top."
+_COLOURS = "Blue: decided to differ from the baseline; grey: not."
+_BAND = "Grey band: equivalence margin."
+
 CHART = Chart(
     name="ranking",
     places=("verdict",),
     title="Ranking",
-    caption="Bar: interval of the ratio. Stroke: estimate. Dots: the blocks, the first on "
-    "top. Blue: decided to differ from the baseline; grey: not. Grey band: equivalence margin.",
+    caption=f"{_BAR} {_STROKE} {_DOTS} {_COLOURS} {_BAND}",
+    legend=_legend,
     draw=draw,
     alt=alt,
     finding=lambda findings, workload: ranked(findings, workload.index),
-    measure=lambda findings, _: f"Ratio to {findings.baseline}: estimate, interval, blocks",
-    imported=(
-        "Ranking",
-        "Stroke: ratio. Bar: its interval, where values were repeated. Blue: decided to differ "
-        "from the baseline; grey: not. Grey band: equivalence margin.",
-    ),
+    measure=_measure,
 )

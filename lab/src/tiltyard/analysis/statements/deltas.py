@@ -7,7 +7,7 @@ from typing import Final
 
 from tiltyard.analysis.model import Cell, Comparison, Findings, Index, Pair, WorkloadFindings
 from tiltyard.analysis.pairs import turned
-from tiltyard.analysis.quantity import Direction
+from tiltyard.analysis.quantity import Direction, metric_of
 from tiltyard.analysis.statements.numbers import open_ends, percent_digits
 from tiltyard.analysis.verdict import Verdict
 
@@ -221,7 +221,7 @@ def lines_of(workload: WorkloadFindings) -> Iterator[Line]:
         return
     if workload.by_metric:
         for index in workload.by_metric:
-            head = f"{workload.display}, {index.label}"
+            head = metric_of(workload.name, workload.display, index.label, ", ")
             yield _line(workload, index, head, _after_its_label(index.label, index.unit))
         yield _line(workload, workload.index, f"{workload.display}, all metrics", "")
     else:

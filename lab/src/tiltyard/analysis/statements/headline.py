@@ -68,7 +68,16 @@ def _answers(findings: Findings) -> str:
     most = FEW if len(findings.systems) == 2 else FEW - 1
     if len(findings.workloads) > most or not _is_simple(crossing(findings)):
         return ""
-    return " ".join(workload.answer for workload in findings.workloads)
+    return " ".join(_place_said_once([workload.answer for workload in findings.workloads]))
+
+
+def _place_said_once(answers: list[str]) -> list[str]:
+    """Where all end with the same words behind their evidence, only the last one has them."""
+    ends = {text.rpartition(")")[2] for text in answers}
+    end = ends.pop() if len(ends) == 1 else ""
+    if not end.startswith((" on ", " between ")):
+        return answers
+    return [*(text.removesuffix(end) + "." for text in answers[:-1]), answers[-1]]
 
 
 @statement("headline", "LEVEL is N % faster than LEVEL in TOPIC, averaged over … (95 % CI …)")

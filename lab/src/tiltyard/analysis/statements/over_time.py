@@ -227,7 +227,7 @@ def _autocorrelation_claim(workload: str, series: Series, p: float) -> Candidate
     return series.claim(
         size=low * float(series.values.std()),
         sentence=(
-            f"{workload}: neighbouring trials resemble each other: lag-1 autocorrelation "
+            f"{workload}: consecutive trials are correlated: lag-1 autocorrelation "
             f"{found:.2f} (99 % CI {low:.2f} to {high:.2f}, {series.blocks} blocks, "
             f"{series.trials} trials); most disturbances last longer than one trial"
         ),
@@ -241,7 +241,7 @@ def _autocorrelation_claim(workload: str, series: Series, p: float) -> Candidate
 AUTOCORRELATION: Final = Statement(
     name="autocorrelation",
     shown="further finding",
-    says="WORKLOAD: neighbouring trials resemble each other: lag-1 autocorrelation …",
+    says="WORKLOAD: consecutive trials are correlated: lag-1 autocorrelation …",
     test="permutation of the lag-1 autocorrelation of residuals; printed where no drift or step is",
     min_blocks=7,
     correction="family",

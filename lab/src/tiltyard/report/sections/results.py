@@ -6,6 +6,7 @@ from typing import Final
 
 from tiltyard.analysis.axes import Axis, label_of, spoken_axes
 from tiltyard.analysis.model import Cell, Findings, Summary, SystemFindings, WorkloadFindings
+from tiltyard.analysis.quantity import metric_of
 from tiltyard.analysis.run_times import run_times
 from tiltyard.analysis.statements.claims import Place, places
 from tiltyard.analysis.statements.deltas import crossing, delta, tests, unprinted_decimals
@@ -186,7 +187,7 @@ def _by_level(findings: Findings, workload: WorkloadFindings, mounts: Mapping[st
     axes = spoken_axes(cell.at for cell in cells)
     return Table(
         id=id,
-        title=f"{workload.display}, {label}",
+        title=metric_of(workload.name, workload.display, label, ", "),
         columns=(
             *(Column(axis.name, figures=False) for axis in axes),
             *(Column(system.name, alone(printed.unit)) for system in systems),
@@ -401,7 +402,8 @@ def _overall_row(one: Place) -> tuple[Entry, ...]:
 
 
 def _name(workload: WorkloadFindings, cell: Cell) -> str:
-    return ", ".join(filter(None, (workload.display, cell.label, cell.at_label)))
+    metric = metric_of(workload.name, workload.display, cell.label, ", ")
+    return ", ".join(filter(None, (metric, cell.at_label)))
 
 
 def _results_unit(cell: Cell) -> Printing:

@@ -54,16 +54,15 @@ def _in_full(notice: Notice) -> str:
 
 
 def numbers(findings: Findings) -> tuple[Block, ...]:
-    """What it rests on, in three numbers; of results from elsewhere there are none."""
+    """What it rests on, in few numbers; of results from elsewhere there are none."""
     if findings.origin:
         return ()
-    three = (
-        _blocks(findings),
-        ("trials kept", str(findings.trials_kept)),
-        ("smallest difference", _smallest(findings)),
-    )
-    text = f"{_rests_on(findings)} {_what_shows(findings)}"
-    return (Facts(three, large=True), Paragraph(text, "note"))
+    own = [_blocks(findings), ("trials kept", str(findings.trials_kept))]
+    texts = [_rests_on(findings)]
+    if findings.calibration or findings.resolution_percent is not None:
+        own.append(("smallest difference", _smallest(findings)))
+        texts.append(_what_shows(findings))
+    return (Facts(tuple(own), large=True), Paragraph(" ".join(texts), "note"))
 
 
 def _blocks(findings: Findings) -> tuple[str, str]:
@@ -110,7 +109,7 @@ def _smallest(findings: Findings) -> str:
 
 def _half(findings: Findings) -> str:
     typical = findings.resolution_percent
-    return "–" if typical is None else f"{format_number(typical, 2)} %"
+    return "" if typical is None else f"{format_number(typical, 2)} %"
 
 
 def _what_shows(findings: Findings) -> str:
@@ -129,7 +128,7 @@ def _what_shows(findings: Findings) -> str:
             f"{text}instructions were counted, so it does not depend on this host's speed "
             "and noise."
         )
-    return f"{text}this host is not calibrated: tiltyard calibrate."
+    return f"{text}this host is not calibrated (tiltyard calibrate)."
 
 
 _TITLES: dict[Literal["problem", "warning", "note"], str] = {

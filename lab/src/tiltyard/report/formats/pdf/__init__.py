@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     import typst
 
 _LAYOUT: Final = Path(__file__).parent
-MOST_PAGES: Final = 25
+MOST_PAGES: Final = 15
 """Of one file."""
 APPENDIX: Final = "report-appendix.pdf"
 _LONG: Final = 500

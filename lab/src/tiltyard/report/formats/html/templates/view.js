@@ -208,7 +208,10 @@ function ticksOf(low, high, isLog) {
 
 function pictureOf(lines, state) {
   const longest = Math.max(...lines.map((line) => line.name.length), 0);
-  const [left, right, row, width] = [Math.max(150, 20 + LETTER_PX * longest), 20, 44, 800];
+  // As wide as the page, but that long names leave no plot.
+  const room = Math.min(800, document.querySelector("header").clientWidth);
+  const left = Math.max(room < 600 ? 60 : 150, 20 + LETTER_PX * longest);
+  const [right, row, width] = [20, 44, Math.max(room, left + 220)];
   const height = lines.length * row + 34;
   const all = lines.flatMap((line) => [line.low, line.ratio, line.high, ...line.dots.map((dot) => Math.exp(dot.difference))]);
   const known = [1, ...all].filter(Number.isFinite);
@@ -351,14 +354,16 @@ const NOTE =
       "Intervals: repeated confidence intervals of the latest look, simultaneous over all pairs of systems. ") +
   "A view that was chosen after looking shows no new finding. Its address can be sent.";
 
+const RECOMPUTED = ["baseline", "systems", "tests", "weights"];
 const SHOWN =
   "Relative values, axis and units change the tables and pictures of all of the page; sentences stay as printed, and bars " +
   "start at zero, so they keep their linear axis.";
 
 function addView() {
-  if (!data.systems) return;
+  const hasValues = document.querySelector("figure svg, .table th[data-u]");
+  if (!data.systems || (data.reason && !hasValues)) return;
   const section = made("details", { id: "view", className: "view" });
-  section.append(made("summary", { textContent: "Your view: units, axes, baseline, systems, tests, weights" }));
+  section.append(made("summary", { textContent: `Your view: ${["units", "axes", ...(data.reason ? [] : RECOMPUTED)].join(", ")}` }));
   document.querySelector("header").append(section);
   let state = stateOf(location.hash) || unchanged();
   const panel = made("form", { className: "panel" });
