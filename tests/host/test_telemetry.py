@@ -72,11 +72,10 @@ def test_swapping_and_stalls_are_differences(
 ) -> None:
     file = tmp_path / "vmstat"
     monkeypatch.setattr(telemetry, "_VMSTAT", file)
-    file.write_text("pswpin 5\npswpout 7\nallocstall_dma 1\nallocstall_normal 2\ncompact_stall 9\n")
+    others = "compact_stall 9\nthp_fault_fallback_charge 1\nzone_pswpin 1\n"
+    file.write_text(f"pswpin 5\npswpout 7\nallocstall_dma 1\nallocstall_normal 2\n{others}")
     with Watch(None) as watch:
-        file.write_text(
-            "pswpin 6\npswpout 9\nallocstall_dma 2\nallocstall_normal 4\ncompact_stall 9\n"
-        )
+        file.write_text(f"pswpin 6\npswpout 9\nallocstall_dma 2\nallocstall_normal 4\n{others}")
         seen = watch.telemetry()
     assert (seen.swapped_pages, seen.allocation_stalls, seen.compaction_stalls) == (3, 3, 0)
     assert seen.huge_page_fallbacks is None, "this kernel does not count them"
