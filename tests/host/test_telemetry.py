@@ -114,7 +114,28 @@ sys.stdin.read()
 """
 
 
+@pytest.fixture
+def children_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test starts is taken for a stranger."""
+    monkeypatch.setattr(disk_watch, "descendants", lambda pid: {pid})
+
+
 @needs_root
+def test_what_we_have_started_writes_for_us(tmp_path: Path) -> None:
+    watch = disk_watch.DiskWatch(tmp_path)
+    with subprocess.Popen(
+        (sys.executable, "-c", DD, tmp_path / "ours"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as agent:
+        assert agent.stdout is not None
+        agent.stdout.readline()
+        own, _ = watch.seen()
+    assert own is None or own >= 30 * MIB
+
+
+@needs_root
+@pytest.mark.usefixtures("children_are_others")
 def test_what_another_process_writes_is_foreign(tmp_path: Path) -> None:
     if disks.stack_under(tmp_path) is None:
         assert disk_watch.DiskWatch(tmp_path).seen() == (None, None)
@@ -191,6 +212,7 @@ sys.stdin.read()
 
 
 @needs_root
+@pytest.mark.usefixtures("children_are_others")
 def test_what_has_ended_is_in_the_figure_of_who_waited_for_it(tmp_path: Path) -> None:
     parent = subprocess.Popen(
         (sys.executable, "-c", DESCENDANT, DD, tmp_path / "others"),
