@@ -4,7 +4,7 @@ import pytest
 
 from tiltyard.errors import HostLacksError
 from tiltyard.host import mounts as module
-from tiltyard.host.mounts import mount_of, mounts, mounts_at
+from tiltyard.host.mounts import mount_of, mounts, mounts_at, mounts_in
 
 TABLE = r"""
 22 27 0:21 / /proc rw,relatime - proc proc rw
@@ -43,6 +43,20 @@ def test_the_topmost_of_stacked_mounts_is_last() -> None:
 )
 def test_the_mount_under_a_path(path: str, type: str) -> None:
     assert mount_of(Path(path)).type == type
+
+
+@pytest.mark.usefixtures("table")
+@pytest.mark.parametrize(
+    ("directory", "types"),
+    [
+        ("/a b", ["ext4", "btrfs", "tmpfs"]),
+        ("/a b/c", ["btrfs", "tmpfs"]),
+        ("/a", []),
+        ("/a b/c/d", []),
+    ],
+)
+def test_what_is_mounted_in_a_directory(directory: str, types: list[str]) -> None:
+    assert [mount.type for mount in mounts_in(Path(directory))] == types
 
 
 def test_the_kernel_of_this_host_is_understood() -> None:

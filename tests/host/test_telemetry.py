@@ -72,11 +72,10 @@ def test_swapping_and_stalls_are_differences(
 ) -> None:
     file = tmp_path / "vmstat"
     monkeypatch.setattr(telemetry, "_VMSTAT", file)
-    file.write_text("pswpin 5\npswpout 7\nallocstall_dma 1\nallocstall_normal 2\ncompact_stall 9\n")
+    others = "compact_stall 9\nthp_fault_fallback_charge 1\nzone_pswpin 1\n"
+    file.write_text(f"pswpin 5\npswpout 7\nallocstall_dma 1\nallocstall_normal 2\n{others}")
     with Watch(None) as watch:
-        file.write_text(
-            "pswpin 6\npswpout 9\nallocstall_dma 2\nallocstall_normal 4\ncompact_stall 9\n"
-        )
+        file.write_text(f"pswpin 6\npswpout 9\nallocstall_dma 2\nallocstall_normal 4\n{others}")
         seen = watch.telemetry()
     assert (seen.swapped_pages, seen.allocation_stalls, seen.compaction_stalls) == (3, 3, 0)
     assert seen.huge_page_fallbacks is None, "this kernel does not count them"
@@ -115,7 +114,28 @@ sys.stdin.read()
 """
 
 
+@pytest.fixture
+def children_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test starts is taken for a stranger."""
+    monkeypatch.setattr(disk_watch, "descendants", lambda pid: {pid})
+
+
 @needs_root
+def test_what_we_have_started_writes_for_us(tmp_path: Path) -> None:
+    watch = disk_watch.DiskWatch(tmp_path)
+    with subprocess.Popen(
+        (sys.executable, "-c", DD, tmp_path / "ours"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as agent:
+        assert agent.stdout is not None
+        agent.stdout.readline()
+        own, _ = watch.seen()
+    assert own is None or own >= 30 * MIB
+
+
+@needs_root
+@pytest.mark.usefixtures("children_are_others")
 def test_what_another_process_writes_is_foreign(tmp_path: Path) -> None:
     if disks.stack_under(tmp_path) is None:
         assert disk_watch.DiskWatch(tmp_path).seen() == (None, None)
@@ -192,6 +212,7 @@ sys.stdin.read()
 
 
 @needs_root
+@pytest.mark.usefixtures("children_are_others")
 def test_what_has_ended_is_in_the_figure_of_who_waited_for_it(tmp_path: Path) -> None:
     parent = subprocess.Popen(
         (sys.executable, "-c", DESCENDANT, DD, tmp_path / "others"),

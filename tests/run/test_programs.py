@@ -1,6 +1,5 @@
 """Programs, really executed: read, compared with each other, and ended with the run."""
 
-import os
 import re
 import shutil
 import signal
@@ -16,6 +15,7 @@ from support.runs import GATES, Watcher, go_on
 from tiltyard.app.freeze import frozen, open_study, planned
 from tiltyard.app.pilot import run_pilot
 from tiltyard.errors import RefusedError, UsageError
+from tiltyard.executors.agent import Agent
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import recover
@@ -89,6 +89,26 @@ def values(record: RunRecord, metric: str) -> dict[str, set[float]]:
 
 def reasons(record: RunRecord) -> set[str | None]:
     return {trial.reason for trial in record.trials}
+
+
+@pytest.mark.parametrize(
+    ("more", "agents"), [("", 1), ('[[workload]]\nuse = "random"\nfile = "1M"', 2)]
+)
+def test_an_agent_stays_where_only_programs_are_measured(
+    folder: StudyFolder, engine: Engine, monkeypatch: pytest.MonkeyPatch, more: str, agents: int
+) -> None:
+    """What the engine executes itself meets another layout of memory in each block."""
+    started: list[Agent] = []
+    begin = Agent.__init__
+
+    def count(self: Agent, *args: object, **named: object) -> None:
+        started.append(self)
+        begin(self, *args, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Agent, "__init__", count)
+    record = run(folder, engine, plan_of(folder, engine, f"{METRICS}{more}"))
+    assert {trial.outcome for trial in record.trials} == {"done"}
+    assert len(started) == agents
 
 
 def test_two_builds_are_measured_and_read(folder: StudyFolder, engine: Engine) -> None:
@@ -347,7 +367,7 @@ def of_the_trial(pid: int) -> list[int]:
 
 def is_alive(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
         return False
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return stat.rpartition(")")[2].split()[0] != "Z"

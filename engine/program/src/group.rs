@@ -28,8 +28,12 @@ pub struct Group {
     usage: Option<File>,
 }
 
-/// Where a group of this name can be, the better first.
-pub fn places(name: &str) -> Vec<(cgroup::Version, PathBuf)> {
+/// Where a group can be: in which hierarchy, in which directory.
+pub type Place = (cgroup::Version, PathBuf);
+
+/// Where a group of this name can be, the better first; the name tells several of one process
+/// apart.
+pub fn places(name: &str) -> Vec<Place> {
     let own = format!("{}-{name}", cgroup::own_name());
     let found = cgroup::for_programs().into_iter();
     found
@@ -45,12 +49,12 @@ pub struct Cpu {
 }
 
 impl Group {
-    /// Makes the best that can be had here; `name` tells several of one process apart.
-    pub fn make(name: &str) -> Self {
-        let made = places(name)
+    /// Makes the best that can be had at these [`places`].
+    pub fn make(places: Vec<Place>) -> Self {
+        let mut made = places
             .into_iter()
-            .find_map(|(version, directory)| Self::make_in(version, directory).ok());
-        made.unwrap_or_else(Self::none)
+            .filter_map(|(version, directory)| Self::make_in(version, directory).ok());
+        made.next().unwrap_or_else(Self::none)
     }
 
     /// No group at all.

@@ -180,7 +180,9 @@ impl Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        self.unmount();
+        if self.path.exists() {
+            self.unmount();
+        }
         let _ = self.try_to_remove();
     }
 }

@@ -49,13 +49,13 @@ pub fn run(planned: &Planned, sink: &mut EventSink) -> Result<(), Failure> {
     let account = planned.account.as_ref();
     let stage = planned.stage.as_ref();
     let room = Room::make(&planned.directory, params.place.as_deref(), account, stage)?;
+    let own = group::places(GROUP);
     let names = (0..params.servers.len()).map(servers::name);
-    let groups = names
-        .chain([GROUP.to_owned()])
-        .flat_map(|name| group::places(&name));
+    let of_servers = names.flat_map(|name| group::places(&name));
+    let groups = of_servers.chain(own.clone());
     let groups: Vec<_> = groups.map(|(_, directory)| directory).collect();
     let guardian = Guardian::start(&groups).map_err(no_memory)?;
-    let mut executor = Executor::new(Group::make(GROUP)).map_err(no_memory)?;
+    let mut executor = Executor::new(Group::make(own)).map_err(no_memory)?;
     executor.staying.push(guardian.pid());
     let mut course = Course {
         scene: Scene::new(planned, &room)?,

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal};
 use wire::Failure;
 
 use crate::execute::{Executor, Pipes};
-use crate::group::Group;
+use crate::group::{self, Group};
 use crate::output::{self, Capture, Taken};
 use crate::params::{At, Ready, Server};
 use crate::plan::Far;
@@ -52,7 +52,7 @@ impl Running {
         let words = scene.filled(&server.command, 1)?;
         let what = format!("server {}", reason::shown(&words));
         let prepared = scene.prepare(&what, &words, 1, Added::default())?;
-        let mut group = Group::make(&name(number));
+        let mut group = Group::make(group::places(&name(number)));
         let no_pipe = |error: io::Error| reason::broken(format!("{what}: no pipe: {error}"));
         let pipes = Pipes::new().map_err(no_pipe)?;
         let far = far_of(server, scene);

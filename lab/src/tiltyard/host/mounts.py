@@ -72,6 +72,12 @@ def mounts_at(target: Path, table: Path | None = None) -> list[Mount]:
     return [mount for mount in mounts(table) if mount.target == target]
 
 
+def mounts_in(directory: Path) -> list[Mount]:
+    """The mounts on a resolved directory and on all that is in it."""
+    inside = f"{directory}/"
+    return [mount for mount in mounts() if f"{mount.target}/".startswith(inside)]
+
+
 def mount_of(path: Path) -> Mount:
     """The mount that a path lies on.
 
@@ -89,11 +95,8 @@ def mount_of(path: Path) -> Mount:
 
 def mount_over(table: list[Mount], path: Path) -> Mount | None:
     """The mount that a resolved path lies on, in a table of mounts; ``None`` in an empty one."""
-    holders = [mount for mount in table if path.is_relative_to(mount.target)]
-    deepest = max(
-        enumerate(holders), key=lambda pair: (len(pair[1].target.parts), pair[0]), default=None
-    )
-    return deepest[1] if deepest else None
+    topmost = {mount.target: mount for mount in table}
+    return next((topmost[each] for each in (path, *path.parents) if each in topmost), None)
 
 
 def parse_mount(line: str) -> Mount:

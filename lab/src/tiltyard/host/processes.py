@@ -5,9 +5,8 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -97,8 +96,7 @@ def used_s(pids: Iterable[int]) -> float:
     return sum(_used_s(pid) for pid in pids)
 
 
-@dataclass(frozen=True)
-class CpuUse:
+class CpuUse(NamedTuple):
     """CPU time of a process so far."""
 
     pid: int

@@ -5,6 +5,7 @@ not tell is ``None``: not available, which is not the same as nothing.
 """
 
 import os
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -96,6 +97,9 @@ _SWAPPING = ("pswpin", "pswpout")
 _STALLS = "allocstall"
 _COMPACTION = "compact_stall"
 _HUGE_PAGES = "thp_fault_fallback"
+_NAMES = "|".join((*_SWAPPING, _STALLS, _COMPACTION, _HUGE_PAGES))
+_EVENT = re.compile(rf"^({_NAMES})(?:(?<={_STALLS})_\w+)? (\d+)$", re.MULTILINE)
+"""Of hundreds of counters those that are looked at; stalls are counted by zone."""
 
 
 class Telemetry(BaseModel):
@@ -329,11 +333,9 @@ def _memory_telemetry(before: dict[str, int], now: dict[str, int]) -> dict[str, 
 def _memory_events(text: str) -> dict[str, int]:
     """Events of the text of ``/proc/vmstat`` since boot; those that the kernel counts."""
     counts: dict[str, int] = {}
-    for line in text.splitlines():
-        name, _, count = line.partition(" ")
-        kind = "swapped" if name in _SWAPPING else _STALLS if name.startswith(_STALLS) else name
-        if kind in ("swapped", _STALLS, _COMPACTION, _HUGE_PAGES):
-            counts[kind] = counts.get(kind, 0) + int(count)
+    for kind, count in _EVENT.findall(text):
+        name = "swapped" if kind in _SWAPPING else kind
+        counts[name] = counts.get(name, 0) + int(count)
     return counts
 
 

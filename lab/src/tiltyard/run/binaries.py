@@ -8,7 +8,7 @@ import functools
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Final
 
@@ -16,11 +16,10 @@ from pydantic import JsonValue
 
 from tiltyard.plan.model import Plan
 from tiltyard.plan.program import job_parameters, job_variables
-from tiltyard.run.record import Prepared
+from tiltyard.run.record import HASHED
 
 INPUT_BYTES: Final = 2**26
 """Of a larger input no hash is made: reading it would fill the page cache."""
-_MARK: Final = ", SHA-256 "
 
 
 def binaries(plan: Plan, system: str, root: Path) -> dict[str, str]:
@@ -36,7 +35,7 @@ def binaries(plan: Plan, system: str, root: Path) -> dict[str, str]:
     paths = {name: Path(value) for name, value in named.items() if value.startswith("/")}
     files = {name: path for name, path in paths.items() if _is_one(path)}
     files |= {path.name: path for path in _inputs(plan, system, root)}
-    return {name: f"{path}{_MARK}{_hash(path)}" for name, path in files.items()}
+    return {name: f"{path}{HASHED}{_hash(path)}" for name, path in files.items()}
 
 
 def _programs(plan: Plan, system: str, root: Path) -> Iterator[tuple[str, str]]:
@@ -75,19 +74,14 @@ def _is_one(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def changed_file(prepared: Sequence[Prepared], now: Mapping[str, str]) -> str | None:
+def changed_file(first: Mapping[str, str], now: Mapping[str, str]) -> str | None:
     """Which file is not the one that the run began with, if any.
 
     Args:
-        prepared: the turns so far, of all systems.
+        first: path of each file of the turns so far → its hash when it was used first.
         now: the :func:`binaries` of the turn.
     """
-    first: dict[str, str] = {}
-    for fact in (fact for turn in prepared for fact in turn.facts.values()):
-        path, mark, digest = fact.partition(_MARK)
-        if mark:
-            first.setdefault(path, digest)
-    for path, _, digest in (fact.partition(_MARK) for fact in now.values()):
+    for path, _, digest in (fact.partition(HASHED) for fact in now.values()):
         if (before := first.get(path, digest)) != digest:
             return (
                 f"{path} changed during the run: {before[:12]} when it began, {digest[:12]} now. "

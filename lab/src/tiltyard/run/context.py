@@ -70,8 +70,14 @@ class Context:
         self.agents.close((str(self.engine.path),))
 
     def renew_agents(self) -> None:
-        """End all: none carries anything from one block to the next."""
-        self.agents.renew((str(self.engine.path),))
+        """End all: what the engine executes itself meets another layout of memory in each block.
+
+        A program has a layout of its own in each execution.
+        """
+        if any(workload.program is None for workload in self.plan.workloads):
+            self.agents.renew((str(self.engine.path),))
+        else:
+            self.leave()
 
     @property
     def programs_from(self) -> Path:

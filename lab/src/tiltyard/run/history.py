@@ -116,6 +116,8 @@ class History:
         """What became of isolation at the last start, unless the study forbids it."""
         self.prepared: list[Prepared] = []
         """Each time a system was brought up."""
+        self.first_hashes: dict[str, str] = {}
+        """Path of each program and input → its SHA-256 when it was used first."""
         self.begun: dict[TrialKey, Begun] = {}
         """Trials that have not ended; of each the last time that it was started."""
         self.finished: dict[TrialKey, TrialFinished] = {}
@@ -188,6 +190,7 @@ class History:
             self._add_finished(event)
         elif isinstance(event, SystemPrepared):
             self.prepared.append(event.prepared)
+            self.first_hashes = event.prepared.hashes | self.first_hashes
         elif isinstance(event, CanaryRun):
             self.canaries.append(event)
         else:

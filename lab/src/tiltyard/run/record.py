@@ -15,6 +15,9 @@ from tiltyard.run.samples import Samples
 from tiltyard.study.model import Covariate, Frozen
 from tiltyard.wire import Client, Connection, End, Hello, Interval, WarningNote
 
+HASHED: Final = ", SHA-256 "
+"""Stands between a file and its hash in a fact."""
+
 
 class Prepared(Frozen):
     """How a system was brought up for its turn, and what the kernel then said of it."""
@@ -28,6 +31,12 @@ class Prepared(Frozen):
     """Why each boot failed that was made again before this one, a sentence each."""
     recipe: Recipe | None = Field(None, exclude_if=lambda recipe: recipe is None)
     """Of the first turn of a system: how it is done again; ``None`` in older journals."""
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """Path of each file that facts name with its SHA-256."""
+        parts = (fact.partition(HASHED) for fact in self.facts.values())
+        return {path: digest for path, mark, digest in parts if mark}
 
 
 class TrialRecord(Frozen):

@@ -119,7 +119,7 @@ def _begin(
     """Write down how the system came up; why its programs are not those of the run, if so."""
     name, block = keys[0].system, keys[0].block
     programs = {} if up.engine else binaries(context.plan, name, context.programs_from)
-    changed = changed_file(context.history.prepared, programs)
+    changed = changed_file(context.history.first_hashes, programs)
     prepared = Prepared(
         system=name,
         block=block,

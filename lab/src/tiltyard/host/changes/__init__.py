@@ -40,7 +40,7 @@ from tiltyard.host.changes.tuning import (
     SwappedOff,
 )
 from tiltyard.host.devices import loops, throttles
-from tiltyard.host.mounts import mounts, mounts_at, unmount
+from tiltyard.host.mounts import mounts_at, mounts_in, unmount
 from tiltyard.host.namespaces import MadeInside
 from tiltyard.host.pools import ImportedPool
 from tiltyard.host.resumption import MadeResumption
@@ -102,10 +102,8 @@ class MadeDirectory(HostChange):
         _require_prefix(self.path)
         if not self.path.is_dir() or self.path.is_symlink():
             return None
-        path = self.path.resolve()
-        inside = [mount.target for mount in mounts() if mount.target.is_relative_to(path)]
-        if inside:
-            raise RefusedError(f"{self.path}: not removed, because {inside[0]} is mounted")
+        if inside := mounts_in(self.path.resolve()):
+            raise RefusedError(f"{self.path}: not removed, because {inside[0].target} is mounted")
         _remove_tree(self.path)
         return f"removed {self.path}"
 

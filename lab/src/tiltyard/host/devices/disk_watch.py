@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tiltyard.host.devices.disks import SECTOR_BYTES, Stack, Traffic, stack_under
-from tiltyard.host.processes import KERNEL_THREAD, read_proc
+from tiltyard.host.processes import KERNEL_THREAD, descendants, read_proc
 
 _PROC = Path("/proc")
 _IN_PLACE = frozenset({"ext2", "ext3", "ext4", "xfs", "vfat", "exfat"})
@@ -104,16 +104,17 @@ def _children_fetched_bytes() -> int:
 
 
 def _moved_by_others(servers: Iterable[int] = ()) -> int | None:
-    """Bytes of all processes so far but this one; ``None`` if we may not see those of others.
+    """Bytes of all processes so far but ours; ``None`` if we may not see those of others.
 
-    Servers of the system under test are not others. Kernel threads work for everybody, us included,
+    What we have started, such as an agent with its ended trials, is ours, and servers of the system
+    under test are not others. Kernel threads work for everybody, us included,
     and are left out.
     """
     if os.geteuid() != 0:
         return None
     with os.scandir(_PROC) as entries:
         found = [entry.name for entry in entries if entry.name.isdecimal()]
-    ours = {os.getpid(), *servers}
+    ours = descendants(os.getpid()) | {*servers}
     others = (name for name in found if int(name) not in ours)
     moved = {name: _moved_bytes(f"{_PROC}/{name}") for name in others}
     return sum(
