@@ -327,8 +327,9 @@ def _words(request: Request) -> tuple[str, ...]:
 def _remove_copies(home: Path, but: Path, *, kept: bool = False) -> list[str]:
     """Copies of deputies that have died, also with an earlier boot before they were whole.
 
-    One that is being made has told of no process yet. Those that a run goes on with after a boot
-    are left, unless ``kept`` is given up as well.
+    One that is being made has told of no process yet, and one of another host, whose users have the
+    same home, is not ours. Those that a run goes on with after a boot are left, unless ``kept`` is
+    given up as well.
     """
     done: list[str] = []
     booted = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -337,7 +338,8 @@ def _remove_copies(home: Path, but: Path, *, kept: bool = False) -> list[str]:
             continue
         with contextlib.suppress(OSError, ValueError, TiltyardError):
             if (told := copy / "process.json").exists() and told.stat().st_size:
-                died = not Process.model_validate_json(told.read_text()).lives()
+                process = Process.model_validate_json(told.read_text())
+                died = not process.lives() and not process.is_elsewhere
             else:
                 died = copy.stat().st_ctime < booted
             if died:
