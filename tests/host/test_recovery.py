@@ -93,6 +93,42 @@ def test_a_boot_has_undone_what_lives_in_the_kernel(
 
 
 @needs_root
+def test_what_another_host_has_changed_is_left_to_it(
+    tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hosts of a cluster share homes, and with them the directory of ledgers."""
+    (made := tmp_path / "tiltyard-made").mkdir()
+    path = die_with(MadeDirectory(path=made))
+    with monkeypatch.context() as elsewhere:
+        boot(elsewhere, tmp_path)
+        elsewhere.setattr(processes, "host_id", lambda: "n2 0123")
+        put_back = restore()
+        assert (put_back.done, put_back.left) == ((), ())
+        with Ledger(study=tmp_path) as own:
+            assert [*own.changes_of_other_processes()] == []
+        assert [*state.iterdir()] == [path]
+    with monkeypatch.context() as renamed:
+        renamed.setattr(processes, "host_id", lambda: "n3 0123")
+        assert recover() == [f"an earlier run was killed: removed {made}"]
+    assert not [*state.iterdir()]
+
+
+def test_what_another_host_keeps_over_a_boot_is_not_taken_up(
+    tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(study=tmp_path)
+    ledger.record(MadeFile(path=tmp_path / "tiltyard-image"))
+    ledger.keep_for(tmp_path)
+    with monkeypatch.context() as elsewhere:
+        boot(elsewhere, tmp_path)
+        elsewhere.setattr(processes, "host_id", lambda: "n2 0123")
+        with Ledger(study=tmp_path) as other:
+            assert other.outstanding == ()
+    with Ledger(study=tmp_path) as own:
+        assert own.outstanding
+    assert not [*state.iterdir()]
+
+
 def test_a_setting_of_before_the_boot_is_not_forced_on_the_host(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -156,6 +156,20 @@ def test_what_counters_cannot_resolve_spoils_nothing(seen: dict[str, Any]) -> No
     assert reasons(trial(**seen)) == []
 
 
+def test_hosts_are_not_held_against_each_other() -> None:
+    """Each has sensors, and frequencies, of its own."""
+    sensor = "coretemp Package id 0"
+    here = [trial(one, frequency=1.5, temperatures_c={sensor: 40.0}) for one in "ab"]
+    there = trial("c", host="sut", frequency=1.1, temperatures_c={sensor: 70.0})
+    assert list(check_evidence([*here, there], GATES)) == []
+    warmer = trial("d", host="sut", frequency=1.2, temperatures_c={sensor: 80.0})
+    found = list(check_evidence([*here, there, warmer], GATES))
+    assert {(one.gate, one.system) for one in found if one.gate == "temperature_k"} == {
+        ("temperature_k", "d")
+    }
+    assert {one.system for one in found if one.gate == "frequency"} == {"c", "d"}
+
+
 def test_frequency_is_held_against_the_same_workload_of_the_block() -> None:
     block = [trial("a", frequency=1.50), trial("b", frequency=1.50), trial("c", frequency=1.45)]
     (found,) = reasons(*block)

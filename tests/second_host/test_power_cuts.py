@@ -254,8 +254,19 @@ def test_cuts_at_any_moment_of_a_turn(
     assert not [*state.iterdir()]
 
 
+MEANWHILE = f'rm "HERE/start.py"; {RESTORE}'
+"""A deputy that ends removes its copy while others come to look."""
+
+
 @pytest.mark.parametrize(
-    "there", [{"restore": ""}, {"restore": RESTORE}, {"restore": RESTORE, "start.py": START}, {}]
+    "there",
+    [
+        {"restore": ""},
+        {"restore": RESTORE},
+        {"restore": RESTORE, "start.py": START},
+        {"restore": MEANWHILE, "start.py": START},
+        {},
+    ],
 )
 def test_what_a_cut_leaves_of_a_copy_of_the_lab_is_removed(
     tmp_path: Path, there: Mapping[str, str]

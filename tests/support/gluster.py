@@ -1,5 +1,6 @@
 """Real volumes of GlusterFS: two nodes in network namespaces of their own, for one test."""
 
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,9 @@ from support.patience import PATIENCE_S
 from tiltyard.host.packages import find_program
 
 STUDIES = Path(__file__).resolve().parents[2] / "studies"
-BRIDGE = ("tygluster", "10.77.9")
+NUMBER = 20 + os.getpid() % 200
+"""Of our volumes: others on this machine may have some."""
+BRIDGE = (f"tygluster{NUMBER}", f"10.77.{NUMBER}")
 """Of the script: what joins the nodes, and how their addresses begin."""
 _KEPT = (Path("/var/lib/glusterd"), Path("/var/log/glusterfs"))
 
@@ -37,7 +40,8 @@ def volumes(folder: Path) -> Iterator[None]:
     home = str(folder / "nodes")
     script = str(STUDIES / "glusterfs" / "volume")
     try:
-        subprocess.run((script, "up", home), check=True, capture_output=True, timeout=PATIENCE_S)
+        up = (script, "up", home, str(NUMBER))
+        subprocess.run(up, check=True, capture_output=True, timeout=PATIENCE_S)
         yield
     finally:
         subprocess.run((script, "down", home), check=True, capture_output=True, timeout=PATIENCE_S)

@@ -16,7 +16,7 @@ from tiltyard.errors import BusyError, HostLacksError, TiltyardError
 from tiltyard.host import sysctls
 from tiltyard.host.ledger import Ledger, recover, restore
 from tiltyard.host.place import HERE
-from tiltyard.host.processes import boot_id, on_terminals
+from tiltyard.host.processes import Process, boot_id, on_terminals
 from tiltyard.systems.deputy import boot, serve
 from tiltyard.systems.deputy.boot import await_boot, require_bootable
 from tiltyard.systems.deputy.messages import Answer, Request, line
@@ -159,6 +159,18 @@ def test_what_a_boot_keeps_is_gone_on_with_or_given_up(tmp_path: Path, state: Pa
     assert f"removed {image}" in " ".join(restore().done)
     assert serve._remove_copies(tmp_path, but=tmp_path, kept=True) == [f"removed {home}"]
     assert not [*state.iterdir()]
+
+
+def test_the_copy_of_a_deputy_of_another_host_stays(tmp_path: Path) -> None:
+    """Users of a cluster have one home on all hosts."""
+    (home := tmp_path / "tiltyard-0a1b2c3d-deputy").mkdir()
+    there = Process.current().model_copy(update={"boot": "another", "host": "n2 0123"})
+    (home / "process.json").write_text(there.model_dump_json())
+    assert serve._remove_copies(tmp_path, but=tmp_path) == []
+    assert home.exists()
+    died = there.model_copy(update={"host": Process.current().host})
+    (home / "process.json").write_text(died.model_dump_json())
+    assert serve._remove_copies(tmp_path, but=tmp_path) == [f"removed {home}"]
 
 
 @needs_root

@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from tiltyard.host import sysctls
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.ledger import restore as restore_here
 from tiltyard.host.mounts import mounts_at
-from tiltyard.host.place import Place
+from tiltyard.host.place import Place, UnreachableError
 from tiltyard.run.dry_run import dry_run
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
@@ -35,6 +36,7 @@ from tiltyard.systems import kind
 from tiltyard.systems.deputy import copy
 from tiltyard.systems.deputy.link import Deputies, Deputy
 from tiltyard.systems.deputy.messages import Request, line
+from tiltyard.systems.deputy.serve import engines_of
 from tiltyard.systems.kind import Site, System
 
 KEY = "vm.stat_interval"
@@ -101,6 +103,18 @@ def test_killed_ssh_and_killed_deputies_leave_a_host_as_before(
     assert f'set /proc/sys/vm/stat_interval to "{interval}" again' in said
     assert "detached /dev/loop" in said
     assert (sysctls.read(KEY), list(server.home.iterdir())) == (interval, [])
+
+
+@needs_root
+def test_one_that_is_killed_while_a_system_is_up_does_not_end_the_run(system: System) -> None:
+    """The next turn has another one, which takes back first what this one has left."""
+    system.bring_up()
+    os.kill(deputy_of(system).hello.process.pid, signal.SIGKILL)
+    with pytest.raises(UnreachableError, match="the lab there was killed by SIGKILL"):
+        system.take_down()
+    system.take_down()
+    system.bring_up()
+    system.take_down()
 
 
 @needs_root
@@ -179,10 +193,64 @@ def test_a_study_on_another_host_and_its_dry_run(server: Sshd, tmp_path: Path) -
     watcher, plan = Watcher(), plan_of(systems, blocks=1)
     run_study(folder, plan, Engine.find(), go_on, watcher)
     assert [record.outcome for record in watcher.records] == ["done"] * 2
+    for record in watcher.records:
+        seen = record.telemetry
+        assert seen is not None
+        assert seen.host == server.far
+        assert (seen.own_bytes or 0) > 0, "the loop device was watched there"
+        assert seen.foreign_bytes is not None
+        assert seen.kernel_errors is not None
+        assert seen.clock_sources
     for prepared in read_run(folder, plan).prepared:
         assert prepared.facts["host"] == server.far
         assert prepared.facts["file system"] == prepared.system
         assert f"tuning {KEY}" in prepared.facts
+
+
+@needs_root
+def test_what_others_do_to_a_disk_there_is_seen_there(system: System, tmp_path: Path) -> None:
+    """As here: what our file system moves is ours, and what others do to the disk below is not."""
+    up = system.bring_up()
+    assert up.watch is not None
+    assert isinstance(up.target, Path)
+    with up.watch() as watching:
+        _write(up.target / "ours", 4)
+        (tmp_path / "there").mkdir()
+        _write(tmp_path / "there" / "theirs", 16)
+        seen = watching.telemetry()
+    assert seen.own_bytes is not None
+    assert seen.own_bytes >= 4 * 2**20
+    assert seen.foreign_bytes is not None
+    assert seen.foreign_bytes >= 16 * 2**20
+    with up.watch() as watching:
+        deputy_of(system)._process.kill()
+        assert watching.telemetry().own_bytes is None, "nothing is known of a host that is lost"
+    assert watching.telemetry().host == str(up.place)
+
+
+def _write(path: Path, mebibytes: int) -> None:
+    with path.open("wb") as file:
+        file.write(os.urandom(mebibytes * 2**20))
+        os.fsync(file.fileno())
+
+
+def test_engines_that_came_by_a_connection_of_their_own_are_ours(tmp_path: Path) -> None:
+    (home := tmp_path / "home").mkdir()
+    (other := tmp_path / "other").mkdir()
+    for folder in (home, other):
+        shutil.copy("/bin/sh", folder / "tiltyard-engine")
+    words = ("-c", "sleep 600; true")
+    with (
+        subprocess.Popen((home / "tiltyard-engine", *words), start_new_session=True) as ours,
+        subprocess.Popen((other / "tiltyard-engine", *words), start_new_session=True) as theirs,
+    ):
+        try:
+            wait_until(lambda: len(engines_of(home)) == 2, "a program and what it has started")
+            assert ours.pid in engines_of(home)
+            assert theirs.pid not in engines_of(home)
+        finally:
+            for one in (ours, theirs):
+                os.killpg(one.pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,20 @@ def make(tmp_path: Path, far: Far) -> Iterator[Make]:
 
 
 @here_and_there
+def test_an_image_in_memory_does_not_outlast_a_boot(make: Make) -> None:
+    lost = "the image would be in memory, which a boot empties"
+    for at in ("memory", "/dev/shm"):
+        system = make("ext4", reset="reboot", backing={"image": "16M", "at": at})
+        (found,) = (one for one in system.problems() if lost in one.text)
+        assert (found.severity, found.remedy) == (
+            "error",
+            'backing.at = a directory on a disk, or reset = "mkfs"',
+        )
+        kept = make("ext4", backing={"image": "16M", "at": at}).problems()
+        assert not [one for one in kept if lost in one.text]
+
+
+@here_and_there
 @pytest.mark.parametrize(
     ("filesystem", "image"),
     [("ext2", "16M"), ("ext3", "16M"), ("ext4", "16M"), ("xfs", "300M"), ("btrfs", "128M")],

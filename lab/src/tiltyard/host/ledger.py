@@ -33,7 +33,10 @@ _OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 def state_directory() -> Path:
-    """Where ledgers are kept: it must survive a reboot, and be the same for every study."""
+    """Where ledgers are kept: it must survive a reboot, and be the same for every study.
+
+    Hosts may share it: a ledger tells whose it is.
+    """
     if explicit := os.environ.get("TILTYARD_STATE"):
         return Path(explicit)
     if os.geteuid() == 0:
@@ -146,7 +149,8 @@ class Ledger:
         for path in self._directory.glob("*.jsonl"):
             if path != self.path:
                 with contextlib.suppress(FileNotFoundError):
-                    for recorded in read_ledger(path).outstanding.values():
+                    content = read_ledger(path)
+                    for recorded in () if content.is_elsewhere else content.outstanding.values():
                         yield int(path.name.partition("-")[0]), recorded.change
 
     @contextlib.contextmanager
@@ -306,6 +310,7 @@ def _kept_for(study: Path, directory: Path) -> Path | None:
     """The ledger that the run of a study kept over a boot, if there is one."""
     for path in directory.glob("*.jsonl"):
         with contextlib.suppress(FileNotFoundError, TiltyardError):
-            if read_ledger(path).kept_for == str(study.resolve()):
+            content = read_ledger(path)
+            if content.kept_for == str(study.resolve()) and not content.is_elsewhere:
                 return path
     return None

@@ -5,6 +5,7 @@ can be told apart is a control group (version 2) beside ours: nothing of ours, a
 thread, is in it. Where all processes share the root group there is none.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 RESOURCES = ("cpu", "io", "memory")
@@ -28,9 +29,13 @@ def machine_waited_s(resource: str) -> float | None:
     return waited_s(_PROC / "pressure" / resource)
 
 
-def groups_of_others() -> list[Path]:
-    """The control groups beside ours, at each level down to it; empty where all share one."""
-    path = _own_group()
+def groups_of_others(ours: Iterable[int] = ()) -> list[Path]:
+    """The control groups beside ours, at each level down to it; empty where all share one.
+
+    Args:
+        ours: processes of ours that may be in other groups than this one.
+    """
+    path = _group_of("self")
     if path is None:
         return []
     root, names = path
@@ -38,14 +43,15 @@ def groups_of_others() -> list[Path]:
     for depth, name in enumerate(names):
         parent = root.joinpath(*names[:depth])
         found += [entry for entry in parent.iterdir() if entry.is_dir() and entry.name != name]
-    return sorted(found)
+    also = [root.joinpath(*group[1]) for pid in ours if (group := _group_of(str(pid)))]
+    return sorted(one for one in found if not any(own.is_relative_to(one) for own in also))
 
 
-def others_waited_s() -> dict[tuple[Path, str], float]:
+def others_waited_s(ours: Iterable[int] = ()) -> dict[tuple[Path, str], float]:
     """(group, resource) → time so far, of every group of others that tells."""
     return {
         (group, resource): waited
-        for group in groups_of_others()
+        for group in groups_of_others(ours)
         for resource in RESOURCES
         if (waited := waited_s(group / f"{resource}.pressure")) is not None
     }
@@ -68,10 +74,13 @@ def longest_waits_s(
     return waits
 
 
-def _own_group() -> tuple[Path, tuple[str, ...]] | None:
-    """Where version 2 is mounted, and our group in it; ``None`` if it is not mounted."""
+def _group_of(process: str) -> tuple[Path, tuple[str, ...]] | None:
+    """Where version 2 is mounted, and the group of a process in it; ``None`` if there is none."""
     root = next((path for path in _CGROUPS if (path / "cgroup.controllers").exists()), None)
-    lines = (_PROC / "self/cgroup").read_text().splitlines()
+    try:
+        lines = (_PROC / process / "cgroup").read_text().splitlines()
+    except OSError:
+        return None
     own = next((line[3:] for line in lines if line.startswith("0::")), None)
     if root is None or own is None:
         return None

@@ -1,6 +1,7 @@
 """Processes by identity. A bare pid is not one: numbers are reused, and zombies still have one."""
 
 import contextlib
+import functools
 import os
 import signal
 import time
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from tiltyard.errors import TiltyardError
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_MACHINE_ID = Path("/etc/machine-id")
 _ENDS_S = 15.0
 """How long a process that was asked to end may take before it is killed."""
 _DIES_S = 30.0
@@ -38,8 +40,18 @@ def boot_id() -> str:
     return _BOOT_ID.read_text().strip()
 
 
+@functools.cache
+def host_id() -> str:
+    """Which host this is: its name and its machine-id(5), which nodes of one image may share."""
+    try:
+        machine = _MACHINE_ID.read_text().strip()
+    except OSError:
+        machine = ""
+    return f"{os.uname().nodename} {machine}".strip()
+
+
 class Process(BaseModel):
-    """A process of this or an earlier boot."""
+    """A process of this or an earlier boot, or of another host that has the same files."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -47,13 +59,20 @@ class Process(BaseModel):
     started_ticks: int
     """Clock ticks since boot (field 22 of ``/proc/PID/stat``)."""
     boot: str
+    host: str = ""
+    """:func:`host_id`; earlier versions did not tell."""
 
     @classmethod
     def current(cls) -> Self:
         """This process."""
         pid = os.getpid()
         _, started = _state_and_start(pid) or ("R", 0)
-        return cls(pid=pid, started_ticks=started, boot=boot_id())
+        return cls(pid=pid, started_ticks=started, boot=boot_id(), host=host_id())
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it is one of another host: what it has changed, nobody here can put back."""
+        return self.boot != boot_id() and self.host not in ("", host_id())
 
     def lives(self) -> bool:
         """Whether it still runs; a zombie that nobody reaps does not."""

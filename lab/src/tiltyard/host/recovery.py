@@ -1,8 +1,9 @@
 """Putting back what processes that died have left changed on this host.
 
 All ledgers of the dead are taken together and their changes undone newest first, because two
-runs may have changed the same thing one after the other. Each ``undo`` looks before it acts; after
-a boot of the host it is not even asked where the boot itself has undone the change.
+runs may have changed the same thing one after the other. Those of other hosts are theirs. Each
+``undo`` looks before it acts; after a boot of the host it is not even asked where the boot itself
+has undone the change.
 """
 
 import contextlib
@@ -59,6 +60,11 @@ class Content:
     """The study folder of a run that will go on with it after a boot."""
     broken: list[int] = field(default_factory=list)
     """Numbers of the lines of which a part is missing: their contents are not known."""
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it is of another host, which shares a home with this one."""
+        return self.owner is not None and self.owner.is_elsewhere
 
 
 def append(file: int, path: Path, line: dict[str, object]) -> None:
@@ -248,7 +254,7 @@ def _of_the_dead(path: Path, left: list[str], *, kept: bool) -> _Dead | None:
     try:
         if _lock(file, path, left) and path.exists():
             content = read_ledger(path)
-            if kept or content.kept_for is None:
+            if not content.is_elsewhere and (kept or content.kept_for is None):
                 return _Dead(path, file, content)
     except (TiltyardError, OSError) as error:
         left.append(f"could not take back what an earlier run left: {error}")
@@ -265,7 +271,7 @@ def _lock(file: int, path: Path, left: list[str]) -> bool:
             return True
         except BlockingIOError:
             owner = read_ledger(path).owner if path.exists() else None
-        if owner is None or owner.lives():
+        if owner is None or owner.lives() or owner.is_elsewhere:
             return False
         if time.monotonic() > give_up:
             left.append(

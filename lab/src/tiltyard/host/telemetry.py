@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -169,18 +169,24 @@ class Watch:
     it was asked before.
     """
 
-    def __init__(self, directory: Path | None, servers: Servers = lambda: ()) -> None:
+    def __init__(
+        self,
+        directory: Path | None,
+        servers: Servers = lambda: (),
+        engines: Servers = lambda: (),
+    ) -> None:
         """Read all counters.
 
         Args:
             directory: what the trial works on; ``None`` if that is no directory.
             servers: asks for the processes that belong to the system under test.
+            engines: asks for those that measure, where they are no children of this one.
         """
-        self._servers = servers
+        self._servers, self._engines = servers, engines
         serving = servers()
         self._is_served = bool(serving)
         self._log = KernelLog()
-        self._disk = DiskWatch(directory, serving) if directory else None
+        self._disk = DiskWatch(directory, (*serving, *engines())) if directory else None
         self._frequency = FrequencyWatch()
         self._external = ExternalWatch(serving)
         self._before = self._look(serving)
@@ -198,7 +204,7 @@ class Watch:
             served_s=used_s(serving) if self._is_served else None,
             temperatures_c=temperatures_c(),
             clock_source=_clock_source(),
-            waited_s=others_waited_s(),
+            waited_s=others_waited_s(self._engines()),
             throttled=throttled(),
             memory=_memory_events(HERE.read(_VMSTAT) or ""),
             ahead_s=_time_of_day_ahead_s(),
@@ -216,7 +222,8 @@ class Watch:
         before, now = self._before, self._look(serving)
         self._before = now
         external = self._external.seen(cpus)
-        own_bytes, foreign_bytes = self._disk.seen(serving) if self._disk else (None, None)
+        ours = (*serving, *self._engines())
+        own_bytes, foreign_bytes = self._disk.seen(ours) if self._disk else (None, None)
         return Telemetry(
             elapsed_s=now.at_s - before.at_s,
             own_bytes=own_bytes,
@@ -236,6 +243,19 @@ class Watch:
             kernel_errors=self._log.errors(),
             **_memory_telemetry(before.memory, now.memory),
         )
+
+
+class Watching(Protocol):
+    """Counters of a host from the beginning of a context on."""
+
+    def __enter__(self) -> Self:
+        """It."""
+
+    def __exit__(self, *_: object) -> None:
+        """It is of no use any more."""
+
+    def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:
+        """What has happened since then; see :meth:`Watch.telemetry`."""
 
 
 class Watches:
@@ -265,7 +285,7 @@ def _grown(before: int | None, now: int | None) -> int | None:
 
 
 class FarWatch:
-    """The counters of another host from now on: those that a few files there tell.
+    """The counters of another host from now on: those that a few files there tell a shell.
 
     Disks, groups of others, frequency, heat, the kernel's log and the time of day are not watched
     there; CPU time and steal the engine counts itself, wherever it runs.

@@ -129,7 +129,7 @@ def check_evidence(block: Sequence[Evidence], gates: GatesSpec) -> Iterator[Reas
             *_processor_time(trial, gates),
             *_waits(trial, gates),
             *_disk(trial, gates),
-            *_frequency(trial, gates, usual.get(trial.key.workload)),
+            *_frequency(trial, gates, usual.get((trial.telemetry.host, trial.key.workload))),
             *_heat(trial, gates, coolest_c),
             *_events(trial),
             *_clock(trial, firsts[trial.telemetry.host]),
@@ -203,10 +203,12 @@ def _frequency(trial: Evidence, gates: GatesSpec, usual: float | None) -> Iterat
         yield "frequency", abs(off), gates.frequency, f"{seen} (limit {_percent(gates.frequency)})"
 
 
-def _heat(trial: Evidence, gates: GatesSpec, coolest_c: dict[str, float]) -> Iterator[Found]:
+def _heat(
+    trial: Evidence, gates: GatesSpec, coolest_c: dict[tuple[str, str], float]
+) -> Iterator[Found]:
     """How much warmer a sensor was than at the coolest moment of the block."""
     warmer = {
-        sensor: reading - coolest_c[sensor]
+        sensor: reading - coolest_c[trial.telemetry.host, sensor]
         for sensor, reading in trial.telemetry.temperatures_c.items()
     }
     sensor, above_k = max(warmer.items(), key=lambda each: each[1], default=("", 0.0))
@@ -250,21 +252,22 @@ def _clock(trial: Evidence, first: Evidence) -> Iterator[Found]:
         yield "clock", float(len(sources)), 1.0, seen
 
 
-def _usual_frequencies(block: Sequence[Evidence]) -> dict[str, float]:
-    """Workload → median frequency: what computes more may well run at another frequency."""
-    known: dict[str, list[float]] = {}
+def _usual_frequencies(block: Sequence[Evidence]) -> dict[tuple[str, str], float]:
+    """(host, workload) → median frequency: what computes more may well run at another one."""
+    known: dict[tuple[str, str], list[float]] = {}
     for trial in block:
         if (found := trial.telemetry.frequency) is not None:
-            known.setdefault(trial.key.workload, []).append(found)
-    return {workload: median(found) for workload, found in known.items()}
+            known.setdefault((trial.telemetry.host, trial.key.workload), []).append(found)
+    return {which: median(found) for which, found in known.items()}
 
 
-def _coolest_c(block: Sequence[Evidence]) -> dict[str, float]:
-    """Sensor → its lowest reading in a block."""
-    coolest: dict[str, float] = {}
+def _coolest_c(block: Sequence[Evidence]) -> dict[tuple[str, str], float]:
+    """(host, sensor) → its lowest reading in a block."""
+    coolest: dict[tuple[str, str], float] = {}
     for trial in block:
         for sensor, reading in trial.telemetry.temperatures_c.items():
-            coolest[sensor] = min(reading, coolest.get(sensor, reading))
+            which = (trial.telemetry.host, sensor)
+            coolest[which] = min(reading, coolest.get(which, reading))
     return coolest
 
 

@@ -25,7 +25,7 @@ from tiltyard.folder import (
     sha256,
     sync_directory,
 )
-from tiltyard.host.telemetry import FarWatch, Telemetry, Watch, watch
+from tiltyard.host.telemetry import Telemetry, Watching, watch
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.run.clients import Hearing, execute_together
 from tiltyard.run.context import Context
@@ -217,12 +217,12 @@ def job_of(context: Context, key: TrialKey, up: Up) -> Job:
 
 
 @contextlib.contextmanager
-def _watching(context: Context, up: Up, *, brief: bool) -> Iterator[Watch | FarWatch]:
+def _watching(context: Context, up: Up, *, brief: bool) -> Iterator[Watching]:
     """The host's counters from now on; from the end of the last trial on, if both are brief."""
     directory = _watched(up)
     if not brief or up.place.ssh or up.servers():
         context.watches.close()
-        with watch(up.place, directory, up.servers) as own:
+        with up.watch() if up.watch else watch(up.place, directory, up.servers) as own:
             yield own
     else:
         yield context.watches.of(directory)

@@ -275,6 +275,11 @@ class ImageFile:
         place = self._memory.path if self._memory else self.home
         self.path = place / site.ledger.name(f"{slug}-{backing.image}.img")
 
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether a boot empties the place that it is to lie in."""
+        return self._memory is not None or _is_in_memory(_existing(self.home))
+
     def problems(self) -> list[Problem]:
         """Room for it, and what lies under it."""
         return self._memory.problems() if self._memory else _check_home(self.home, self._size_bytes)
@@ -325,12 +330,21 @@ def _remedy(size_bytes: int) -> str:
 
 def _check_home(home: Path, size_bytes: int) -> list[Problem]:
     """Room for the image, and what lies under it."""
-    existing = next(path for path in (home, *home.parents) if path.exists())
+    existing = _existing(home)
     status = os.statvfs(existing)
     free_bytes = status.f_bavail * status.f_frsize
     if free_bytes < size_bytes:
         text = f"{existing} has {format_size(free_bytes)} free, the image needs "
         return [Problem("error", text + format_size(size_bytes), "a smaller image, or backing.at")]
-    if mount_of(existing).type in ("tmpfs", "ramfs"):
+    if _is_in_memory(existing):
         return [Problem("warning", f"{existing} is in memory: no disk is measured")]
     return []
+
+
+def _existing(path: Path) -> Path:
+    """It, or the first directory above it that is there."""
+    return next(each for each in (path, *path.parents) if each.exists())
+
+
+def _is_in_memory(existing: Path) -> bool:
+    return mount_of(existing).type in ("tmpfs", "ramfs")

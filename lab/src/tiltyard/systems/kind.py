@@ -21,6 +21,7 @@ from tiltyard.host.commands import Command
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.recorder import Recorder
 from tiltyard.host.steps import Step, Steps, TakeBack
+from tiltyard.host.telemetry import Watching
 from tiltyard.recipe import Recipe
 from tiltyard.study.model import Clock, HostName
 from tiltyard.study.problems import not_a, shown
@@ -285,6 +286,9 @@ class Up:
     """The host of its server."""
     far_place: FarPlace | None = None
     """Where servers of programs are started that are to run at its server's end."""
+    watch: Callable[[], Watching] | None = None
+    """Begins to watch its host during a trial, where that is another one and more is there than a
+    shell."""
     recipe: Recipe = field(default_factory=Recipe)
     """What was executed and how it is taken back, for a runbook."""
 

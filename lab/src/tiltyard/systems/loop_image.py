@@ -58,6 +58,10 @@ class LoopImage(Volume):
         """Root, loop devices, mkfs, the kernel's driver, size and room."""
         found = check_host(self._filesystem, self._backing.image) + self._file.problems()
         found += self._state_problems(2 * self._backing.image)
+        if self._settings.reset == "reboot" and self._file.is_in_memory:
+            text = 'reset = "reboot": the image would be in memory, which a boot empties'
+            mend = 'backing.at = a directory on a disk, or reset = "mkfs"'
+            found.append(Problem("error", text, mend))
         if not self._looped and self._of_a_device:
             text = f"{self._of_a_device[0]} is a setting of a loop device, which only root has"
             found.append(Problem("error", text, "sudo, or a study that leaves it as it is"))

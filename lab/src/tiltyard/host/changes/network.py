@@ -157,10 +157,14 @@ class MadeOverSsh(HostChange):
 
 
 _RESTORE = r"""
-if test -s "$1/restore" && test -s "$1/start.py"; then exec sh "$1/restore"; fi
+if test -s "$1/restore" && test -s "$1/start.py"; then
+    sh "$1/restore" && exit
+    status=$?
+    test ! -e "$1/start.py" || exit $status
+fi
 test ! -e "$1" || { rm -rf --one-file-system -- "$1" && echo removed; }
 """
-"""A copy that is not whole has changed nothing yet, or is being removed."""
+"""A copy that is not whole has changed nothing yet, or is being removed; perhaps just now."""
 
 
 class CopiedLab(HostChange):

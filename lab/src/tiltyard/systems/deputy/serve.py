@@ -8,21 +8,24 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import JsonValue, TypeAdapter
 
 from tiltyard.errors import BusyError, InterruptedRunError, NotRestoredError, TiltyardError
+from tiltyard.executors.engine import NAME as ENGINE
 from tiltyard.executors.engine import Engine
 from tiltyard.host import commands
 from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.ledger import Ledger, recover, restore
-from tiltyard.host.processes import Process, end_processes
+from tiltyard.host.processes import Process, cpu_uses, descendants, end_processes, named
 from tiltyard.host.record.stack import DISK_UNDER_TEST, disks_below
 from tiltyard.host.recorder import Recorder
 from tiltyard.host.recovery import PutBack
+from tiltyard.host.telemetry import Telemetry, Watch
 from tiltyard.systems import kind
 from tiltyard.systems.deputy.boot import require_bootable
 from tiltyard.systems.deputy.messages import Answer, Failure, Hello, Request, UpThere, line, plain
@@ -155,6 +158,8 @@ class _Deputy:
         self._recorder: Recorder = Preview()
         self._systems: dict[str, System] = {}
         self._up: dict[str, Up] = {}
+        self._watch: Watch | None = None
+        """Of the trial that runs."""
         self._boot_command: tuple[str, ...] = ()
         """Boots this host when all is said."""
 
@@ -255,6 +260,8 @@ class _Deputy:
             "refresh": lambda one: self._of(one).refresh(),
             "take_down": lambda one: self._of(one).take_down(),
             "lost": lambda one: self._up[one.system].lost(),
+            "watch": self._begin_to_watch,
+            "watched": lambda _: self._watched(),
             "may_boot": self._may_boot,
             "boot": self._prepare_boot,
             "planned": self._planned,
@@ -298,6 +305,26 @@ class _Deputy:
             recipe=up.recipe.anywhere({}),
         )
 
+    def _begin_to_watch(self, request: Request) -> None:
+        """From now on, before a trial; engines come by connections of their own."""
+        up = self._up[request.system]
+        directory = up.target if isinstance(up.target, Path) and up.target.is_dir() else None
+        self._end_watch()
+        self._watch = Watch(directory, up.servers, partial(engines_of, self._directory))
+
+    def _watched(self) -> Telemetry:
+        """What has happened since then; which CPUs measured, the engine knows."""
+        assert self._watch is not None
+        try:
+            return self._watch.telemetry()
+        finally:
+            self._end_watch()
+
+    def _end_watch(self) -> None:
+        if self._watch is not None:
+            self._watch.__exit__()
+            self._watch = None
+
     def _planned(self, request: Request) -> list[Any]:
         assert isinstance(self._recorder, Preview)
         parts = list(planned_turn(self._recorder, request.system, self._of(request)))
@@ -308,6 +335,16 @@ class _Deputy:
         assert isinstance(self._recorder, Preview)
         self._recorder.tell_way_back("run")
         return list(self._recorder.new_lines())
+
+
+def engines_of(directory: Path) -> tuple[int, ...]:
+    """The engines that were started from a copy, and all that they have started."""
+    uses, found = [*cpu_uses()], set[int]()
+    for pid in named((ENGINE,)):
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}/exe").readlink() == directory.resolve() / ENGINE:
+                found |= descendants(pid, uses)
+    return tuple(found)
 
 
 def _restore(directory: Path) -> PutBack:
@@ -327,8 +364,9 @@ def _words(request: Request) -> tuple[str, ...]:
 def _remove_copies(home: Path, but: Path, *, kept: bool = False) -> list[str]:
     """Copies of deputies that have died, also with an earlier boot before they were whole.
 
-    One that is being made has told of no process yet. Those that a run goes on with after a boot
-    are left, unless ``kept`` is given up as well.
+    One that is being made has told of no process yet, and one of another host, whose users have the
+    same home, is not ours. Those that a run goes on with after a boot are left, unless ``kept`` is
+    given up as well.
     """
     done: list[str] = []
     booted = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -337,7 +375,8 @@ def _remove_copies(home: Path, but: Path, *, kept: bool = False) -> list[str]:
             continue
         with contextlib.suppress(OSError, ValueError, TiltyardError):
             if (told := copy / "process.json").exists() and told.stat().st_size:
-                died = not Process.model_validate_json(told.read_text()).lives()
+                process = Process.model_validate_json(told.read_text())
+                died = not process.lives() and not process.is_elsewhere
             else:
                 died = copy.stat().st_ctime < booted
             if died:

@@ -3,17 +3,19 @@
 import contextlib
 import functools
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from pydantic import JsonValue, TypeAdapter
 
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host.facts import facts_of_another
-from tiltyard.host.place import Place
+from tiltyard.host.place import Place, UnreachableError
 from tiltyard.host.steps import Step, Steps
+from tiltyard.host.telemetry import Telemetry
 from tiltyard.phases import phase
 from tiltyard.study.load import parsed, read_text
 from tiltyard.systems import brought
@@ -53,6 +55,30 @@ def _place_of(kind: AnyKind, settings: Any, site: Site) -> Place | None:
     if host := getattr(settings, "host", None):
         return Place.over_ssh(host, settings.ssh_options)
     return site.place if site.place.ssh and kind.placed else None
+
+
+class _Watching:
+    """A trial there, watched by the deputy; where it does not answer, nothing is known."""
+
+    def __init__(self, place: Place, ask: Callable[[str], JsonValue]) -> None:
+        self._place, self._ask = place, ask
+        self._began_s = time.monotonic()
+
+    def __enter__(self) -> Self:
+        with contextlib.suppress(TiltyardError):
+            self._ask("watch")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """It ends with the next one, or with the deputy."""
+
+    def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:  # noqa: ARG002  as here
+        """What has happened since then; time of CPUs the engine there counts itself."""
+        try:
+            told = Telemetry.model_validate(self._ask("watched"))
+        except TiltyardError:
+            told = Telemetry(elapsed_s=time.monotonic() - self._began_s)
+        return told.model_copy(update={"host": str(self._place)})
 
 
 class FarSystem(System):
@@ -130,9 +156,18 @@ class FarSystem(System):
         self._ask("refresh", check=self._site.check)
 
     def take_down(self) -> None:
-        """Take it down there; a host that has lost us has done so by itself."""
+        """Take it down there; a host that has lost us has done so by itself.
+
+        Raises:
+            UnreachableError: if the deputy has died; the next one takes back what it has left.
+        """
         if self._deputy is not None and self._deputy.lives:
-            self._ask("take_down")
+            try:
+                self._ask("take_down")
+            except TiltyardError as error:
+                if self._deputy.lives:
+                    raise
+                raise UnreachableError(str(error)) from None
 
     @functools.cached_property
     def _facts_of_host(self) -> dict[str, str]:
@@ -141,7 +176,7 @@ class FarSystem(System):
     def _as_seen_here(self, told: UpThere) -> Up:
         def lost() -> str:
             try:
-                return str(self._ask("lost") or "")
+                return str(self._ask_what_is_up("lost") or "")
             except TiltyardError as error:
                 return str(error)
 
@@ -154,6 +189,7 @@ class FarSystem(System):
             place=self.place,
             cpus=told.cpus,
             lost=lost if told.is_served else (lambda: ""),
+            watch=lambda: _Watching(self.place, self._ask_what_is_up),
             variables=told.variables,
             far_place=told.far_place,
             recipe=told.recipe,
@@ -169,6 +205,12 @@ class FarSystem(System):
         with phase(f"{what.replace('_', ' ')} on {self.place}"):
             request = Request(do=what, system=self._name, given=dict(given or {}))
             return deputy.ask(request, check, self._site.note)
+
+    def _ask_what_is_up(self, what: str) -> JsonValue:
+        """Of a trial: with the deputy that has died, the system has gone."""
+        if self._deputy is None or not self._deputy.lives:
+            raise UnreachableError(f"{self.place}: what prepared {self._name} there has ended")
+        return self._deputy.ask(Request(do=what, system=self._name))
 
     def _open(self, deputy: Deputy) -> None:
         for told in deputy.hello.recovered:
