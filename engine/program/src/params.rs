@@ -85,7 +85,6 @@ kit::parameters! {
         pub expect: Expect = Expect::default();
         /// Text files that are written into the trial's directory before setup: name → contents, in
         /// which nothing is filled in.
-        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         #[schemars(extend("brings" = "has the file"))]
         pub inputs: BTreeMap<String, String> = BTreeMap::new();
         /// Files that are captured after each execution, relative to the working directory.
