@@ -24,7 +24,7 @@ demo: $(if $(WHEEL),.demo/venv/.installed,setup) ## compare ext4, XFS and btrfs 
 	@scripts/install-tools $$(cat scripts/tools)
 	@touch $@
 
-test: setup-dev check ## every test: Rust, Python, real mounts, a real browser (about 26 minutes)
+test: setup-dev check ## every test: Rust, Python, real mounts, a real browser (about 30 minutes)
 	cargo test --workspace --locked --quiet
 	$(PYTHON) -m pytest -n 2 --dist loadscope
 
