@@ -150,10 +150,8 @@ def server(tmp_path: Path, far_state: Path) -> Iterator[Sshd]:
         yield server
 
 
-@pytest.mark.parametrize(
-    ("seed", "rounds"),
-    [(1, 1), *(pytest.param(n, 5, marks=pytest.mark.conformance) for n in range(2, 5))],
-)
+@pytest.mark.conformance
+@pytest.mark.parametrize(("seed", "rounds"), [(1, 1), *((n, 5) for n in range(2, 5))])
 def test_kills_at_any_moment(
     tmp_path: Path, state: Path, server: Sshd, far_state: Path, seed: int, rounds: int
 ) -> None:
