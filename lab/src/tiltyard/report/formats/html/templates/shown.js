@@ -3,7 +3,6 @@
 // stands on it has one place on any other scale, and a bar has its value (data-v). What was printed is
 // kept, and is put back before each change.
 
-const data = JSON.parse(document.getElementById("view-data")?.textContent || "{}");
 const TARGETS = {
   rate: { "B/s": 1, "MB/s": 1e6, "MiB/s": 2 ** 20, "Gbit/s": 1.25e8 },
   time: { s: 1, ms: 1e-3, "\u00b5s": 1e-6 },

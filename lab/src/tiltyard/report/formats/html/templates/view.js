@@ -414,42 +414,4 @@ function addView() {
   follow();
 }
 
-// From a point to its trials: the rows of the table of all trials, each with its file
-
-function linkFiles() {
-  const table = document.querySelector("#all-trials table");
-  if (!table || !data.files) return;
-  const inStudy = /\/report\/[^/]*$/.test(location.pathname);
-  [...table.tBodies[0].rows].forEach((row, at) => {
-    const file = data.files[at];
-    row.id = `trial-${row.cells[0].textContent.trim()}`;
-    if (!file) return;
-    row.dataset.file = file;
-    if (!inStudy) row.title = file;
-    else row.lastElementChild.append(" ", made("a", { href: `../${encodeURI(file)}`, textContent: "verbatim" }));
-  });
-}
-
-// Of one point, or of all that a mark is of: block, system and workload, as far as it says.
-function goToTrials(title, picture) {
-  const told = Object.fromEntries(title.split("; ").map((part) => part.split(": ")).map((part) => [part[0], part.at(-1)]));
-  const place = Object.keys(told).find((name) => name.startsWith("place in the order"));
-  const number = (name) => Number(told[name].replaceAll(",", ""));
-  const topic = picture.closest("figure").dataset.workload || told.test;
-  const rows = all("#all-trials tbody tr[id]").filter((row) => {
-    const [slot, block, system, workload] = [...row.cells].map((cell) => valueOf(cell));
-    if (place) return slot === number(place);
-    if (system !== told.system || (told["in block"] && block !== number("in block"))) return false;
-    return !topic || topic === workload || topic.startsWith(`${workload}, `);
-  });
-  if (!rows.length) return;
-  all("#all-trials tr.picked").forEach((row) => row.classList.remove("picked"));
-  for (let box = rows[0].closest("details"); box; box = box.parentNode.closest("details")) box.open = true;
-  rows.forEach((row) => row.classList.add("picked"));
-  rows[0].tabIndex = -1;
-  rows[0].focus();
-  rows[0].scrollIntoView({ block: "center" });
-}
-
-linkFiles();
 addView();
