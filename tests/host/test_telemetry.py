@@ -184,7 +184,7 @@ def test_copying_on_write_is_not_mistaken_for_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = Disks(tmp_path, monkeypatch, "btrfs")
-    moved = iter([7 * MIB, 7 * MIB])
+    moved = iter([{"11": 7 * MIB}, {"11": 7 * MIB}])
     monkeypatch.setattr(disk_watch, "_moved_by_others", lambda _: next(moved))
     watch = disk_watch.DiskWatch(tmp_path)
     host.move(30 * MIB, 10 * MIB)
@@ -232,7 +232,7 @@ def test_what_has_ended_is_in_the_figure_of_who_waited_for_it(tmp_path: Path) ->
     assert before is not None
     assert now is not None
     on_disk = disks.stack_under(tmp_path) is not None
-    assert now - before >= (30 * MIB if on_disk else 0)
+    assert disk_watch._growth(before, now) >= (30 * MIB if on_disk else 0)
 
 
 def test_kernel_threads_work_for_everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,10 +243,15 @@ def test_kernel_threads_work_for_everybody(tmp_path: Path, monkeypatch: pytest.M
         written(
             tmp_path / str(pid), stat=stat.format(pid, flags), io="read_bytes: 0\nwrite_bytes: 0\n"
         )
-    assert disk_watch._moved_by_others() == 0
+    assert disk_watch._moved_by_others() == {}
     for pid in (11, 12):
         written(tmp_path / str(pid), io="rchar: 9\nread_bytes: 4096\nwrite_bytes: 512\n")
-    assert disk_watch._moved_by_others() == 4608
+    assert disk_watch._moved_by_others() == {"12": 4608}
+
+
+def test_a_process_that_has_gone_takes_nothing_away() -> None:
+    before = {"11": 8 * MIB, "12": 3 * MIB}
+    assert disk_watch._growth(before, {"12": 4 * MIB, "13": 32 * MIB}) == 33 * MIB
 
 
 def test_sectors_become_bytes(tmp_path: Path) -> None:

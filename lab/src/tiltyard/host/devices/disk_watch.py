@@ -7,8 +7,9 @@ whoever wrote. What can be told:
   others'. That holds where the file system below overwrites an image in place; one that copies on
   write moves more than it was given.
 * What each other process has moved says the kernel to root (``/proc/PID/io``, proc(5)); that of
-  processes that have ended is in the figure of the one that waited for them. The sum over all is
-  an upper bound for one disk, for there may be several.
+  processes that have ended is in the figure of the one that waited for them, whole; where that one
+  is ours or nobody it is lost, so what a process grew by is added up, and one that has gone takes
+  nothing away. The sum over all is an upper bound for one disk, for there may be several.
 * What the engine fetched is in its resource usage (getrusage(2), ``ru_inblock``). What it wrote is
   not all there: journals and other metadata are missing, so a disk that we share is judged by the
   smaller of two bounds: its traffic less what the engine fetched, and the sum over other processes.
@@ -82,7 +83,7 @@ class DiskWatch:
             return beyond
         before, now = self._others, _moved_by_others(servers)
         self._others = now
-        return beyond if now is None else min(beyond, max(0, now - before))
+        return beyond if now is None else min(beyond, _growth(before, now))
 
 
 def _traffic(stack: Stack) -> tuple[Traffic, Traffic] | None:
@@ -103,8 +104,8 @@ def _children_fetched_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock * SECTOR_BYTES
 
 
-def _moved_by_others(servers: Iterable[int] = ()) -> int | None:
-    """Bytes of all processes so far but ours; ``None`` if we may not see those of others.
+def _moved_by_others(servers: Iterable[int] = ()) -> dict[str, int] | None:
+    """Bytes so far by process, all but ours; ``None`` if we may not see those of others.
 
     What we have started, such as an agent with its ended trials, is ours, and servers of the system
     under test are not others. Kernel threads work for everybody, us included,
@@ -117,9 +118,16 @@ def _moved_by_others(servers: Iterable[int] = ()) -> int | None:
     ours = descendants(os.getpid()) | {*servers}
     others = (name for name in found if int(name) not in ours)
     moved = {name: _moved_bytes(f"{_PROC}/{name}") for name in others}
-    return sum(
-        count for name, count in moved.items() if count and not _is_kernel_thread(f"{_PROC}/{name}")
-    )
+    return {
+        name: count
+        for name, count in moved.items()
+        if count and not _is_kernel_thread(f"{_PROC}/{name}")
+    }
+
+
+def _growth(before: dict[str, int], now: dict[str, int]) -> int:
+    """Bytes by which processes have grown."""
+    return sum(max(0, count - before.get(name, 0)) for name, count in now.items())
 
 
 def _moved_bytes(process: str) -> int:
