@@ -67,9 +67,7 @@ class Slurm:
         """The node is gone: its daemon and all that runs on it die at once."""
         self.daemons[node].kill()
         self.daemons[node].wait()
-        for pid in _of_node(node, self.folder):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        _end_steps(node, self.folder)
 
     def states(self) -> dict[str, str]:
         """What Slurm says of each node."""
@@ -110,7 +108,20 @@ def slurm(folder: Path, monkeypatch: pytest.MonkeyPatch, count: int = 4) -> Iter
         for daemon in found.daemons.values():
             daemon.terminate()
         for daemon in found.daemons.values():
-            daemon.wait()
+            try:
+                daemon.wait(20)
+            except subprocess.TimeoutExpired:
+                # A slurmd that is told to end waits without end for a step that does not answer.
+                daemon.kill()
+                daemon.wait()
+        for node in found.nodes:
+            _end_steps(node, folder)
+
+
+def _end_steps(node: str, folder: Path) -> None:
+    for pid in _of_node(node, folder):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _of_node(node: str, folder: Path) -> Iterator[int]:
