@@ -246,7 +246,7 @@ def test_kernel_threads_work_for_everybody(tmp_path: Path, monkeypatch: pytest.M
     assert disk_watch._moved_by_others() == {}
     for pid in (11, 12):
         written(tmp_path / str(pid), io="rchar: 9\nread_bytes: 4096\nwrite_bytes: 512\n")
-    assert disk_watch._moved_by_others() == {"12": 4608}
+    assert disk_watch._moved_by_others() == {"11": 4608}
 
 
 def test_a_process_that_has_gone_takes_nothing_away() -> None:
