@@ -74,7 +74,7 @@ setup-dev: setup $(VENV)/.installed-dev
 	@scripts/install-tools nginx-light:nginx lighttpd:lighttpd apache2-utils:ab make:make gcc:gcc
 	@scripts/install-tools flex:flex bison:bison bc:bc
 	@ls /usr/src/uClibc-ng-*.tar.xz >/dev/null 2>&1 || scripts/install-tools uclibc-source:
-	@scripts/install-tools strace:strace postmark:postmark fsmark:fs_mark
+	@scripts/install-tools strace:strace systemd:systemd-analyze postmark:postmark fsmark:fs_mark
 	@scripts/install-tools tmux:tmux man-db:man groff:groff zsh:zsh fish:fish
 	@scripts/install-tools openssh-server:sshd openssh-client:ssh slurm-wlm:slurmctld
 	@scripts/install-tools fdisk:sfdisk lvm2:pvcreate cryptsetup-bin:cryptsetup bcache-tools:make-bcache ntfs-3g:mkntfs dosfstools:mkfs.vfat

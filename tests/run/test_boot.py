@@ -5,6 +5,7 @@ which boot this is can be changed. All else is real: the run, its ledger, the im
 """
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -218,3 +219,21 @@ def test_odd_names_survive_the_unit() -> None:
     assert 'ExecStart="echo" "a \\"b\\" 50%% $$HOME"' in unit
     assert 'Environment="A=x%%y"' in unit
     assert "Description=about 5%%" in unit
+
+
+def test_systemd_starts_the_unit_last(tmp_path: Path) -> None:
+    """It breaks no order of what this host has installed, and is enabled as it says."""
+    units = tmp_path / "etc/systemd/system"
+    units.mkdir(parents=True)
+    written = resumption._unit(("true",), {}, tmp_path / "log", "about")
+    (units / "tiltyard-x.service").write_text(written)
+    enable = ("systemctl", f"--root={tmp_path}", "enable", "tiltyard-x.service")
+    subprocess.run(enable, check=True, capture_output=True)
+    own = {**os.environ, "SYSTEMD_UNIT_PATH": f"{units}:"}
+    verify = ("systemd-analyze", "verify", "--man=no", "multi-user.target")
+    found = subprocess.run(verify, check=True, capture_output=True, text=True, env=own)
+    # Of units that are not ours it may say more.
+    assert "ordering cycle" not in found.stderr
+    assert "tiltyard-x" not in found.stderr
+    links = [path.readlink().name for path in units.glob("multi-user.target.wants/*")]
+    assert links == ["tiltyard-x.service"]

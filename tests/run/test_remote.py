@@ -22,6 +22,7 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import recover
 from tiltyard.plan.store import write_plan
+from tiltyard.run import settle
 from tiltyard.run.observer import Outlook
 from tiltyard.run.read import read_run
 from tiltyard.run.record import TrialRecord
@@ -191,6 +192,18 @@ def test_a_lost_connection_fails_one_trial(tmp_path: Path, server: Sshd) -> None
     assert lost.reason.startswith(f"lost the connection to {server.far}: ")
     assert after.outcome == "done"
     assert engines_under(server.home) == []
+
+
+def test_a_look_that_fails_there_fails_one_trial(
+    tmp_path: Path, server: Sshd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not the run, as one that fails here does."""
+    plan = plan_of((there(server), here(tmp_path)), blocks=1)
+    folder = place(tmp_path / "study", plan)
+    monkeypatch.setattr(settle, "_THERE", "exit 1")
+    run_study(folder, plan, Engine.find(), go_on, Watcher())
+    reasons = {trial.key.system: trial.reason for trial in read_run(folder, plan).trials}
+    assert reasons == {"there": f"{server.far}: exit status 1", "here": None}
 
 
 def end(server: Sshd) -> None:

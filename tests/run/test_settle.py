@@ -74,6 +74,8 @@ def test_another_host_settles_by_its_own_clock(tmp_path: Path) -> None:
     assert settle._there(place) == (pytest.approx(0.4), 15 * 1024)
 
 
-def test_a_host_that_is_not_reached_does_not_settle() -> None:
+@pytest.mark.parametrize("ends", ["exit 255", "kill -9 $$"])
+def test_a_host_that_is_not_reached_does_not_settle(ends: str) -> None:
+    """ssh itself fails, or is killed."""
     with pytest.raises(UnreachableError, match="cannot reach"):
-        settle.settle(lambda: None, Place(("sh", "-c", "exit 255")))
+        settle.settle(lambda: None, Place(("sh", "-c", ends)))

@@ -63,11 +63,14 @@ class Slurm:
             argv, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
 
-    def lose(self, node: str) -> None:
+    def lose(self, name: str) -> None:
         """The node is gone: its daemon and all that runs on it die at once."""
-        self.daemons[node].kill()
-        self.daemons[node].wait()
-        _end_steps(node, self.folder)
+        self.daemons[name].kill()
+        self.daemons[name].wait()
+        for pids in (_steps_of(name, self.folder), _tasks_of(name, self.folder)):
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     def states(self) -> dict[str, str]:
         """What Slurm says of each node."""
@@ -105,34 +108,37 @@ def slurm(folder: Path, monkeypatch: pytest.MonkeyPatch, count: int = 4) -> Iter
         wait_until(lambda: [*found.states().values()] == idle, "idle nodes", pause_s=0.1)
         yield found
     finally:
-        for daemon in found.daemons.values():
-            daemon.terminate()
-        for daemon in found.daemons.values():
-            try:
-                daemon.wait(20)
-            except subprocess.TimeoutExpired:
-                # A slurmd that is told to end waits without end for a step that does not answer.
-                daemon.kill()
-                daemon.wait()
-        for node in found.nodes:
-            _end_steps(node, folder)
+        # Told to end, a daemon would wait for what may never answer it.
+        for name in found.daemons:
+            found.lose(name)
 
 
-def _end_steps(node: str, folder: Path) -> None:
-    for pid in _of_node(node, folder):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+def _steps_of(node: str, folder: Path) -> Iterator[int]:
+    """Each slurmstepd of a node, also of a step that has no task yet: it writes to the node's log.
+
+    One that outlived the daemon would make the next one wait for its answer for ever.
+    """
+    log = folder / f"{node}.log"
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if str(log) in map(_link, (entry / "fd").iterdir()):
+                yield int(entry.name)
 
 
-def _of_node(node: str, folder: Path) -> Iterator[int]:
-    """Tasks of steps on a node of this cluster, each after its slurmstepd."""
+def _link(file: Path) -> str:
+    """Where it leads; empty if it was closed meanwhile."""
+    try:
+        return str(file.readlink())
+    except OSError:
+        return ""
+
+
+def _tasks_of(node: str, folder: Path) -> Iterator[int]:
+    """Tasks of steps on a node of this cluster."""
     marks = {f"SLURMD_NODENAME={node}".encode(), f"SLURM_CONF={folder}/slurm.conf".encode()}
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if marks <= {*(entry / "environ").read_bytes().split(b"\0")}:
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-                if (Path("/proc") / str(parent) / "comm").read_text().startswith("slurmstepd"):
-                    yield parent
                 yield int(entry.name)
 
 

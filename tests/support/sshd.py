@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from getpass import getuser
 from pathlib import Path
@@ -60,6 +60,15 @@ class Sshd:
     def sessions(self) -> list[int]:
         """The processes that serve one connection each."""
         return _children(self.pid)
+
+    def processes(self) -> Iterator[int]:
+        """They, and all below them: found fast, before what is brief has ended."""
+        fresh = [self.pid]
+        while fresh:
+            with suppress(OSError):
+                below = _children(fresh.pop())
+                fresh += below
+                yield from below
 
 
 @contextmanager

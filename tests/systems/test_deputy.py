@@ -17,8 +17,9 @@ import pytest
 
 from support.hosts import host_state, needs_root
 from support.patience import PATIENCE_S, wait_until
-from support.runs import Watcher, go_on, plan_of
+from support.runs import Watcher, go_on, one_block, plan_of
 from support.sshd import Sshd, sshd
+from tiltyard.app.freeze import open_study
 from tiltyard.cli.restore import restore
 from tiltyard.errors import ExitCode, InterruptedRunError, TiltyardError
 from tiltyard.executors.engine import Engine
@@ -37,7 +38,8 @@ from tiltyard.systems.deputy import copy
 from tiltyard.systems.deputy.link import Deputies, Deputy
 from tiltyard.systems.deputy.messages import Request, line
 from tiltyard.systems.deputy.serve import engines_of
-from tiltyard.systems.kind import Site, System
+from tiltyard.systems.kind import Problem, Site, System
+from tiltyard.workloads import load
 
 KEY = "vm.stat_interval"
 LOOP: dict[str, Any] = {"filesystem": "ext4", "backing": {"image": "16M"}, "sysctl": {KEY: 9}}
@@ -118,6 +120,25 @@ def test_one_that_is_killed_while_a_system_is_up_does_not_end_the_run(system: Sy
 
 
 @needs_root
+@pytest.mark.parametrize("connection", [True, False])
+def test_one_that_is_lost_while_it_looks_for_problems_is_asked_again(
+    system: System, *, connection: bool
+) -> None:
+    """By the next attempt: the host is reached, and only the deputy has gone."""
+    assert errors_of(system) == []
+    deputy = deputy_of(system)
+    os.kill(deputy._process.pid if connection else deputy.hello.process.pid, signal.SIGKILL)
+    (error,) = errors_of(system)
+    assert error.passes
+    assert ("lost the connection to" if connection else "was killed by SIGKILL") in error.text
+    assert errors_of(system) == []
+
+
+def errors_of(system: System) -> list[Problem]:
+    return [problem for problem in system.problems() if problem.severity == "error"]
+
+
+@needs_root
 def test_the_lab_is_killed_while_it_is_brought_up_or_is_up(server: Sshd, tmp_path: Path) -> None:
     """What is there puts everything back by itself; here the copy is forgotten by a restore."""
     for is_up in (False, True):
@@ -159,6 +180,9 @@ def test_an_interrupt_here_stops_it_there(server: Sshd, tmp_path: Path) -> None:
         site = Site(tmp_path, tmp_path, ledger, check=checked, deputies=deputies)
         one = system_of(server, site, backing={"image": "1G"})
         one.problems()
+        looks[0] = 1
+        with pytest.raises(InterruptedRunError, match="Ctrl-C"):
+            one.problems()
         looks[0] = 0
         with pytest.raises(InterruptedRunError, match="Ctrl-C"):
             one.bring_up()
@@ -205,6 +229,45 @@ def test_a_study_on_another_host_and_its_dry_run(server: Sshd, tmp_path: Path) -
         assert prepared.facts["host"] == server.far
         assert prepared.facts["file system"] == prepared.system
         assert f"tuning {KEY}" in prepared.facts
+
+
+JOB = """\
+[global]
+include common.inc
+bs=4k
+
+[mail]
+rw=randwrite
+"""
+
+
+@needs_root
+@pytest.mark.parametrize("kind_name", ["remote", "loop-image"])
+def test_a_job_file_is_carried_out_by_the_fio_of_that_host(
+    server: Sshd, tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch, kind_name: str
+) -> None:
+    """It goes there with what it includes and names; this host has no fio."""
+    monkeypatch.setattr(load, "_is_there", lambda need: False)
+    monkeypatch.setenv("SIZE", "256k")
+    (tmp_path / "mail.fio").write_text(JOB)
+    (tmp_path / "common.inc").write_text("size=${SIZE}\n")
+    places = [str(tmp_path / "far" / name) for name in ("a", "b")]
+    for path in map(Path, places):
+        path.mkdir()
+    factor, levels, table = {
+        "remote": ("directory", places, 'kind = "remote"'),
+        "loop-image": ("filesystem", ["ext2", "ext4"], 'backing = { image = "16M" }'),
+    }[kind_name]
+    study = tmp_path / "study.toml"
+    study.write_text(
+        f'question = "q"\nfactors = {{ {factor} = {levels} }}\n[systems]\n{table}\n'
+        f'host = "{server.far}"\nssh_options = {server.options}\n'
+        '[[workload]]\nuse = "fio"\njob = "mail.fio"\n'
+    )
+    _, record = one_block(open_study(study, None))
+    shutil.rmtree(state / "trusted")
+    for trial in record.trials:
+        assert {sample.at.get("job") for sample in trial.samples} - {None} == {"mail"}
 
 
 @needs_root

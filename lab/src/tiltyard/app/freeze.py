@@ -172,7 +172,8 @@ def frozen(
             folder = replace(folder, written_in=known)
     catalogue = catalogue_of(engine, folder)
     study = scaled(load_study(source, catalogue, KINDS), scale, catalogue, KINDS)
-    require_installed(study.workloads, catalogue)
+    elsewhere = all(system.elsewhere for system in study.systems)
+    require_installed(study.workloads, catalogue, elsewhere=elsewhere)
     now = datetime.now(UTC)
     return freeze(study, source, catalogue, engine.validate, now, folder)
 

@@ -82,7 +82,12 @@ class Place:
         return self.ssh[-1] if self.ssh else "this host"
 
     def is_lost(self, status: int, complaint: str) -> bool:
-        """Whether a command ended so because the host was not reached."""
+        """Whether a command ended so because the host was not reached.
+
+        A signal ends only what leads there: of what is there a shell tells by its status.
+        """
+        if status < 0:
+            return True
         if self._is_of_slurm:
             return complaint.startswith(_SRUN_FAILED)
         return status == commands.SSH_FAILED

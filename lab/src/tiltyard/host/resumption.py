@@ -75,10 +75,15 @@ def resumption(name: str) -> MadeResumption:
 
 
 def _unit(command: Sequence[str], environment: Mapping[str, str], log: Path, about: str) -> str:
-    """A service that starts when everything else has: systemd.service(5)."""
+    """A service that starts when everything else has: systemd.service(5).
+
+    After the target that wants it: then that is not ordered after it, systemd.target(5). What is
+    only ordered after the network would not wait for it: systemd.special(7).
+    """
     lines = [
         "[Unit]",
         f"Description={_specifiers(about)}",
+        "Wants=network-online.target",
         "After=multi-user.target network-online.target",
         "",
         "[Service]",

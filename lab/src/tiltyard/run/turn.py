@@ -206,7 +206,12 @@ def _run_trials(context: Context, system: System, keys: list[TrialKey], up: Up) 
                 return
         try:
             run_trial(context, key, up)
-        except UnreachableError as error:
+        except InterruptedRunError:
+            raise
+        except TiltyardError as error:
+            # What is looked at there failed, or the host is not reached.
+            if not up.place.ssh:
+                raise
             fail_trial(context, key, str(error))
         _stop_at_failure(context, key)
 

@@ -153,8 +153,15 @@ def _places(study: StudyFolder) -> tuple[Path, Path]:
     return folder, (study.written_in or folder.parent).absolute()
 
 
-def require_installed(workloads: Iterable[WorkloadSpec], catalogue: Catalogue) -> None:
+def require_installed(
+    workloads: Iterable[WorkloadSpec], catalogue: Catalogue, *, elsewhere: bool = False
+) -> None:
     """Refuse to go on where the programs of profiles are not there.
+
+    Args:
+        workloads: of a study.
+        catalogue: the profiles.
+        elsewhere: whether other hosts or guests execute them, which may have what is missing here.
 
     Raises:
         HostLacksError: naming all that is missing, and the one command that installs it.
@@ -168,7 +175,8 @@ def require_installed(workloads: Iterable[WorkloadSpec], catalogue: Catalogue) -
                 hidden = ", ".join(map(str, card.profile.hides))
                 text = f"{spec.use} is {card.profile.source}, which hides {hidden}"
                 warnings.warn(HiddenProfileWarning(text), stacklevel=2)
-            missing |= lacking(card.profile, spec.parameters, card.roots)
+            if not elsewhere:
+                missing |= lacking(card.profile, spec.parameters, card.roots)
     if missing:
         packages = " ".join(sorted(set(missing.values())))
         raise HostLacksError(f"not installed: {', '.join(missing)}. Fix: apt install {packages}")

@@ -123,7 +123,7 @@ class Deputy:
 
         Raises:
             InterruptedRunError: what ``check`` has raised; what had been done is taken back there.
-            UnreachableError: if the connection is lost.
+            UnreachableError: if the connection is lost, or it is killed.
             TiltyardError: what was raised there.
         """
         check()
@@ -224,7 +224,7 @@ class Deputy:
         """Its next line; ``None``: nothing for a moment.
 
         Raises:
-            UnreachableError: if the connection has ended.
+            UnreachableError: if the connection has ended, or it was killed.
             TiltyardError: if it has ended by itself, with its last words.
         """
         try:
@@ -254,12 +254,13 @@ class Deputy:
         """Why there is none any more."""
         status = self._let_go()
         said = commands.complaint(self._words.heard(_WORDS_S), status)
-        if self._place.is_lost(status, said) or status < 0:
+        if self._place.is_lost(status, said):
             raise UnreachableError(f"lost the connection to {self._place}: {said}")
         if said.startswith("Traceback"):
             said = self._words.line(-1, _WORDS_S)
         if status > _KILLED:
-            said = f"the lab there was killed by {signal.Signals(status - _KILLED).name}"
+            number = signal.Signals(status - _KILLED).name
+            raise UnreachableError(f"{self._place}: the lab there was killed by {number}")
         raise TiltyardError(f"{self._place}: {said}")
 
 

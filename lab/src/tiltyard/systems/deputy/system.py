@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 
 from pydantic import JsonValue, TypeAdapter
 
-from tiltyard.errors import RefusedError, TiltyardError
+from tiltyard.errors import InterruptedRunError, RefusedError, TiltyardError
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.place import Place, UnreachableError
 from tiltyard.host.steps import Step, Steps
@@ -105,14 +105,17 @@ class FarSystem(System):
     def problems(self) -> list[Problem]:
         """What is found there, by the same code as here; or why nothing can be asked there."""
         try:
-            found = self._ask("problems", check=self._site.check)
+            listed = _PROBLEMS.validate_python(self._ask("problems", check=self._site.check))
+            if self._boots and not any(each.severity == "error" for each in listed):
+                command = {"command": list(self._settings.reboot_command)}
+                listed += _PROBLEMS.validate_python(self._ask("may_boot", given=command))
+        except InterruptedRunError:
+            raise
         except TiltyardError as error:
+            # Where only the deputy was lost, the next one will answer.
+            lost = isinstance(error, UnreachableError)
             text = str(error)
-            return OtherHost(self.place).problems() or [Problem("error", text)]
-        listed = _PROBLEMS.validate_python(found)
-        if self._boots and not any(each.severity == "error" for each in listed):
-            command = {"command": list(self._settings.reboot_command)}
-            listed += _PROBLEMS.validate_python(self._ask("may_boot", given=command))
+            return OtherHost(self.place).problems() or [Problem("error", text, passes=lost)]
         return [replace(each, text=f"{self.place}: {each.text}") for each in listed]
 
     def steps_up(self) -> Iterable[Step]:
