@@ -138,7 +138,10 @@ fn execute(job: &Job, trial: Box<dyn Trial>, record: Record, emit: &mut dyn FnMu
         let directory = job.target.directory.as_deref();
         (
             floor,
-            Gauges::read(directory.and_then(Device::under).as_ref()),
+            Gauges::read(
+                directory.and_then(Device::under).as_ref(),
+                !job.conditions.watched,
+            ),
         )
     });
     emit(&hello(job, trial.as_ref(), place.granted.clone()));
@@ -158,7 +161,8 @@ fn execute(job: &Job, trial: Box<dyn Trial>, record: Record, emit: &mut dyn FnMu
     }
     let (floor, usage) = recorded.map_or_else(Default::default, |(floor, gauges)| {
         let mut usage = gauges.usage_until_now();
-        usage.foreign_s = foreign_s(usage.foreign_s, event_sink.totals.network.as_ref());
+        let network = event_sink.totals.network.as_ref();
+        usage.foreign_s = usage.foreign_s.map(|seen_s| foreign_s(seen_s, network));
         (floor, usage)
     });
     let elapsed_s = (clock::now_ns() - started_ns) as f64 / 1e9;

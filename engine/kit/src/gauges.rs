@@ -16,20 +16,22 @@ pub struct Gauges {
     /// Programs that this process started and that have ended.
     children: libc::rusage,
     parent: Option<Process>,
-    kernel_threads: HashMap<u32, Process>,
+    /// `None` where others are not counted.
+    kernel_threads: Option<HashMap<u32, Process>>,
     machine: Option<Machine>,
     pressure: Option<Pressure>,
     device: Option<(Device, Counters)>,
 }
 
 impl Gauges {
-    /// Reads all gauges; `device` is the one under the target.
-    pub fn read(device: Option<&Device>) -> Self {
+    /// Reads all gauges; `device` is the one under the target. There may be hundreds of kernel
+    /// threads to read, so that it is said whether `others` are counted.
+    pub fn read(device: Option<&Device>, others: bool) -> Self {
         Self {
             own: own_usage(),
             children: usage_of(libc::RUSAGE_CHILDREN),
             parent: proc::starter().and_then(proc::process),
-            kernel_threads: proc::kernel_threads(),
+            kernel_threads: others.then(proc::kernel_threads),
             machine: proc::machine(),
             pressure: pressure(),
             device: device.and_then(|device| Some((device.clone(), device.counters()?))),
@@ -39,7 +41,7 @@ impl Gauges {
     /// What was used since these gauges were read.
     pub fn usage_until_now(&self) -> Usage {
         let device = self.device.as_ref().map(|(device, _)| device);
-        let now = Gauges::read(device);
+        let now = Gauges::read(device, self.kernel_threads.is_some());
         let own_s = |time: fn(&libc::rusage) -> libc::timeval| {
             let used_s =
                 |gauges: &Self| seconds(time(&gauges.own)) + seconds(time(&gauges.children));
@@ -51,13 +53,15 @@ impl Gauges {
             (Some(before), Some(now)) => used_s(before, now),
             _ => 0.0,
         };
-        let kernel_threads_s = kernel_threads_s(&self.kernel_threads, &now.kernel_threads);
+        let both = self.kernel_threads.as_ref().zip(now.kernel_threads.as_ref());
+        let kernel_threads_s = both.map(|(before, now)| kernel_threads_s(before, now));
         let busy_s = match (self.machine, now.machine) {
             (Some(before), Some(now)) => proc::ticks_to_s(now.busy_ticks - before.busy_ticks),
             _ => 0.0,
         };
         // Ticks are coarse, so that a quiet machine may come out a little below zero.
-        let foreign_s = (busy_s - user_s - system_s - parent_s - kernel_threads_s).max(0.0);
+        let ours_s = user_s + system_s + parent_s;
+        let foreign_s = kernel_threads_s.map(|kernel_s| (busy_s - ours_s - kernel_s).max(0.0));
         Usage {
             user_s,
             system_s,
@@ -167,7 +171,7 @@ mod tests {
 
     #[test]
     fn our_own_work_is_ours_and_not_foreign() {
-        let gauges = Gauges::read(None);
+        let gauges = Gauges::read(None, true);
         let used_s = || seconds(own_usage().ru_utime) + seconds(own_usage().ru_stime);
         let until_s = used_s() + 0.03;
         while used_s() < until_s {
@@ -180,8 +184,17 @@ mod tests {
     }
 
     #[test]
+    fn others_are_counted_only_where_they_are_wanted() {
+        let [without, with] = [false, true].map(|others| Gauges::read(None, others));
+        let usage = without.usage_until_now();
+        assert_eq!((usage.foreign_s, usage.kernel_threads_s), (None, None));
+        let usage = with.usage_until_now();
+        assert!(usage.foreign_s.is_some() && usage.kernel_threads_s.is_some());
+    }
+
+    #[test]
     fn the_work_of_programs_that_we_started_is_ours() {
-        let gauges = Gauges::read(None);
+        let gauges = Gauges::read(None, true);
         let count = "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done";
         let ended = std::process::Command::new("sh")
             .args(["-c", count])

@@ -208,10 +208,13 @@ pub struct Usage {
     pub system_s: f64,
     /// CPU time of the process that started us (the lab and its display).
     pub parent_s: f64,
-    /// CPU time of kernel threads: write-back, loop devices and the like.
-    pub kernel_threads_s: f64,
+    /// CPU time of kernel threads: write-back, loop devices and the like. Like the next one absent
+    /// where whoever asked for the trial counts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_threads_s: Option<f64>,
     /// CPU time of everything else: the interference (`/proc/stat` busy time less the above).
-    pub foreign_s: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign_s: Option<f64>,
     /// Time stolen by the hypervisor as it admits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal_s: Option<f64>,

@@ -157,6 +157,10 @@ pub struct ConditionsWanted {
     /// at any later read. Where instructions are counted, neither is part of an operation.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub settle: bool,
+    /// Whoever asks for the trial counts what others use meanwhile, once for both: `foreign_s` and
+    /// `kernel_threads_s` are left out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub watched: bool,
     /// A known delay in front of calls, to prove that the instrument sees it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inject: Option<Inject>,

@@ -79,7 +79,7 @@ def foreign_share(trial: TrialRecord) -> float | None:
 
     On the CPUs that measured, where the host tells; see :class:`tiltyard.run.record.TrialRecord`.
     """
-    if trial.end is None or trial.watched_s <= 0:
+    if trial.end is None or trial.foreign_s is None or trial.watched_s <= 0:
         return None
     return trial.foreign_s / trial.watched_s
 

@@ -71,6 +71,8 @@ class ConditionsWanted(BaseModel):
     settle: bool = Field(False, exclude_if=lambda settle: not settle)
     """Let the kernel do, before a region is timed, what it puts off and what first reads cost."""
     numa: int | None = None
+    watched: bool = Field(False, exclude_if=lambda watched: not watched)
+    """Whoever asks counts what others use meanwhile; the engine does not."""
     inject: Inject | None = None
 
 

@@ -40,7 +40,7 @@ class Evidence:
     key: TrialKey
     elapsed_s: float
     """Wall time over which ``foreign_s`` and ``steal_s`` were counted."""
-    foreign_s: float
+    foreign_s: float | None
     """CPU time of processes that are neither ours nor the kernel's."""
     steal_s: float | None
     telemetry: Telemetry
@@ -154,7 +154,7 @@ def _processor_time(trial: Evidence, gates: GatesSpec) -> Iterator[Found]:
     cpus = trial.telemetry.cpus
     place = f"of CPU {', '.join(map(str, cpus))}" if cpus else "of a core"
     for gate, spent_s, limit, who in (
-        ("foreign_cpu", trial.foreign_s, gates.foreign_cpu, "other processes used"),
+        ("foreign_cpu", trial.foreign_s or 0.0, gates.foreign_cpu, "other processes used"),
         ("steal", trial.steal_s or 0.0, gates.steal, "the hypervisor took"),
     ):
         share = spent_s / trial.elapsed_s if trial.elapsed_s > 0 else 0.0

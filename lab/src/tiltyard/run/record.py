@@ -69,16 +69,17 @@ class TrialRecord(Frozen):
     """SHA-256 of each different output of the measured executions of a program."""
 
     @property
-    def foreign_s(self) -> float:
+    def foreign_s(self) -> float | None:
         """CPU time of others; what serves the system under test is no stranger.
 
-        Where the host does not tell who was on the CPUs that measured, that on all CPUs.
+        Where the host does not tell who was on the CPUs that measured, that on all CPUs. ``None``
+        where nobody has counted it.
         """
         if self.telemetry and self.telemetry.external_s is not None:
             return self.telemetry.external_s
-        seen_s = self.end.usage.foreign_s if self.end else 0.0
+        seen_s = self.end.usage.foreign_s if self.end else None
         served_s = self.telemetry.servers_s if self.telemetry else None
-        return max(0.0, seen_s - (served_s or 0.0))
+        return None if seen_s is None else max(0.0, seen_s - (served_s or 0.0))
 
     @property
     def steal_s(self) -> float | None:

@@ -143,7 +143,7 @@ def fail_trial(context: Context, key: TrialKey, reason: str) -> None:
 def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bool) -> _Ended:
     """Run the engine to its end, or one for each client; the output is in ``partial``."""
     workload = context.plan.workload(key.workload)
-    job = job_of(context, key, up)
+    job = job_of(context, key, up, watched=not sync and _is_watched(context, key, up))
     limit = _limit_s(context.history, context.plan, key.workload)
     with create_file(partial) as keep, _watching(context, up, brief=not sync) as watching:
         began = time.monotonic()
@@ -193,9 +193,9 @@ def _flaw(trial: Trial, stream: Stream, up: Up, limit: tuple[float, str]) -> str
     return None
 
 
-def job_of(context: Context, key: TrialKey, up: Up) -> Job:
+def job_of(context: Context, key: TrialKey, up: Up, *, watched: bool = False) -> Job:
     """What the engine is asked for: a workload of its own, or to execute a program."""
-    conditions = context.conditions
+    conditions = context.conditions.model_copy(update={"watched": watched})
     if up.cpus:
         conditions = conditions.model_copy(update={"cpus": up.cpus, "unpinned": False})
     system = context.plan.system(key.system)
@@ -214,6 +214,13 @@ def job_of(context: Context, key: TrialKey, up: Up) -> Job:
     earlier = context.history.finished.values()
     expected = expected_output(context.folder, context.plan, earlier, key)
     return job.model_copy(update={"expected": expected})
+
+
+def _is_watched(context: Context, key: TrialKey, up: Up) -> bool:
+    """Whether what others use of the CPUs that measure is seen from here."""
+    is_of_many = bool(context.plan.workload(key.workload).spec.clients)
+    is_elsewhere = bool(up.engine or up.place.ssh)
+    return not (is_of_many or is_elsewhere or context.plan.conditions.keep_awake)
 
 
 @contextlib.contextmanager

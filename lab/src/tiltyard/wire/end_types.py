@@ -171,16 +171,16 @@ class Usage(Message):
     system_s: float
     parent_s: float
     """CPU time of the process that started us (the lab and its display)."""
-    kernel_threads_s: float
-    """CPU time of kernel threads: write-back, loop devices and the like."""
-    foreign_s: float
-    """CPU time of everything else: the interference (`/proc/stat` busy time less the above)."""
     voluntary_switches: int
     involuntary_switches: int
     minor_faults: int
     major_faults: int
     peak_memory_bytes: int
     """Peak resident memory, in bytes."""
+    kernel_threads_s: float | None = None
+    """CPU time of kernel threads: write-back, loop devices and the like."""
+    foreign_s: float | None = None
+    """CPU time of everything else: the interference (`/proc/stat` busy time less the above)."""
     steal_s: float | None = None
     """Time stolen by the hypervisor as it admits."""
     device: Device | None = None
