@@ -76,6 +76,15 @@ def test_help_names_every_verb(tmp_path: Path) -> None:
     assert all(verb in done.stdout for verb in VERBS)
 
 
+def test_a_verb_loads_no_other_one() -> None:
+    code = (
+        "import sys; from tiltyard.cli import VERBS, app; app['explain'].help; "
+        "print(*(one for one in VERBS if f'tiltyard.cli.{one}' in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "explain\n"
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help_with_an_example(verb: str, tmp_path: Path) -> None:
     done = tiltyard(verb, "--help", cwd=tmp_path)

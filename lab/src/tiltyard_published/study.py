@@ -11,8 +11,6 @@ from tiltyard.collected.audited import Audited
 from tiltyard.collected.store import is_collected
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder
-from tiltyard_published.audit.audit import UnfitClaimsError, audit
-from tiltyard_published.audit.kinds import REGISTRY
 from tiltyard_published.claims import NAME, read_claims
 from tiltyard_published.read import NAME as PUBLISHED
 from tiltyard_published.read import Publication, is_published, read_publication
@@ -45,6 +43,10 @@ def audited(folder: Path, publication: Publication) -> tuple[Audited, ...]:
         UsageError: if its claims cannot be read, or name what it does not have; the message names
             line, claim and key.
     """
+    # Where other studies are reported, this file is loaded only to say that it is not about them.
+    from tiltyard_published.audit.audit import UnfitClaimsError, audit
+    from tiltyard_published.audit.kinds import REGISTRY
+
     path = folder / NAME
     collection, derived = publication.collection, publication.derived
     if not path.exists():

@@ -19,7 +19,8 @@ MAX_FAILED_SHARE: Final = 0.2
 """With a larger share of failed blocks a comparison is invalid."""
 OF_INTERVAL: Final = ("blocks", "estimate", "low", "high", "p", "level")
 COLUMNS: Final = np.dtype(
-    [("verdict", object), ("futile", np.bool_), ("failed", np.intp), ("blocks", np.intp)]
+    [(name, object) for name in ("quantity", "system", "against", "verdict")]
+    + [("futile", np.bool_), ("failed", np.intp), ("blocks", np.intp)]
     + [(name, np.float64) for name in (*OF_INTERVAL[1:], "p_adjusted")]
 )
 """As :class:`Contrast` and its interval name them; ``blocks`` is 0 where there is no interval."""
@@ -113,12 +114,10 @@ class Contrasts(Sequence[Contrast]):
     A part of them is a view of the same arrays; a row is made when it is read.
     """
 
-    asked: Sequence[tuple[Quantity, str, str]]
-    """Of each row the quantity, and the names of the two sides."""
     differences: FloatArray
     """Shape (rows, blocks); nan where a block has none."""
     columns: npt.NDArray[np.void]
-    """Shape (rows,)."""
+    """Shape (rows,), of :data:`COLUMNS`."""
     covariates: FloatArray | None = None
     """Shape (rows, blocks, covariates)."""
     withheld: str = ""
@@ -127,24 +126,23 @@ class Contrasts(Sequence[Contrast]):
     @classmethod
     def none(cls) -> "Contrasts":
         """No comparison."""
-        return cls((), np.empty((0, 0)), np.empty(0, COLUMNS))
+        return cls(np.empty((0, 0)), np.empty(0, COLUMNS))
 
     @classmethod
     def together(cls, parts: Iterable["Contrasts"]) -> "Contrasts":
         """Of one study, in one table; covariates, and what stands beside them, are left out."""
-        some = [part for part in parts if part.asked]
+        some = [part for part in parts if len(part)]
         if not some:
             return cls.none()
-        asked = [row for part in some for row in part.asked]
-        columns, end = np.empty(len(asked), COLUMNS), 0
+        columns, end = np.empty(sum(map(len, some)), COLUMNS), 0
         # Concatenating them would look for a common type of each two.
         for part in some:
-            begin, end = end, end + len(part.asked)
+            begin, end = end, end + len(part)
             columns[begin:end] = part.columns
-        return cls(asked, np.concatenate([part.differences for part in some]), columns)
+        return cls(np.concatenate([part.differences for part in some]), columns)
 
     def __len__(self) -> int:
-        return len(self.asked)
+        return len(self.columns)
 
     @overload
     def __getitem__(self, place: int) -> Contrast: ...
@@ -153,16 +151,16 @@ class Contrasts(Sequence[Contrast]):
     def __getitem__(self, place: int | slice) -> "Contrast | Contrasts":
         if isinstance(place, slice):
             covariates = None if self.covariates is None else self.covariates[place]
-            part = self.asked[place], self.differences[place], self.columns[place], covariates
+            part = self.differences[place], self.columns[place], covariates
             return Contrasts(*part, self.withheld, self.beside and self.beside[place])
         return next(iter(self[place : place + 1 or None]))
 
     def __iter__(self) -> Iterator[Contrast]:
         all_usable = np.isfinite(self.differences)
         besides = repeat(None) if self.beside is None else self.beside
-        rows = zip(self.asked, self.columns.tolist(), all_usable, besides, strict=False)
-        for place, ((quantity, system, against), columns, usable, beside) in enumerate(rows):
-            verdict, futile, failed, *interval, p_adjusted = columns
+        rows = zip(self.columns.tolist(), all_usable, besides, strict=False)
+        for place, (columns, usable, beside) in enumerate(rows):
+            quantity, system, against, verdict, futile, failed, *interval, p_adjusted = columns
             usable = usable[: len(quantity.log_values)]
             covariates = None if self.covariates is None else self.covariates[place]
             yield Contrast(
@@ -180,6 +178,12 @@ class Contrasts(Sequence[Contrast]):
                 covariates=None if covariates is None else covariates[: len(usable)][usable],
                 beside=beside,
             )
+
+    @property
+    def sides(self) -> list[tuple[str, str]]:
+        """Of each row the names of the two systems."""
+        found: list[tuple[str, str]] = self.columns[["system", "against"]].tolist()
+        return found
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -241,12 +245,12 @@ class Judged:
     @property
     def systems(self) -> tuple[str, ...]:
         """Every system that takes part."""
-        names = (name for _, system, against in self.contrasts.asked for name in (against, system))
+        names = (name for system, against in self.contrasts.sides for name in (against, system))
         return tuple(dict.fromkeys(names))
 
     def place(self, system: str, against: str) -> tuple[int, bool]:
         """The row of two different systems, and whether it is from the second one's side."""
-        sides = {(own, other): row for row, (_, own, other) in enumerate(self.contrasts.asked)}
+        sides = {own: row for row, own in enumerate(self.contrasts.sides)}
         turned = (system, against) not in sides
         return sides[(against, system) if turned else (system, against)], turned
 

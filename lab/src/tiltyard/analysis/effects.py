@@ -129,15 +129,17 @@ def judge_effects(
     if not terms or not quantities:
         return [[] for _ in quantities], Contrasts.none()
     asked = [
-        (replace(quantity, topic=f"{quantity.topic}{term.where}"), term.subject, term.against)
+        replace(quantity, topic=f"{quantity.topic}{term.where}")
         for quantity in quantities
         for term in terms
     ]
+    sides = [(term.subject, term.against) for term in terms] * len(quantities)
     rows = [_per_block(quantity, term) for quantity in quantities for term in terms]
     effects, attempted = map(np.stack, zip(*rows, strict=True))
     failed = attempted & ~np.isfinite(effects)
     rate = plan.design.false_discovery_rate
-    rows_judged = judge_rows(asked, effects, failed, plan.design, adjust, rate, to_come=to_come)
+    rules = (plan.design, adjust, rate)
+    rows_judged = judge_rows(asked, sides, effects, failed, *rules, to_come=to_come)
     judged = iter(rows_judged)
     return [[JudgedTerm(term, next(judged)) for term in terms] for _ in quantities], rows_judged
 

@@ -65,15 +65,10 @@ def judge(
     pairs = list(pairs_of(systems, baseline))
     if not quantities or not pairs:
         return tuple(Judged(quantity, Contrasts.none()) for quantity in quantities)
-    asked = [
-        (quantity, systems[later], systems[earlier])
-        for quantity in quantities
-        for later, earlier in pairs
-    ]
     differences, failed = paired(quantities, pairs)
     own = _paired_covariates(covariates, pairs, differences) if covariates else None
-    rows = (asked, differences, failed, design, adjust, level, together, to_come, own, others)
-    found = judge_rows(*rows)
+    rows = (*rows_of(quantities, systems, pairs), differences, failed)
+    found = judge_rows(*rows, design, adjust, level, together, to_come, own, others)
     starts = range(0, len(found), len(pairs))
     return tuple(
         Judged(quantity, found[start : start + len(pairs)])
@@ -89,7 +84,8 @@ def _padded(rows: _Rows, others: int, value: float) -> _Rows:
 
 
 def judge_rows(
-    asked: Sequence[tuple[Quantity, str, str]],
+    quantities: Sequence[Quantity],
+    sides: Sequence[tuple[str, str]],
     differences: FloatArray,
     failed: BoolArray,
     design: Design,
@@ -103,7 +99,8 @@ def judge_rows(
     """Verdicts on one family of differences, whatever they are differences of.
 
     Args:
-        asked: of each row the quantity, and the names of the two sides.
+        quantities: of each row.
+        sides: of each row the names of the two.
         differences: on the log scale, shape (family, blocks); nan where there is none.
         failed: which of the missing ones were attempted; of the same shape.
         design: as :func:`judge` takes it, like the rest.
@@ -114,7 +111,7 @@ def judge_rows(
         covariates: differences of what to adjust for, shape (family, blocks, covariates).
         others: further rows of the family, of which nothing is known here.
     """
-    if (sessions := asked[0][0].sessions) is not None:
+    if (sessions := quantities[0].sessions) is not None:
         if covariates is not None:
             covariates = _means_of_sessions(covariates, differences, sessions)
         differences, failed = by_session(differences, failed, sessions)
@@ -135,13 +132,25 @@ def judge_rows(
         to_come,
         None if covariates is None else _padded(covariates, others, np.nan),
     )
-    columns = np.empty(len(asked), COLUMNS)
-    columns["verdict"] = _verdicts(asked, verdicts)
-    columns["futile"] = verdicts.outcome[: len(asked)] == FUTILE
+    rows = len(quantities)
+    columns = np.empty(rows, COLUMNS)
+    columns["quantity"] = np.fromiter(quantities, object, rows)
+    for place, name in enumerate(("system", "against")):
+        columns[name] = np.fromiter((own[place] for own in sides), object, rows)
+    columns["verdict"] = _verdicts(quantities, verdicts)
+    columns["futile"] = verdicts.outcome[:rows] == FUTILE
     columns["failed"] = failed.sum(axis=1)
     for name in (*OF_INTERVAL, "p_adjusted"):
-        columns[name] = getattr(verdicts, name)[: len(asked)]
-    return Contrasts(asked, differences, columns, covariates)
+        columns[name] = getattr(verdicts, name)[:rows]
+    return Contrasts(differences, columns, covariates)
+
+
+def rows_of(
+    quantities: Sequence[Quantity], systems: Sequence[str], pairs: Sequence[tuple[int, int]]
+) -> tuple[list[Quantity], list[tuple[str, str]]]:
+    """All pairs in all quantities: of each row the quantity, and the names of the two sides."""
+    sides = [(systems[later], systems[earlier]) for later, earlier in pairs]
+    return [quantity for quantity in quantities for _ in pairs], sides * len(quantities)
 
 
 def paired(
@@ -207,11 +216,10 @@ def _paired_covariates(
     return paired.reshape(rows, blocks, -1)
 
 
-def _verdicts(
-    asked: Sequence[tuple[Quantity, str, str]], verdicts: FamilyVerdicts
-) -> npt.NDArray[np.object_]:
+def _verdicts(quantities: Sequence[Quantity], verdicts: FamilyVerdicts) -> npt.NDArray[np.object_]:
     """The outcomes in the words of the quantities: times are better when they are lower."""
-    outcome, estimate = verdicts.outcome[: len(asked)], verdicts.estimate[: len(asked)]
-    more_is_better = np.array([quantity.direction == "higher" for quantity, _, _ in asked])
+    rows = len(quantities)
+    outcome, estimate = verdicts.outcome[:rows], verdicts.estimate[:rows]
+    more_is_better = np.array([quantity.direction == "higher" for quantity in quantities])
     different = np.where((estimate > 0) == more_is_better, "faster", "slower").astype(object)
     return np.where(outcome == DIFFERENT, different, _SAME_WORDS[outcome])

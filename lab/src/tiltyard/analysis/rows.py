@@ -25,10 +25,13 @@ class Rows(Sequence[_Row]):
     @property
     def made(self) -> tuple[_Row, ...]:
         """All of them."""
-        if self._make is not None:
-            self._made = tuple(self._make())
-            self._make = None
+        self._made, self._make = self.fresh, None
         return self._made
+
+    @property
+    def fresh(self) -> tuple[_Row, ...]:
+        """The same, for once."""
+        return self._made if self._make is None else tuple(self._make())
 
     def __len__(self) -> int:
         return len(self.made)
@@ -58,11 +61,16 @@ class _MadeWhenRead:
 
     def __get_pydantic_core_schema__(self, of: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         rows = core_schema.tuple_variable_schema(handler.generate_schema(get_args(of)[0]))
-        written = core_schema.plain_serializer_function_ser_schema(tuple, return_schema=rows)
+        written = core_schema.plain_serializer_function_ser_schema(_written, return_schema=rows)
         return core_schema.no_info_wrap_validator_function(_kept, rows, serialization=written)
 
 
 MADE_WHEN_READ: Final = _MadeWhenRead()
+
+
+def _written(rows: Iterable[_Row]) -> tuple[_Row, ...]:
+    """Those to write: what nobody has read is made, and not kept."""
+    return rows.fresh if isinstance(rows, Rows) else tuple(rows)
 
 
 def _kept(rows: object, validate: ValidatorFunctionWrapHandler) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 
 from tiltyard.analysis.contrast import Contrast, Contrasts
 from tiltyard.analysis.findings import HEADLINE_LEVEL, analyse
-from tiltyard.analysis.judging import by_session, judge_rows, paired
+from tiltyard.analysis.judging import by_session, judge_rows, paired, rows_of
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.quantity import Quantity, collect, pairs_of
 from tiltyard.analysis.session_model import (
@@ -280,17 +280,17 @@ def _over_sessions(seen: _Seen, design: Design) -> Iterator[OverSessions]:
         return
     quantities = [quantity for _, quantity in seen.named]
     differences, failed = paired(quantities, pairs)
-    asked = [
-        (n, q, systems[later], systems[earlier]) for n, q in seen.named for later, earlier in pairs
-    ]
-    judged = _judged(asked, differences, failed, seen.sessions, design)
+    asked = rows_of(quantities, systems, pairs)
+    judged = _judged(*asked, differences, failed, seen.sessions, design)
     family = Family.of(judged, HOLM)
-    for (name, _, _, _), contrast, row in zip(asked, judged, differences, strict=True):
+    names = [name for name, _ in seen.named for _ in pairs]
+    for name, contrast, row in zip(names, judged, differences, strict=True):
         yield _told(name, contrast, row, seen, design, family)
 
 
 def _judged(
-    asked: Sequence[tuple[str, Quantity, str, str]],
+    quantities: Sequence[Quantity],
+    sides: Sequence[tuple[str, str]],
     differences: FloatArray,
     failed: BoolArray,
     sessions: IntArray,
@@ -301,8 +301,8 @@ def _judged(
     means, broken = by_session(differences, failed, sessions)
     means, broken = means[:, :last], broken[:, :last]
     to_come = last - int((np.isfinite(means) | broken).any(axis=0).sum())
-    rows = [(quantity, system, against) for _, quantity, system, against in asked]
-    return judge_rows(rows, means, broken, design, holm, HEADLINE_LEVEL, True, to_come)
+    rows = (quantities, sides, means, broken)
+    return judge_rows(*rows, design, holm, HEADLINE_LEVEL, True, to_come)
 
 
 def _told(

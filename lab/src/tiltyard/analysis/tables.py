@@ -2,10 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import compress, cycle, islice, repeat
+from itertools import repeat
 from statistics import fmean
 
 import numpy as np
@@ -21,6 +21,7 @@ from tiltyard.plan.model import Design
 from tiltyard.run.samples import PERCENTILES
 from tiltyard.stats.sequential import LEVEL
 from tiltyard.stats.summary import ValueSummary, geometric_mean, summarise_rows
+from tiltyard.stats.types import FloatArray
 from tiltyard.units import reading_unit
 
 
@@ -77,14 +78,32 @@ def _nearest_bound(contrast: Contrast) -> float | None:
     return math.exp(interval.low if interval.estimate > 0 else interval.high)
 
 
+def summaries_of(cells: Sequence[GridCell]) -> FloatArray:
+    """Of each cell and system, as :func:`tiltyard.stats.summary.summarise_rows` has it.
+
+    Returns:
+        Shape (cells, systems, 5).
+    """
+    if not cells:
+        return np.empty((0, 0, 5))
+    values = np.stack([cell.values.T for cell in cells])
+    return summarise_rows(values.reshape(-1, values.shape[-1])).reshape(*values.shape[:2], -1)
+
+
 def cells_of(
     measured: Measured,
     cells: Sequence[GridCell],
+    summaries: FloatArray,
     comparisons: Iterable[Sequence[Comparison]] | None = None,
 ) -> tuple[Cell, ...]:
-    """The cells of one workload as the findings state them; details come without comparisons."""
-    if not cells:
-        return ()
+    """The cells of one workload as the findings state them; details come without comparisons.
+
+    Args:
+        measured: all of the workload.
+        cells: some of its cells.
+        summaries: of these, see :func:`summaries_of`.
+        comparisons: of each cell.
+    """
     of_cells = repeat((), len(cells)) if comparisons is None else comparisons
     return tuple(
         Cell(
@@ -95,58 +114,35 @@ def cells_of(
             direction=cell.metric.direction,
             at=cell.at,
             at_label=cell.at_label,
-            summaries=summaries,
+            summaries=Rows(partial(_summaries, measured, cell, own)),
             comparisons=pairs,
         )
-        for cell, summaries, pairs in zip(cells, _summaries(measured, cells), of_cells, strict=True)
+        for cell, own, pairs in zip(cells, summaries, of_cells, strict=True)
     )
 
 
-def _summaries(measured: Measured, cells: Sequence[GridCell]) -> Iterator[tuple[Summary, ...]]:
-    """Each system's values of each cell; systems without a value are left out."""
-    values = np.stack([cell.values.T for cell in cells])
+def _summaries(measured: Measured, cell: GridCell, of: FloatArray) -> Iterator[Summary]:
+    """Each system's values of one cell; systems without a value are left out."""
+    usable = np.isfinite(cell.values.T)
+    blocks = np.array(measured.blocks)
     rows = zip(
-        cycle(measured.systems),
-        values.reshape(-1, values.shape[-1]).tolist(),
-        np.isfinite(values).all(axis=-1).ravel().tolist(),
-        summarise_rows(values.reshape(-1, values.shape[-1])),
-        strict=False,
+        measured.systems, cell.values.T, usable, of.tolist(), _percentiles(cell), strict=True
     )
-    for cell in cells:
-        of_cell = islice(rows, len(measured.systems))
-        yield tuple(
-            _summary(measured.blocks, system, own, is_complete, summary, percentiles)
-            for (system, own, is_complete, summary), percentiles in zip(
-                of_cell, _percentiles(cell), strict=True
+    for system, values, own, row, percentiles in rows:
+        if own.any():
+            summary = ValueSummary.of(row)
+            yield Summary(
+                system=system,
+                blocks=tuple(blocks[own].tolist()),
+                values=tuple(values[own].tolist()),
+                median=summary.median,
+                median_low=summary.median_low,
+                median_high=summary.median_high,
+                mean=summary.mean,
+                sd=summary.sd,
+                cv=summary.cv,
+                percentiles=percentiles,
             )
-            if summary is not None
-        )
-
-
-def _summary(
-    blocks: tuple[int, ...],
-    system: str,
-    values: Sequence[float],
-    is_complete: bool,
-    of: ValueSummary,
-    percentiles: dict[str, float],
-) -> Summary:
-    """One system's values of one cell."""
-    if not is_complete:
-        usable = list(map(math.isfinite, values))
-        blocks, values = tuple(compress(blocks, usable)), list(compress(values, usable))
-    return Summary(
-        system=system,
-        blocks=blocks,
-        values=tuple(values),
-        median=of.median,
-        median_low=of.median_low,
-        median_high=of.median_high,
-        mean=of.mean,
-        sd=of.sd,
-        cv=of.cv,
-        percentiles=percentiles,
-    )
 
 
 def _percentiles(cell: GridCell) -> Iterator[dict[str, float]]:
@@ -171,8 +167,12 @@ def index_of(
     builder: ComparisonBuilder,
     baseline: str,
     cells: Sequence[Cell],
+    medians: Mapping[str, FloatArray],
 ) -> Index:
-    """Systems compared over several cells, with their ranked table."""
+    """Systems compared over several cells, with their ranked table.
+
+    ``medians``: of each system with values in all cells, shape (cells,).
+    """
     quantity = judged.quantity
     return Index(
         name=name,
@@ -181,7 +181,7 @@ def index_of(
         shown_in=cells[0].shown_in if quantity.unit else "",
         direction=quantity.direction,
         cells=quantity.cells,
-        standings=_standings(judged, builder, baseline, cells),
+        standings=_standings(judged, builder, baseline, cells, medians),
         comparisons=builder.comparisons(judged),
     )
 
@@ -204,7 +204,11 @@ def averages_of(cells: Sequence[Cell]) -> tuple[Average, ...]:
 
 
 def _standings(
-    judged: Judged, builder: ComparisonBuilder, baseline: str, cells: Sequence[Cell]
+    judged: Judged,
+    builder: ComparisonBuilder,
+    baseline: str,
+    cells: Sequence[Cell],
+    medians: Mapping[str, FloatArray],
 ) -> tuple[Standing, ...]:
     """Systems with values, best first.
 
@@ -214,7 +218,7 @@ def _standings(
 
     Source: Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks", Rev. Econ. Stud. 91 (2024).
     """
-    values = _typical_values(judged, cells, baseline)
+    values = _typical_values(judged, cells, medians, baseline)
     against_baseline = {
         system: builder.comparison(judged.between(system, baseline))
         for system in values
@@ -244,7 +248,7 @@ def _standings(
 def _separated(judged: Judged, systems: Sequence[str]) -> tuple[Counter[str], Counter[str]]:
     """How many others are better, and how many are worse, than each system, by verdict."""
     better, worse = Counter[str](), Counter[str]()
-    for (_, *pair), verdict in zip(judged.contrasts.asked, judged.contrasts.verdicts, strict=True):
+    for pair, verdict in zip(judged.contrasts.sides, judged.contrasts.verdicts, strict=True):
         if set(pair) <= set(systems) and verdict in ("faster", "slower"):
             winner, loser = pair if verdict == "faster" else pair[::-1]
             worse[winner] += 1
@@ -252,22 +256,18 @@ def _separated(judged: Judged, systems: Sequence[str]) -> tuple[Counter[str], Co
     return better, worse
 
 
-def _typical_values(judged: Judged, cells: Sequence[Cell], baseline: str) -> dict[str, float]:
-    """System → geometric mean over cells of its medians, for systems with values in all cells.
+def _typical_values(
+    judged: Judged, cells: Sequence[Cell], medians: Mapping[str, FloatArray], baseline: str
+) -> dict[str, float]:
+    """System → geometric mean over cells of its medians.
 
     Over different units only a relation means something: then the baseline's value is 1 (or that
     of the first system, should the baseline have none), and more is better.
     """
-    medians: dict[str, list[float]] = {}
-    for cell in cells:
-        inverted = cell.direction != judged.quantity.direction
-        for summary in cell.summaries:
-            value = 1 / summary.median if inverted else summary.median
-            medians.setdefault(summary.system, []).append(value)
+    inverted = np.array([cell.direction != judged.quantity.direction for cell in cells])
     values = {
-        system: geometric_mean(np.array(own))
+        system: geometric_mean(np.divide(1, own, out=own.copy(), where=inverted))
         for system, own in medians.items()
-        if len(own) == len(cells)
     }
     if judged.quantity.unit or not values:
         return values

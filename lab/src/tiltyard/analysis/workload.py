@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import get_args
 
+import numpy as np
+
 from tiltyard.analysis.clients import client_lines
 from tiltyard.analysis.contrast import Judged, Withheld
 from tiltyard.analysis.model import Cell, Index, Latencies, Loss, WorkloadFindings
@@ -14,10 +16,17 @@ from tiltyard.analysis.quantity import GridCell, Measured, Quantity, mean_quanti
 from tiltyard.analysis.replication import replication
 from tiltyard.analysis.statements.verdicts import answer
 from tiltyard.analysis.steadiness import steadiness
-from tiltyard.analysis.tables import ComparisonBuilder, averages_of, cells_of, index_of
+from tiltyard.analysis.tables import (
+    ComparisonBuilder,
+    averages_of,
+    cells_of,
+    index_of,
+    summaries_of,
+)
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord
+from tiltyard.stats.types import FloatArray
 from tiltyard.study.renamed import parameters_today
 
 
@@ -137,16 +146,17 @@ def workload_findings(
     measured = judged.measured
     name = measured.workload.spec.name
     of_cells = headline if len(judged.cells) == 1 else grid
-    cells = cells_of(measured, measured.cells, map(of_cells.when_read, judged.cells))
-    index = index_of(
-        name, judged.index.quantity.topic, judged.index, headline, plan.baseline, cells
-    )
+    summaries = summaries_of(measured.cells)
+    comparisons = map(of_cells.when_read, judged.cells)
+    cells = cells_of(measured, measured.cells, summaries, comparisons)
+    topic, medians = judged.index.quantity.topic, _medians(measured, summaries)
+    index = index_of(name, topic, judged.index, headline, plan.baseline, cells, medians)
     return _findings(
         measured,
         answer(index, judged.index, plan, headline.family),
         index,
         Counter(verdict for cell in judged.cells for verdict in cell.contrasts.verdicts),
-        by_metric=_by_metric(judged, cells, plan.baseline, grid),
+        by_metric=_by_metric(judged, cells, summaries, plan.baseline, grid),
         cells=cells,
         latencies=_latencies(judged, plan.baseline, grid),
         losses=_losses(index, judged, of_cells),
@@ -187,23 +197,34 @@ def _findings(
         by_metric=by_metric,
         cells=cells,
         latencies=latencies,
-        details=cells_of(measured, measured.details),
+        details=cells_of(measured, measured.details, summaries_of(measured.details)),
         ends=ends or {},
         losses=losses,
         tally=tally,
     )
 
 
+def _medians(measured: Measured, summaries: FloatArray) -> dict[str, FloatArray]:
+    """Of each system with values in all of some cells, shape (cells,)."""
+    columns = zip(measured.systems, summaries[:, :, 0].T, strict=True)
+    return {system: own for system, own in columns if np.isfinite(own).all()}
+
+
 def _by_metric(
-    judged: JudgedWorkload, cells: Sequence[Cell], baseline: str, builder: ComparisonBuilder
+    judged: JudgedWorkload,
+    cells: Sequence[Cell],
+    summaries: FloatArray,
+    baseline: str,
+    builder: ComparisonBuilder,
 ) -> tuple[Index, ...]:
     """One index for each metric; that of a metric with one cell is that cell's own comparison."""
-    remaining = iter(cells)
-    indices = []
+    indices, end = [], 0
     for group, judgement in zip(cells_by_metric(judged.measured), judged.by_metric, strict=False):
-        own = [next(remaining) for _ in group]
-        metric = group[0].metric
-        indices.append(index_of(metric.name, metric.label, judgement, builder, baseline, own))
+        begin, end = end, end + len(group)
+        medians = _medians(judged.measured, summaries[begin:end])
+        name, label = group[0].metric.name, group[0].metric.label
+        own = cells[begin:end]
+        indices.append(index_of(name, label, judgement, builder, baseline, own, medians))
     return tuple(indices)
 
 
@@ -215,12 +236,13 @@ def _latencies(
     if not measured.latencies:
         return None
     own = judged.latencies[: len(measured.latencies)]
-    cells = cells_of(measured, measured.latencies, map(builder.when_read, own))
-    over_all = judged.latencies[-1]
-    name = measured.latencies[0].metric.name
+    summaries = summaries_of(measured.latencies)
+    cells = cells_of(measured, measured.latencies, summaries, map(builder.when_read, own))
+    over_all, medians = judged.latencies[-1], _medians(measured, summaries)
+    name, topic = measured.latencies[0].metric.name, over_all.quantity.topic
     return Latencies(
         cells=cells,
-        index=index_of(name, over_all.quantity.topic, over_all, builder, baseline, cells),
+        index=index_of(name, topic, over_all, builder, baseline, cells, medians),
         averages=averages_of(cells),
     )
 

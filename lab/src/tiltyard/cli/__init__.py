@@ -1,7 +1,7 @@
 """The command line: one file a verb, one line in :data:`VERBS`.
 
-A verb parses and calls; what it does lives in the rooms to its left. Verb modules import the heavy
-rooms inside their functions, so that ``--help`` answers at once.
+A verb parses and calls; what it does lives in the rooms to its left. A verb's file is loaded when
+it is called, and imports the heavy rooms inside its functions, so that ``--help`` answers at once.
 """
 
 import io
@@ -9,9 +9,9 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Callable
 from importlib.metadata import entry_points
 from inspect import signature
+from typing import Final
 
 from cyclopts import (
     App,
@@ -23,65 +23,40 @@ from cyclopts import (
 )
 
 from tiltyard import __version__
-from tiltyard.cli.calibrate import calibrate
-from tiltyard.cli.check import check
-from tiltyard.cli.clean import clean
-from tiltyard.cli.combine import combine
 from tiltyard.cli.commands import instead_of, translated
-from tiltyard.cli.compare import compare
-from tiltyard.cli.completion import completion
 from tiltyard.cli.console import out, remark
-from tiltyard.cli.demo import demo
-from tiltyard.cli.devices import devices
-from tiltyard.cli.doctor import doctor
-from tiltyard.cli.explain import explain
-from tiltyard.cli.export import export
-from tiltyard.cli.gallery import gallery
-from tiltyard.cli.gate import gate
-from tiltyard.cli.import_ import import_
-from tiltyard.cli.new import new
 from tiltyard.cli.phase_line import PhaseLine
-from tiltyard.cli.plan import plan
-from tiltyard.cli.recommend import recommend
-from tiltyard.cli.record import record
-from tiltyard.cli.report import report
-from tiltyard.cli.restore import restore
-from tiltyard.cli.run import run
-from tiltyard.cli.schema import schema
-from tiltyard.cli.status import status
-from tiltyard.cli.tuning import tuning
-from tiltyard.cli.workloads import workloads
 from tiltyard.errors import ExitCode, TiltyardError, WrittenWarning
 from tiltyard.installation import repair
 from tiltyard.phases import listening
 from tiltyard.printable import one_line, visible
 
-VERBS: tuple[Callable[..., int | None], ...] = (
-    demo,
-    compare,
-    gate,
-    recommend,
-    new,
-    check,
-    plan,
-    run,
-    status,
-    report,
-    combine,
-    gallery,
-    export,
-    import_,
-    workloads,
-    tuning,
-    devices,
-    doctor,
-    record,
-    calibrate,
-    restore,
-    clean,
-    explain,
-    schema,
-    completion,
+VERBS: Final = (
+    "demo",
+    "compare",
+    "gate",
+    "recommend",
+    "new",
+    "check",
+    "plan",
+    "run",
+    "status",
+    "report",
+    "combine",
+    "gallery",
+    "export",
+    "import_",
+    "workloads",
+    "tuning",
+    "devices",
+    "doctor",
+    "record",
+    "calibrate",
+    "restore",
+    "clean",
+    "explain",
+    "schema",
+    "completion",
 )
 
 
@@ -106,8 +81,11 @@ verdict with its interval: faster, slower, equivalent or undecided.
 Begin with `tiltyard compare ext4 xfs btrfs` (root), or `tiltyard compare DIR_A DIR_B`.
 """,
 )
-for verb in (*VERBS, *(point.load() for point in entry_points(group="tiltyard.verbs"))):
-    app.command(verb)
+for path in (
+    *(f"tiltyard.cli.{verb}:{verb}" for verb in VERBS),
+    *(point.value for point in entry_points(group="tiltyard.verbs")),
+):
+    app.command(path)
 
 
 def main() -> None:
@@ -163,7 +141,8 @@ def _told(error: CycloptsError) -> str:
 def _of_others(option: str) -> str:
     """Which verbs have an option that this one has not; empty if none has."""
     name = option.removeprefix("--").replace("-", "_")
-    has = [verb.__name__.strip("_") for verb in VERBS if name in signature(verb).parameters]
+    calls = ((verb.strip("_"), app[verb.strip("_")].default_command) for verb in VERBS)
+    has = [verb for verb, call in calls if call and name in signature(call).parameters]
     return f"{option} is an option of {' and '.join(has)}, not of this command" if has else ""
 
 

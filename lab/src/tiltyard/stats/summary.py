@@ -4,7 +4,7 @@ Sources: David and Nagaraja, "Order Statistics", 3rd ed. (2003), 7.1; for the ge
 ratios, Fleming and Wallace, "How not to lie with statistics", Commun. ACM 29 (1986).
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -27,50 +27,44 @@ class ValueSummary:
     cv: float | None
     """sd / mean; ``None`` too where all values are zero."""
 
+    @classmethod
+    def of(cls, row: Sequence[float]) -> "ValueSummary":
+        """One row of :func:`summarise_rows`, in which there is a value."""
+        median, low, high, mean, sd = (None if number != number else number for number in row)
+        if median is None or mean is None:
+            raise ValueError("no value to summarise")
+        cv = None if sd is None or mean == 0 else sd / mean
+        return cls(median, low, high, mean, sd, cv)
+
 
 def summarise(values: FloatArray) -> ValueSummary:
     """Summary of values of zero or more, shape (n,), n >= 1."""
-    (summary,) = summarise_rows(values[np.newaxis])
-    if summary is None:
-        raise ValueError("no value to summarise")
-    return summary
+    return ValueSummary.of(summarise_rows(values[np.newaxis])[0].tolist())
 
 
-def summarise_rows(values: FloatArray) -> list[ValueSummary | None]:
+def summarise_rows(values: FloatArray) -> FloatArray:
     """Summary of every row of an array of shape (m, n); nan counts as no value.
 
-    ``None`` for rows without a value. Rows with equally many values are summarised at once.
+    Rows with equally many values are summarised at once.
+
+    Returns:
+        Shape (m, 5): median, ends of its interval, mean, standard deviation; nan where there is
+        none.
     """
     usable = np.isfinite(values)
     counts = usable.sum(axis=1)
-    found: list[ValueSummary | None] = [None] * len(values)
-    for count in np.unique(counts[counts > 0]).tolist():
-        rows = np.flatnonzero(counts == count)
-        own = values[rows][usable[rows]].reshape(-1, count)
-        for row, summary in zip(rows.tolist(), _summaries(own), strict=True):
-            found[row] = summary
+    found = np.full((len(values), 5), np.nan)
+    for n in np.unique(counts[counts > 0]).tolist():
+        rows = np.flatnonzero(counts == n)
+        own = values[rows][usable[rows]].reshape(-1, n)
+        ordered = np.sort(own, axis=1)
+        found[rows, 0] = (ordered[:, (n - 1) // 2] + ordered[:, n // 2]) / 2
+        if (cut := median_rank(n)) is not None:
+            found[rows, 1], found[rows, 2] = ordered[:, cut - 1], ordered[:, n - cut]
+        found[rows, 3] = own.mean(axis=1)
+        if n > 1:
+            found[rows, 4] = own.std(axis=1, ddof=1)
     return found
-
-
-def _summaries(values: FloatArray) -> Iterator[ValueSummary]:
-    """Of each row of values, shape (m, n), n >= 1."""
-    m, n = values.shape
-    ordered = np.sort(values, axis=1)
-    cut = median_rank(n)
-    nothing = [None] * m
-    means = values.mean(axis=1).tolist()
-    deviations = values.std(axis=1, ddof=1).tolist() if n > 1 else nothing
-    rows = zip(
-        ((ordered[:, (n - 1) // 2] + ordered[:, n // 2]) / 2).tolist(),
-        nothing if cut is None else ordered[:, cut - 1].tolist(),
-        nothing if cut is None else ordered[:, n - cut].tolist(),
-        means,
-        deviations,
-        strict=True,
-    )
-    for median, low, high, mean, sd in rows:
-        cv = None if sd is None or mean == 0 else sd / mean
-        yield ValueSummary(median, low, high, mean, sd, cv)
 
 
 @cache

@@ -1,10 +1,7 @@
 """Markdown → blocks of a document (CommonMark with tables, https://spec.commonmark.org/0.31.2/)."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
-
-from markdown_it import MarkdownIt
-from markdown_it.tree import SyntaxTreeNode
+from typing import TYPE_CHECKING, Final
 
 from tiltyard.report.document import (
     Block,
@@ -16,6 +13,9 @@ from tiltyard.report.document import (
     Sentences,
     Table,
 )
+
+if TYPE_CHECKING:
+    from markdown_it.tree import SyntaxTreeNode
 
 _REFUSED: Final = {
     "html_block": "HTML is not printed in PDF and tables. Fix: write Markdown, or plain words",
@@ -47,6 +47,9 @@ def blocks(text: str, id: str) -> tuple[Block, ...]:
     Raises:
         UnfitMarkdownError: if it has HTML, pictures or headings.
     """
+    from markdown_it import MarkdownIt
+    from markdown_it.tree import SyntaxTreeNode
+
     root = SyntaxTreeNode(MarkdownIt("commonmark").enable("table").parse(text))
     for node in root.walk():
         if node.type in _REFUSED:
@@ -54,13 +57,13 @@ def blocks(text: str, id: str) -> tuple[Block, ...]:
     return tuple(_blocks(root.children, id))
 
 
-def _line(node: SyntaxTreeNode) -> int:
+def _line(node: "SyntaxTreeNode") -> int:
     while node.map is None and node.parent is not None:
         node = node.parent
     return node.map[0] if node.map else 0
 
 
-def _blocks(nodes: Sequence[SyntaxTreeNode], id: str) -> Iterator[Block]:
+def _blocks(nodes: "Sequence[SyntaxTreeNode]", id: str) -> Iterator[Block]:
     for place, node in enumerate(nodes, 1):
         match node.type:
             case "paragraph":
@@ -79,7 +82,7 @@ def _blocks(nodes: Sequence[SyntaxTreeNode], id: str) -> Iterator[Block]:
                 yield _table(node, f"{id}-{place}")
 
 
-def _table(node: SyntaxTreeNode, id: str) -> Table:
+def _table(node: "SyntaxTreeNode", id: str) -> Table:
     rows = [
         [plain(cell) for cell in row.children] for part in node.children for row in part.children
     ]
@@ -92,7 +95,7 @@ def _table(node: SyntaxTreeNode, id: str) -> Table:
     )
 
 
-def plain(node: SyntaxTreeNode) -> str:
+def plain(node: "SyntaxTreeNode") -> str:
     """The words of a node, in one line; an address stands behind what links to it."""
     match node.type:
         case "text" | "code_inline":
@@ -106,5 +109,5 @@ def plain(node: SyntaxTreeNode) -> str:
     return inner.join(plain(child) for child in node.children).strip() if inner else _joined(node)
 
 
-def _joined(node: SyntaxTreeNode) -> str:
+def _joined(node: "SyntaxTreeNode") -> str:
     return "".join(plain(child) for child in node.children)
