@@ -40,7 +40,7 @@ def is_number(expression: str) -> bool:
 
 NO_COUNTS = {
     "{count_of(len(readings), 'cell')} two values",
-    "{agreeing(lacking, 'lacks', 'lack')} blocks",
+    "{part_of(lacking, family, 'comparison', 'lacks', 'lack')} blocks",
     "{size} the others",
     "{way} operations",
 }

@@ -220,5 +220,10 @@ def agreeing(number: int | str, one: str, several: str) -> str:
     return one if number in (1, "1") else several
 
 
+def part_of(number: int, whole: int, noun: str, one: str = "is", several: str = "are") -> str:
+    """``1 of 3 blocks is``, ``2 of 3 blocks are``, ``0 of 1 block is``."""
+    return f"{number} of {count_of(whole, noun)} {one if 1 in (number, whole) else several}"
+
+
 def _plural(noun: str) -> str:
     return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tiltyard.analysis.model import Comparison, Findings
-from tiltyard.units import agreeing, count_of
+from tiltyard.units import agreeing, count_of, part_of
 
 
 @dataclass(frozen=True)
@@ -64,27 +64,23 @@ def _reason(findings: Findings, comparisons: Sequence[Comparison]) -> str:
     if done >= last and not findings.complete:
         lacking = sum(_is_lacking(found, last) for found in comparisons)
         return (
-            f"{lacking} of {count_of(family, 'comparison')} {agreeing(lacking, 'lacks', 'lack')} "
-            "blocks in which trials failed; "
+            f"{part_of(lacking, family, 'comparison', 'lacks', 'lack')} blocks in which trials failed; "
             "replacement blocks follow"
         )
     if done >= last:
         return (
             f"the last look, after {count_of(last, 'block')}, is reached; "
-            f"{undecided} of {count_of(family, 'comparison')} "
-            f"{agreeing(undecided, 'stays', 'stay')} undecided{beside}"
+            f"{part_of(undecided, family, 'comparison', 'stays', 'stay')} undecided{beside}"
         )
     if comparisons and not still_open:
         return (
-            f"{decided} of {count_of(family, 'comparison')} {agreeing(decided, 'is', 'are')} "
-            "decided after "
+            f"{part_of(decided, family, 'comparison')} decided after "
             f"{count_of(findings.look, 'block')}{beside}; the other {undecided} could hardly be "
             f"by the last look, after {last}"
         )
     coming = next(look.blocks for look in findings.design.looks if look.blocks > done)
     return (
-        f"{still_open} of {count_of(family, 'comparison')} {agreeing(still_open, 'is', 'are')} "
-        f"open after {count_of(done, 'block')}; "
+        f"{part_of(still_open, family, 'comparison')} open after {count_of(done, 'block')}; "
         f"the next look is after {coming}"
     )
 

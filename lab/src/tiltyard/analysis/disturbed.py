@@ -19,7 +19,7 @@ from tiltyard.plan.model import MAX_SPOILED_SHARE
 from tiltyard.run.course import PlanProgress
 from tiltyard.run.record import Reason, RunRecord
 from tiltyard.stats.types import FloatArray, IntArray
-from tiltyard.units import agreeing, count_of
+from tiltyard.units import agreeing, count_of, part_of
 
 RELATED_LEVEL: Final = 0.01
 """Below this p-value of Fisher's test interference is called related to the system."""
@@ -65,8 +65,7 @@ def too_many_disturbed(run: RunRecord, course: PlanProgress) -> Withheld | None:
         return None
     final = exhausted or run.stopped is not None
     reason = (
-        f"{spoiled} of {count_of(blocks, 'block')} {agreeing(spoiled, 'is', 'are')} disturbed, "
-        f"more than {100 * MAX_SPOILED_SHARE:g} %"
+        f"{part_of(spoiled, blocks, 'block')} disturbed, more than {100 * MAX_SPOILED_SHARE:g} %"
     )
     return Withheld("invalid" if final else "undecided", reason)
 

@@ -42,7 +42,7 @@ from tiltyard.stats.looks import FEWEST
 from tiltyard.stats.multiple import holm
 from tiltyard.stats.replication import Spread, spread_between
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
-from tiltyard.units import agreeing, count_of, format_number
+from tiltyard.units import count_of, format_number, part_of
 
 _HOUR_S: Final = 3600.0
 _NAMED: Final = 3
@@ -89,9 +89,7 @@ def _scope(first: Plan, groups: Sequence[Recorded]) -> str:
     planned, over = design.sessions, sum(group.is_over for group in groups)
     added = len(groups) - planned
     beside = f", {added} of them added to the finished study" if added else ""
-    done = (
-        f"{over} of {count_of(len(groups), 'session')} {agreeing(over, 'is', 'are')} done{beside}. "
-    )
+    done = f"{part_of(over, len(groups), 'session')} done{beside}. "
     lost = " ".join(f"{why}." for group in groups for why in group.run.lost)
     if planned >= FEWEST:
         return (
@@ -120,10 +118,7 @@ def _lines(groups: Sequence[Recorded]) -> Iterator[SessionLine]:
     for group in groups:
         run, plan = group.run, group.plan
         blocks = len(course_of(plan, run).counted)
-        state = run.stopped or (
-            f"{blocks} of {count_of(len(plan.blocks), 'block')} {agreeing(blocks, 'is', 'are')} "
-            "done"
-        )
+        state = run.stopped or f"{part_of(blocks, len(plan.blocks), 'block')} done"
         yield SessionLine(
             number=group.number,
             planned=group.number <= groups[0].plan.design.sessions,

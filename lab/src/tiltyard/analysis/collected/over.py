@@ -31,7 +31,7 @@ from tiltyard.stats.random_effects import RandomEffects
 from tiltyard.stats.rank_sum import RankSum, fewest
 from tiltyard.stats.student import critical_t
 from tiltyard.stats.types import FloatArray
-from tiltyard.units import agreeing, count_of, format_number, listed
+from tiltyard.units import agreeing, count_of, format_number, listed, part_of
 
 _OPEN: Final = ("undecided", "invalid")
 TOLD: Final = 3
@@ -187,10 +187,7 @@ def _decided(told: Sequence[Comparison], of: int) -> Iterator[str]:
         if pair.verdict != "equivalent" and pair.over and pair.over.apart:
             yield f"In {listed(pair.over.apart)} it is the other way round."
     if len(told) > TOLD:
-        yield (
-            f"{len(told)} of {count_of(of, 'comparison')} {agreeing(len(told), 'is', 'are')} "
-            "decided."
-        )
+        yield (f"{part_of(len(told), of, 'comparison')} decided.")
 
 
 def _left_open(findings: Findings, of: int) -> Iterator[str]:

@@ -17,7 +17,7 @@ from tiltyard.analysis.statements.statement import statement
 from tiltyard.analysis.steadiness import unsteady
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.stats.trend import trend
-from tiltyard.units import agreeing, count_of, format_number, format_value
+from tiltyard.units import agreeing, count_of, format_number, format_value, part_of
 
 NOISE_LEVEL: Final = 0.05
 """Level of the test whether the noise changed during the session."""
@@ -128,8 +128,7 @@ def _undecided(evidence: Evidence) -> Iterator[Notice]:
     found = int((contrasts.has_interval & (contrasts.columns["verdict"] == "undecided")).sum())
     if found:
         yield note(
-            text=f"{found} of {count_of(len(evidence.contrasts), 'comparison')} "
-            f"{agreeing(found, 'is', 'are')} undecided: neither a difference nor equivalence was "
+            text=f"{part_of(found, len(evidence.contrasts), 'comparison')} undecided: neither a difference nor equivalence was "
             "shown.",
             advice="The sentence on each gives its interval and the number of blocks needed.",
         )

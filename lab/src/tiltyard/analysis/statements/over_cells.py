@@ -18,7 +18,7 @@ from tiltyard.analysis.statements.verdicts import sentence
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.stats.student import paired_ts
 from tiltyard.stats.types import FloatArray
-from tiltyard.units import agreeing, count_of
+from tiltyard.units import count_of, part_of
 
 
 def verdict_text(scene: Scene, contrast: Contrast) -> str:
@@ -272,8 +272,7 @@ def _crossover_test(
         ),
         evidence=(
             "verdicts of opposite sign, each after correction over all cells; "
-            f"{len(decided)} of {count_of(len(contrasts), 'level')} "
-            f"{agreeing(len(decided), 'is', 'are')} decided, with one change of sign"
+            f"{part_of(len(decided), len(contrasts), 'level')} decided, with one change of sign"
         ),
         p_adjusted=max(adjusted_p(first), adjusted_p(last)),
     )

@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias
 from tiltyard.analysis.model import Cell, Comparison, Findings, Summary
 from tiltyard.analysis.statements.statement import Statement
 from tiltyard.study.model import Frozen
-from tiltyard.units import agreeing, count_of
+from tiltyard.units import agreeing, count_of, part_of
 
 Outcome = Literal["met", "not met", "does not apply"]
 _Judgement: TypeAlias = tuple[Outcome, str]
@@ -94,8 +94,7 @@ def _intervals(findings: Findings) -> _Judgement:
         return "not met", "No comparison has an interval: too little was repeated, or kept."
     if bare:
         return "not met", (
-            f"{bare} of {count_of(len(pairs), 'headline comparison')} "
-            f"{agreeing(bare, 'has', 'have')} no interval."
+            f"{part_of(bare, len(pairs), 'headline comparison', 'has', 'have')} no interval."
         )
     blocks = min(pair.blocks for pair in pairs)
     return "met", (
