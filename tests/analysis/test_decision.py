@@ -79,7 +79,7 @@ def test_what_can_hardly_be_decided_is_given_up_if_the_study_says_so():
     assert findings.complete
     assert found.going_on == frozenset()
     assert found.reason == (
-        "0 of 1 comparisons are decided after 14 blocks; "
+        "0 of 1 comparison is decided after 14 blocks; "
         "the other 1 could hardly be by the last look, after 20"
     )
     text = findings.workloads[0].index.comparisons[0].sentence
@@ -116,7 +116,7 @@ def test_a_failed_trial_draws_a_replacement_block_and_loses_no_look():
     found = decision(findings)
     assert not found.done
     assert found.reason == (
-        "1 of 1 comparisons lack blocks in which trials failed; replacement blocks follow"
+        "1 of 1 comparison lacks blocks in which trials failed; replacement blocks follow"
     )
     assert found.going_on == {("ext4", "postmark"), ("xfs", "postmark")}
     after = with_spares(19, failed=[12])

@@ -132,7 +132,7 @@ def test_more_spoiled_blocks_than_spares_end_the_run(
     spoil(1, 3)
     reason = run_study(folder, plan, engine, go_on, Watcher())
     assert reason.startswith(
-        "2 of 3 blocks are disturbed, and a plan of 4 may replace no more than 1. Quieten the host"
+        "2 of 3 blocks are disturbed; a plan of 4 may replace no more than 1. Quieten the host"
     )
     assert blocks_of(folder, plan) == [1, 1, 2, 2, 3, 3]
     assert looks_of(folder) == [1]

@@ -208,3 +208,22 @@ def format_number(value: float, digits: int = 3) -> str:
 def listed(items: Sequence[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     return " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))
+
+
+def count_of(number: int | str, one: str, several: str = "") -> str:
+    """``1 block``, ``3 blocks``, ``2 studies``; ``several``: what stands after all but 1."""
+    return f"{number} {agreeing(number, one, several or _plural(one))}"
+
+
+def agreeing(number: int | str, one: str, several: str) -> str:
+    """The word that agrees with a number: ``is`` with 1, ``are`` with all others."""
+    return one if number in (1, "1") else several
+
+
+def part_of(number: int, whole: int, noun: str, one: str = "is", several: str = "are") -> str:
+    """``1 of 3 blocks is``, ``2 of 3 blocks are``, ``0 of 1 block is``."""
+    return f"{number} of {count_of(whole, noun)} {one if 1 in (number, whole) else several}"
+
+
+def _plural(noun: str) -> str:
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"

@@ -9,6 +9,7 @@ from typing import Final
 
 from tiltyard.errors import UsageError
 from tiltyard.study.problems import shown
+from tiltyard.units import count_of
 from tiltyard_published.file import PrintedTable
 
 REMARK: Final = "#"
@@ -68,7 +69,9 @@ def read_table(path: Path, table: PrintedTable) -> list[Printed]:
     found: list[Printed] = []
     for line, cells in rows:
         if len(cells) != len(heads):
-            raise UsageError(f"{path}:{line}: {len(cells)} cells under {len(heads)} headings")
+            raise UsageError(
+                f"{path}:{line}: {count_of(len(cells), 'cell')} under {len(heads)} headings"
+            )
         found += _numbers(path, table, heads, line, cells)
     return found
 

@@ -146,7 +146,7 @@ def test_tails_that_differ_are_told():
 
     plan, run = synthetic_study(("ext4", "xfs"), noise=0.005, blocks=20)
     assert "Tails differ" not in texts(plan, run)
-    assert "Tails differ in 1 of 1 comparisons" in texts(plan, with_trials(run, stall))
+    assert "Tails differ in 1 of 1 comparison" in texts(plan, with_trials(run, stall))
 
 
 @pytest.mark.parametrize(("strict", "told"), [(False, True), (True, False)])

@@ -14,6 +14,7 @@ from tiltyard.plan.model import Design
 from tiltyard.stats.covariates import explained
 from tiltyard.stats.sequential import LEVEL
 from tiltyard.study.model import Covariate
+from tiltyard.units import count_of
 
 
 def side_by_side(named: Judged, other: Judged) -> Judged:
@@ -71,7 +72,7 @@ def _sentence(
     if interval is None:
         return f"{head}{other.verdict}; too few blocks."
     possible = compatible(math.exp(interval.low), math.exp(interval.high))
-    evidence = f"{coverage(interval.level)} CI {possible}, {interval.blocks} blocks"
+    evidence = f"{coverage(interval.level)} CI {possible}, {count_of(interval.blocks, 'block')}"
     return f"{head}{other.verdict} ({evidence}); {_share(used, share)}."
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tiltyard.analysis.model import Comparison, Findings
+from tiltyard.units import agreeing, count_of, part_of
 
 
 @dataclass(frozen=True)
@@ -38,41 +39,48 @@ def _reason(findings: Findings, comparisons: Sequence[Comparison]) -> str:
     """Why to stop, or what is still open."""
     family, done = len(comparisons), findings.blocks_done
     if findings.complete and findings.design.sessions > 1:
-        return f"a session of {done} blocks is done; no verdict rests on one session alone"
+        return (
+            f"a session of {count_of(done, 'block')} is done; no verdict rests on one session alone"
+        )
     undecided = sum(found.verdict == "undecided" for found in comparisons)
     still_open = sum(found.is_open for found in comparisons)
     invalid = sum(found.verdict == "invalid" for found in comparisons)
     decided = family - undecided - invalid
-    beside = f", and {invalid} are invalid" if invalid else ""
+    beside = f", and {invalid} {agreeing(invalid, 'is', 'are')} invalid" if invalid else ""
     last = findings.design.looks[-1].blocks
     if comparisons and not decided and not undecided:
-        return f"all {family} comparisons are invalid: too many trials have failed"
+        invalid_ones = "the comparison is" if family == 1 else f"all {family} comparisons are"
+        return f"{invalid_ones} invalid: too many trials have failed"
     if comparisons and not undecided:
         which = f"{decided} of" if invalid else "all"
         what = "the comparison is" if family == 1 else f"{which} {family} comparisons are"
-        return f"{what} decided after {findings.look} blocks{beside}"
+        return f"{what} decided after {count_of(findings.look, 'block')}{beside}"
     if not comparisons:
         reached = ", and the last look is reached" if done >= last else ""
-        return f"nothing can be compared after {done} blocks{reached}: no trials of two systems"
+        return (
+            f"nothing can be compared after {count_of(done, 'block')}{reached}: no trials of two "
+            "systems"
+        )
     if done >= last and not findings.complete:
         lacking = sum(_is_lacking(found, last) for found in comparisons)
         return (
-            f"{lacking} of {family} comparisons lack blocks in which trials failed; "
+            f"{part_of(lacking, family, 'comparison', 'lacks', 'lack')} blocks in which trials failed; "
             "replacement blocks follow"
         )
     if done >= last:
         return (
-            f"the last look, after {last} blocks, is reached; "
-            f"{undecided} of {family} comparisons stay undecided{beside}"
+            f"the last look, after {count_of(last, 'block')}, is reached; "
+            f"{part_of(undecided, family, 'comparison', 'stays', 'stay')} undecided{beside}"
         )
     if comparisons and not still_open:
         return (
-            f"{decided} of {family} comparisons are decided after {findings.look} "
-            f"blocks{beside}; the other {undecided} could hardly be by the last look, after {last}"
+            f"{part_of(decided, family, 'comparison')} decided after "
+            f"{count_of(findings.look, 'block')}{beside}; the other {undecided} could hardly be "
+            f"by the last look, after {last}"
         )
     coming = next(look.blocks for look in findings.design.looks if look.blocks > done)
     return (
-        f"{still_open} of {family} comparisons are open after {done} blocks; "
+        f"{part_of(still_open, family, 'comparison')} open after {count_of(done, 'block')}; "
         f"the next look is after {coming}"
     )
 

@@ -19,6 +19,7 @@ from tiltyard.plan.model import MAX_SPOILED_SHARE
 from tiltyard.run.course import PlanProgress
 from tiltyard.run.record import Reason, RunRecord
 from tiltyard.stats.types import FloatArray, IntArray
+from tiltyard.units import agreeing, count_of, part_of
 
 RELATED_LEVEL: Final = 0.01
 """Below this p-value of Fisher's test interference is called related to the system."""
@@ -63,7 +64,9 @@ def too_many_disturbed(run: RunRecord, course: PlanProgress) -> Withheld | None:
     if too_few or spoiled <= MAX_SPOILED_SHARE * blocks:
         return None
     final = exhausted or run.stopped is not None
-    reason = f"{spoiled} of {blocks} blocks are disturbed, more than {100 * MAX_SPOILED_SHARE:g} %"
+    reason = (
+        f"{part_of(spoiled, blocks, 'block')} disturbed, more than {100 * MAX_SPOILED_SHARE:g} %"
+    )
     return Withheld("invalid" if final else "undecided", reason)
 
 
@@ -194,7 +197,7 @@ def _short(contrast: Contrast) -> str:
     if interval is None:
         return f"{contrast.verdict}: too few {unit}s"
     possible = compatible(float(np.exp(interval.low)), float(np.exp(interval.high)))
-    return f"{contrast.verdict}: {possible} after {interval.blocks} {unit}s"
+    return f"{contrast.verdict}: {possible} after {count_of(interval.blocks, unit)}"
 
 
 def _counted(spoiled: Mapping[int, Sequence[Reason]], blocks: int, replaced: int) -> str:
@@ -205,12 +208,11 @@ def _counted(spoiled: Mapping[int, Sequence[Reason]], blocks: int, replaced: int
         for gate in dict.fromkeys(reason.gate for reason in reasons)
     )
     listed = ", ".join(f"{_GATES[gate]} ({count})" for gate, count in gates.most_common())
-    share = f"{len(spoiled)} of {blocks} blocks ({100 * len(spoiled) / blocks:.0f} %)"
-    verb = "is" if len(spoiled) == 1 else "are"
+    share = f"{len(spoiled)} of {count_of(blocks, 'block')} ({100 * len(spoiled) / blocks:.0f} %)"
     fate = "kept and replaced by others" if replaced else "counted all the same"
     if 0 < replaced < len(spoiled):
         fate = f"{replaced} kept and replaced, {len(spoiled) - replaced} counted all the same"
-    return f"{share} {verb} disturbed, {fate}. Causes: {listed}."
+    return f"{share} {agreeing(len(spoiled), 'is', 'are')} disturbed, {fate}. Causes: {listed}."
 
 
 def _related(p: float | None) -> str:

@@ -36,7 +36,7 @@ from tiltyard.plan.path_length import PATH_LENGTH
 from tiltyard.stats.multiple import benjamini_hochberg
 from tiltyard.stats.sequential import LEVEL
 from tiltyard.stats.types import BoolArray, FloatArray
-from tiltyard.units import format_ratio, rounding_width
+from tiltyard.units import count_of, format_ratio, rounding_width
 
 Levels = Mapping[str, str]
 
@@ -312,5 +312,5 @@ def _evidence(contrast: Contrast) -> str:
     )
     return (
         f"interaction {ratio}, {coverage(interval.level)} CI {' … '.join(ends)}, "
-        f"{interval.blocks} {contrast.quantity.unit_of_replication}s"
+        f"{count_of(interval.blocks, contrast.quantity.unit_of_replication)}"
     )

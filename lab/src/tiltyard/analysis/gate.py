@@ -16,6 +16,7 @@ from tiltyard.analysis.decision import Decision
 from tiltyard.analysis.model import Cell, Comparison, Findings
 from tiltyard.stats.margin import BEYOND, UNDECIDED, WITHIN, against_margin, level_of
 from tiltyard.study.model import Frozen
+from tiltyard.units import count_of
 
 Outcome = Literal["improvement", "within", "regression", "undecided", "invalid"]
 Result = Literal["passed", "regression", "undecided", "invalid"]
@@ -96,13 +97,13 @@ class Gate(Frozen):
     @property
     def sentence(self) -> str:
         """The whole in one sentence."""
-        margin, all_of = f"{100 * self.within:g} %", _counted(len(self.headlines))
+        margin, all_of = f"{100 * self.within:g} %", count_of(len(self.headlines), "headline")
         if self.result == "regression":
             return f"{len(self.having('regression'))} of {all_of} worse by more than {margin}"
         if self.result == "undecided":
             return f"{len(self.having('undecided'))} of {all_of} undecided at a margin of {margin}"
         if self.trials_failed:
-            return f"invalid: {self.trials_failed} trials failed"
+            return f"invalid: {count_of(self.trials_failed, 'trial')} failed"
         if self.result == "invalid":
             invalid = len(self.having("invalid"))
             return f"{invalid} of {all_of} invalid" if self.headlines else "nothing to compare"
@@ -110,10 +111,6 @@ class Gate(Frozen):
         return f"no regression beyond {margin} in {all_of}" + (
             f", {better} improved" if better else ""
         )
-
-
-def _counted(headlines: int) -> str:
-    return f"{headlines} headline{'' if headlines == 1 else 's'}"
 
 
 def _worse(line: Headline) -> tuple[float, float]:
@@ -185,7 +182,7 @@ def gate_decision(findings: Findings, within: float, *, withheld: bool) -> Decis
     return Decision(
         done=done,
         open=tuple(comparison for _, comparison in still_open),
-        reason=f"{found.sentence}, after {findings.blocks_done} blocks",
+        reason=f"{found.sentence}, after {count_of(findings.blocks_done, 'block')}",
         going_on=frozenset(
             (system, workload)
             for workload, comparison in still_open

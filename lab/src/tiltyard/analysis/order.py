@@ -11,6 +11,7 @@ from tiltyard.analysis.quantity import Measured, oriented
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.stats.trend import trend
 from tiltyard.stats.types import FloatArray
+from tiltyard.units import count_of
 
 DRIFT_LEVEL: Final = 0.01
 DRIFT_PERCENT: Final = 1.0
@@ -128,9 +129,11 @@ def _drift_sentence(workload: str, p: float, change: float, trials: int) -> str:
         moved = "rose" if change > 0 else "fell"
         return (
             f"{workload}: values {moved} by about {abs(change):.1f} % from the first trial to the "
-            f"last (p = {p:.2g}, {trials} trials). Every system met this alike, because the order "
+            f"last (p = {p:.2g}, {count_of(trials, 'trial')}). Every system met this alike, "
+            "because the order "
             "is random within each block."
         )
     return (
-        f"{workload}: no drift found over the order of the trials ({trials} trials, p = {p:.2g})."
+        f"{workload}: no drift found over the order of the trials ({count_of(trials, 'trial')}, p "
+        f"= {p:.2g})."
     )

@@ -17,6 +17,7 @@ from tiltyard.analysis.tables import ComparisonBuilder
 from tiltyard.analysis.workload import Quantities, cells_by_metric
 from tiltyard.plan.model import Plan
 from tiltyard.stats.multiple import holm
+from tiltyard.units import count_of
 
 
 def overall(
@@ -57,7 +58,7 @@ def _mean(tests: Sequence[Quantity]) -> Quantity:
     """One number a trial over all tests, each counted once."""
     signs = [1 if test.direction == "higher" else -1 for test in tests]
     return Quantity(
-        topic=f"the geometric mean of {len(tests)} tests",
+        topic=f"the geometric mean of {count_of(len(tests), 'test')}",
         unit="",
         direction="higher",
         cells=len(tests),

@@ -19,6 +19,7 @@ from tiltyard.run.gates import TICKS_S
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
 from tiltyard.study.model import Covariate
+from tiltyard.units import count_of
 from tiltyard.wire import MetricCard
 
 MAX_LOST_SHARE: Final = 0.95
@@ -296,7 +297,7 @@ def over(cells: Sequence[GridCell]) -> str:
     one_metric = len({cell.metric.name for cell in cells}) == 1
     if one_metric and len(axes) == 1 and len(numbers) == len(levels):
         return f"over {axes[0].span(numbers)}"
-    return f"over all {len(cells)} cells"
+    return f"over all {count_of(len(cells), 'cell')}"
 
 
 def mean_quantity(name: str, cells: Sequence[GridCell]) -> Quantity:

@@ -10,6 +10,7 @@ from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.stats.replication import VarianceComponents, variance_components, without_shared
 from tiltyard.stats.types import FloatArray
+from tiltyard.units import agreeing, count_of
 
 
 def values_of_trials(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> FloatArray:
@@ -96,4 +97,7 @@ def _advice(cv_blocks: float, cv_trials: float, trials: int) -> str:
         return "more trials in a turn would not help"
     if share > 0.5:
         return "more trials in a turn would help, at less cost than more blocks"
-    return f"the {trials} trials in a turn still carry {100 * share:.0f} % of a block's variance"
+    return (
+        f"the {count_of(trials, 'trial')} in a turn still {agreeing(trials, 'carries', 'carry')} "
+        f"{100 * share:.0f} % of a block's variance"
+    )

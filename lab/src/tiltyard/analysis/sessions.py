@@ -42,7 +42,7 @@ from tiltyard.stats.looks import FEWEST
 from tiltyard.stats.multiple import holm
 from tiltyard.stats.replication import Spread, spread_between
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
-from tiltyard.units import format_number
+from tiltyard.units import count_of, format_number, part_of
 
 _HOUR_S: Final = 3600.0
 _NAMED: Final = 3
@@ -89,11 +89,12 @@ def _scope(first: Plan, groups: Sequence[Recorded]) -> str:
     planned, over = design.sessions, sum(group.is_over for group in groups)
     added = len(groups) - planned
     beside = f", {added} of them added to the finished study" if added else ""
-    done = f"{over} of {len(groups)} sessions are done{beside}. "
+    done = f"{part_of(over, len(groups), 'session')} done{beside}. "
     lost = " ".join(f"{why}." for group in groups for why in group.run.lost)
     if planned >= FEWEST:
         return (
-            f"{done}The verdicts go by the means of {planned} sessions and hold for sessions like "
+            f"{done}The verdicts go by the means of {count_of(planned, 'session')} and hold for "
+            "sessions like "
             f"these: {like}. Further observations go by blocks, and hold for these sessions. "
             f"{lost}"
         ).strip()
@@ -117,7 +118,7 @@ def _lines(groups: Sequence[Recorded]) -> Iterator[SessionLine]:
     for group in groups:
         run, plan = group.run, group.plan
         blocks = len(course_of(plan, run).counted)
-        state = run.stopped or (f"{blocks} of {len(plan.blocks)} blocks are done")
+        state = run.stopped or f"{part_of(blocks, len(plan.blocks), 'block')} done"
         yield SessionLine(
             number=group.number,
             planned=group.number <= groups[0].plan.design.sessions,
@@ -379,10 +380,12 @@ def _verdict(contrast: Contrast, sessions: int, design: Design, family: Family) 
     pair = f"{contrast.system} and {contrast.against} differ"
     if first is None:
         return (
-            f"Whether {pair} in other sessions stays open: {design.looks[-1].blocks} sessions are "
+            f"Whether {pair} in other sessions stays open: "
+            f"{count_of(design.looks[-1].blocks, 'session is', 'sessions are')} "
             f"too few for {family.size} simultaneous intervals."
         )
     return (
-        f"Whether {pair} in other sessions is open: {sessions} of the {first} sessions that a "
+        f"Whether {pair} in other sessions is open: {sessions} of the "
+        f"{count_of(first, 'session')} that a "
         "verdict over sessions needs."
     )

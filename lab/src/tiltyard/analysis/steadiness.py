@@ -15,6 +15,7 @@ from tiltyard.stats.steady import (
     WINDOWS,
     steady_state,
 )
+from tiltyard.units import count_of
 
 LEAST_S: Final = 12.0
 """Six windows of the second half, a second each: shorter ones tell of noise, not of a state."""
@@ -48,11 +49,15 @@ def steadiness(measured: Measured) -> Steadiness | None:
     flagged = sum(not steady_state(one.rates, one.slice_s).steady for one in long)
     if flagged > UNSTEADY_SHARE * len(long):
         said = (
-            f"no steady state; {flagged} of {len(long)} trials still moved in their second half, "
+            f"no steady state; {flagged} of {count_of(len(long), 'trial')} still moved in their "
+            "second half, "
             f"so no single number stands for it; {_removed(workload)}"
         )
     else:
-        said = f"steady in {len(long) - flagged} of {len(long)} trials; {_removed(workload)}"
+        said = (
+            f"steady in {len(long) - flagged} of {count_of(len(long), 'trial')}; "
+            f"{_removed(workload)}"
+        )
     return Steadiness(
         workload=name, trials=len(long), flagged=flagged, sentence=f"{workload.display}: {said}."
     )
@@ -77,8 +82,9 @@ def unsteady(steady: Iterable[Steadiness | None]) -> Iterator[Notice]:
             continue
         yield Notice(
             severity="warning",
-            text=f"{found.workload} reached no steady state in {found.flagged} of {found.trials} "
-            f"trials: over their second half, in {WINDOWS} parts, values differed by more than "
+            text=f"{found.workload} reached no steady state in {found.flagged} of "
+            f"{count_of(found.trials, 'trial')}: over their second half, in {WINDOWS} parts, "
+            "values differed by more than "
             f"{100 * RANGE:.0f} %, moved by more than {100 * SLOPE:.0f} %, or its halves differed "
             f"(p < {HALVES_LEVEL:g}). Its single number should not be a headline: look at the "
             "course over time.",

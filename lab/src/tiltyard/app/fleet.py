@@ -34,6 +34,7 @@ from tiltyard.run.patience import WAIT_S
 from tiltyard.run.read import read_history
 from tiltyard.run.record import TrialRecord
 from tiltyard.run.sessions import Session, sessions_of
+from tiltyard.units import count_of
 
 _PR_SET_PDEATHSIG: Final = 1
 _OF_A_PROCESS: Final = 64
@@ -75,7 +76,7 @@ def run_placed(
             note(line)
         with Ledger() as ledger:
             nodes = Nodes(placement, ledger, interrupt.check)
-            with phase(f"waiting for {len(left)} hosts"):
+            with phase(f"waiting for {count_of(len(left), 'host')}"):
                 patience_s = WAIT_S if wait_s is None else wait_s
                 nodes.take({node for _, node in left if node}, len(left), patience_s)
             fleet = _Fleet(nodes, engine, note, {"wait_s": wait_s, **options})
@@ -284,7 +285,7 @@ def _put_aside(session: Session, node: str, why: str) -> None:
     aside = folder.lost / f"{len([*folder.lost.glob('*')]) + 1}"
     aside.mkdir(parents=True)
     trials = len(history.finished)
-    told = f"{node} was lost after {trials} trials of session {session.number}: {why}"
+    told = f"{node} was lost after {count_of(trials, 'trial')} of session {session.number}: {why}"
     write_whole(aside / "why", f"{told}; they are kept in {aside}".encode())
     for path in (folder.trials, folder.journal):
         if path.exists():

@@ -22,6 +22,7 @@ from tiltyard.run.observer import Observer
 from tiltyard.run.read import read_run
 from tiltyard.run.stream import read_stream
 from tiltyard.run.trust import Bringing
+from tiltyard.units import count_of
 from tiltyard.workloads.catalogue import catalogue_of
 
 
@@ -60,7 +61,9 @@ def run_pilot(
     remarks = [f"{folder.pilot_findings} ({pilot.hash[:12]})", *executions_said(pilot)]
     if failed := sum(trial.outcome != "done" for trial in run.trials):
         of = len(run.trials)
-        remarks.append(f"{failed} of {of} trials failed: tiltyard status {folder.pilot.root}")
+        remarks.append(
+            f"{failed} of {count_of(of, 'trial')} failed: tiltyard status {folder.pilot.root}"
+        )
     if folder.plan.exists():
         remarks.append("the plan of this study is frozen already: it stays as it is")
     return remarks
@@ -141,7 +144,10 @@ def known_of(folder: StudyFolder, plan: Plan) -> tuple[Mapping[str, Basis], str]
 
 def _source(pilot: Pilot, plan: Plan) -> str:
     """The pilot in words; a host that was busy has noise that an idle one would not have."""
-    words = f"a pilot of {pilot.blocks} blocks, {pilot.trials} trials in each turn"
+    words = (
+        f"a pilot of {count_of(pilot.blocks, 'block')}, {count_of(pilot.trials, 'trial')} in each "
+        "turn"
+    )
     foreign = pilot.telemetry.get("foreign_cpu", 0.0)
     if plan.gates is None or foreign <= plan.gates.foreign_cpu:
         return words

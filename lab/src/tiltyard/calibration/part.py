@@ -20,6 +20,7 @@ from tiltyard.run.observer import Observer
 from tiltyard.run.read import read_run
 from tiltyard.run.record import RunRecord
 from tiltyard.stats.types import FloatArray
+from tiltyard.units import count_of
 
 FEWEST_BLOCKS: Final = 7
 """That an interval needs: the first look of the standard rules."""
@@ -68,8 +69,9 @@ class Outcome:
         if counted < FEWEST_BLOCKS:
             reason = next((one.text for own in self.run.spoiled.values() for one in own), "")
             raise HostLacksError(
-                f"this host is too busy to be calibrated: {len(self._replaced)} of {len(begun)} "
-                f"blocks were disturbed ({reason}). Stop what else runs and remove the folder, or "
+                f"this host is too busy to be calibrated: {len(self._replaced)} of "
+                f"{count_of(len(begun), 'block')} were disturbed ({reason}). Stop what else runs "
+                "and remove the folder, or "
                 "count such blocks: --keep-spoiled"
             )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tiltyard.calibration.model import Calibration, SubjectFindings
-from tiltyard.units import format_number
+from tiltyard.units import count_of, format_number
 
 _TELLING: Final = (
     "CPU",
@@ -36,7 +36,8 @@ def answer(found: Calibration) -> list[str]:
     """The calibration in a few sentences, the most important first."""
     false, of = found.false_verdicts
     sentences = [
-        f"{false} false {_plural(false, 'verdict')} in {of} comparisons of a system with itself."
+        f"{count_of(false, 'false verdict')} in {count_of(of, 'comparison')} of a system with "
+        "itself."
     ]
     delays = [delay for subject in found.subjects for delay in subject.delays]
     if delays:
@@ -149,7 +150,3 @@ def ns(value: float) -> str:
 def shares(low: float, high: float) -> str:
     """``4.2 … 5.5 %``."""
     return f"{100 * low:.1f} … {100 * high:.1f} %"
-
-
-def _plural(count: int, word: str) -> str:
-    return word if count == 1 else f"{word}s"

@@ -13,6 +13,7 @@ from tiltyard.charts.grid import course
 from tiltyard.charts.scales import named_ends, names_px, places_of, scale_of
 from tiltyard.charts.theme import system_colour, system_legend, system_shape
 from tiltyard.charts.titles import along_factor, tallied
+from tiltyard.units import count_of
 
 _HEIGHT_PX = 250
 _AXIS_PX = 52
@@ -201,7 +202,7 @@ def _above(findings: Findings, panel: Panel, along: Course, pair: Pair) -> _Abov
     ends = " against ".join(panel.measure.text(lines[name][widest]) for name in (upper, lower))
     where = f"from {along.axis.text(turns[0])} on" if turns else "throughout"
     if not turns and len(apart) < len(shared):
-        where = f"at {len(apart)} of {len(shared)} points"
+        where = f"at {len(apart)} of {count_of(len(shared), 'point')}"
     return _Above(f"{upper} above {lower} {where}", f"{along.axis.text(widest)} ({ends})")
 
 

@@ -10,6 +10,7 @@ from tiltyard.charts import ratio
 from tiltyard.charts.chart import Chart, Spec
 from tiltyard.charts.figures import interval_text, pooled, ratio_text
 from tiltyard.charts.theme import FIT, LIGHT, named_axis
+from tiltyard.units import count_of
 
 _ROW_PX = 24
 _LABELS_SHARE = 0.4
@@ -55,7 +56,7 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
         )
         told.append(f"{pair.sentence} {pair.system} against {pair.against}: {each}.")
     studies = len(findings.origin.studies) if findings.origin else 0
-    return f"{workload.display} over {studies} studies. {' '.join(told)}"
+    return f"{workload.display} over {count_of(studies, 'study')}. {' '.join(told)}"
 
 
 def _pooled(workload: WorkloadFindings) -> list[Comparison]:

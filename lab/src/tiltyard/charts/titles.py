@@ -9,7 +9,7 @@ from tiltyard.analysis.statements.deltas import crossing, percent
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.charts.figures import against, between
 from tiltyard.study.model import Clock
-from tiltyard.units import listed
+from tiltyard.units import count_of, listed
 
 _NAMED = 3
 """More systems than this are counted."""
@@ -97,7 +97,7 @@ def _joined(groups: dict[Verdict, list[str]], base: str, clock: Clock) -> str:
     for verdict, names in groups.items():
         than = _INSTRUCTIONS.get(verdict) if clock == "instructions" else None
         words = than or _THAN[verdict]
-        who = listed(names) if len(names) <= _NAMED else f"{len(names)} systems"
+        who = listed(names) if len(names) <= _NAMED else count_of(len(names), "system")
         parts.append(f"{who} {words} {base}" if not parts else f"{who} {words.rsplit(' ', 1)[0]}")
     return ", ".join(parts)
 
@@ -118,7 +118,7 @@ def _tally(side: Side, noun: str, *, first: bool) -> str:
     total = len(side.pairs)
     words = ("faster", "slower") if side.repeated else ("better", "worse")
     better, worse = side.count("faster"), side.count("slower")
-    of = f" of {total} {noun}{'' if total == 1 else 's'}" if first else ""
+    of = f" of {count_of(total, noun)}" if first else ""
     if not better and not worse:
         return f"{side.name}{f' and {side.base}' if first else ''}: no difference shown"
     counts = zip(words, (better, worse), strict=True)

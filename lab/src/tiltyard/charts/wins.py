@@ -7,6 +7,7 @@ from tiltyard.charts.chart import ROOMY_PX, Spec, StudyChart
 from tiltyard.charts.figures import MARKS
 from tiltyard.charts.rows import Row, Rows, rows_of, texts
 from tiltyard.charts.theme import SMALL_PX, extent_px, text_px, toned
+from tiltyard.units import count_of
 
 _ROW_PX = 26
 _ORDER: tuple[tuple[Verdict, str], ...] = (
@@ -71,7 +72,7 @@ def alt(findings: Findings) -> str:
 
 def _places_text(tally: Tally) -> str:
     """``first in 4, last in 1 of 13 tests``."""
-    return f"first in {tally.first}, last in {tally.last} of {tally.tests} tests"
+    return f"first in {tally.first}, last in {tally.last} of {count_of(tally.tests, 'test')}"
 
 
 def _edges(tally: Tally) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from tiltyard.cli.console import remark
 from tiltyard.cli.display import LiveDisplay
 from tiltyard.plan.model import Plan
 from tiltyard.run.observer import Decision, Outlook
+from tiltyard.units import count_of
 
 _NOTES_A_PART: Final = 3
 
@@ -28,7 +29,7 @@ class PartsDisplay(LiveDisplay):
 
     def started(self, plan: Plan, outlook: Outlook) -> None:
         """One part begins, or goes on."""
-        trials = f"{outlook.trials_total} trials"
+        trials = count_of(outlook.trials_total, "trial")
         if outlook.trials_done:
             trials += f", {outlook.trials_done} done already"
         remark(f"Part     {plan.question} {trials}")

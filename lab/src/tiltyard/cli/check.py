@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from tiltyard.cli.completers import Study
 from tiltyard.cli.printing import WORDS, Printing
+from tiltyard.units import count_of
 
 if TYPE_CHECKING:
     from tiltyard.app.check import Checked, Outline
@@ -87,14 +88,17 @@ def _outlined(begun: "Outline") -> Iterator[str]:
     from tiltyard.cli.catalogue import with_key
 
     looks = ", ".join(map(str, begun.looks))
-    each = f" in each of {begun.sessions} sessions" if begun.sessions > 1 else ""
+    each = f" in each of {count_of(begun.sessions, 'session')}" if begun.sessions > 1 else ""
     yield f"Question  {begun.question}"
     if begun.scaled:
         yield f"Scale     {begun.scaled}"
     yield f"Systems   {', '.join(begun.systems)}"
     shown = (with_key(name, begun.titles[name]) for name in begun.workloads)
     yield f"Workloads {', '.join(shown)}"
-    yield f"Looks     after {looks} blocks of {begun.trials_per_block} trials{each}"
+    yield (
+        f"Looks     after {count_of(looks, 'block')} of "
+        f"{count_of(begun.trials_per_block, 'trial')}{each}"
+    )
     yield f"Disk      {_footprint(begun)}"
     for host, times in begun.boots.items():
         yield f"Boots     {host} is booted before turns, up to {times} times"

@@ -6,6 +6,7 @@ from cyclopts import Parameter
 
 from tiltyard.cli.completers import Study
 from tiltyard.cli.printing import WORDS, Printing
+from tiltyard.units import count_of
 
 if TYPE_CHECKING:
     from tiltyard.analysis.weighted import Gain
@@ -61,7 +62,10 @@ def combine(
     words = {"faster": "better", "slower": "worse"}
     legend = "   ".join(f"{mark} {words.get(name, name)}" for name, mark in MARKS.items())
     say(f"{legend}\n")
-    say(f"Family   {found.family} comparisons, corrected together; simultaneous 95 % intervals")
+    say(
+        f"Family   {count_of(found.family, 'comparison')}, corrected together; simultaneous 95 % "
+        "intervals"
+    )
     if found.left_out:
         say(f"Left out {', '.join(found.left_out)}: not in every study")
 

@@ -22,6 +22,7 @@ from tiltyard.errors import UsageError
 from tiltyard.study.compare import COMMANDS, Levels, TypedCommands
 from tiltyard.study.program import OF_COMPARE, PROGRAM, SERVER
 from tiltyard.study.toml import TomlValue
+from tiltyard.units import count_of
 
 RUNS_MIN: Final = 6
 """Fewer runs of a command are too few blocks for a verdict."""
@@ -140,7 +141,8 @@ def _own(columns: Mapping[str, Sequence[TomlValue]], count: int) -> dict[str, li
         if len(cells) not in (0, 1, count):
             option = "server" if column == "serving" else column
             raise UsageError(
-                f"--{option} is given {len(cells)} times for {count} commands or servers. "
+                f"--{option} is given {len(cells)} times for {count_of(count, 'command')} or "
+                "servers. "
                 "Fix: give it once for all of them, or once for each"
             )
     if columns["serving"] and not columns["ready"]:
@@ -210,7 +212,7 @@ def _split(typed: Commands) -> Iterator[tuple[str, str]]:
         first = typed.reference is not None  # It has a name of its own, and was not counted.
         raise UsageError(
             f"--command-name (-n) is given {len(names) - first} times for "
-            f"{len(typed.command) - first} commands. Fix: give it once for each"
+            f"{count_of(len(typed.command) - first, 'command')}. Fix: give it once for each"
         )
     for place, text in enumerate(typed.command):
         yield (names[place], text) if names and names[place] else split_name(text)

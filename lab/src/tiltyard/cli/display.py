@@ -18,7 +18,7 @@ from tiltyard.plan.prospect import prospects
 from tiltyard.run.observer import Decision, Outlook
 from tiltyard.run.record import TrialRecord
 from tiltyard.run.stream import read_stream
-from tiltyard.units import format_duration
+from tiltyard.units import count_of, format_duration
 
 _WIDE: Final = 72
 """Columns of a terminal that has room for a bar and the time left beside the words."""
@@ -74,12 +74,16 @@ class LiveDisplay:
         self._titles = plan.titles
         workloads = ", ".join(self._titles.values())
         remark(
-            f"Study    {len(plan.systems)} systems × {workloads}, {blocks} blocks, seed {plan.seed}"
+            f"Study    {count_of(len(plan.systems), 'system')} × {workloads}, "
+            f"{count_of(blocks, 'block')}, seed {plan.seed}"
         )
         for limit in prospects(plan) if self._decides else ():
             remark(f"Limit    {limit}")
         if outlook.trials_done:
-            remark(f"Resumed  {outlook.trials_done} trials are done already and are kept")
+            remark(
+                f"Resumed  {count_of(outlook.trials_done, 'trial is', 'trials are')} done already "
+                "and kept"
+            )
         self.begin_bar(outlook)
 
     def begin_bar(self, outlook: Outlook) -> None:
@@ -130,7 +134,7 @@ class LiveDisplay:
 
     def looked(self, blocks: int, decision: Decision) -> None:
         """The data were looked at."""
-        remark(f"Look     after {blocks} blocks: {decision.reason}")
+        remark(f"Look     after {count_of(blocks, 'block')}: {decision.reason}")
         self.decision = decision.reason if decision.done else None
 
     def _say(self, what: str) -> None:

@@ -8,7 +8,7 @@ from rich.table import Table
 from tiltyard.analysis.cell_times import LEAST_S
 from tiltyard.analysis.forecast import Budget, Forecast
 from tiltyard.report.stacking import StackingTable
-from tiltyard.units import format_duration, format_value
+from tiltyard.units import count_of, format_duration, format_value
 
 
 def table(found: Forecast) -> Table:
@@ -62,11 +62,11 @@ def sentences(found: Forecast) -> Iterator[str]:
         warm_up_s = found.warm_up_s[name]
         warm = f"the first {warm_up_s:.2g} s left out" if warm_up_s else "no warm-up removed"
         yield f"Trials   {found.titles[name]}: {trials} in each turn, {warm}"
-    comparisons = "1 comparison" if found.family == 1 else f"{found.family} comparisons"
+    comparisons = count_of(found.family, "comparison")
     if found.earliest is None:
         yield f"Look     none can claim a single difference among {comparisons}"
     else:
-        look = f"after {found.earliest} blocks is the first"
+        look = f"after {count_of(found.earliest, 'block')} is the first"
         yield f"Look     {look} that can claim a single difference among {comparisons}"
     if found.budget is not None:
         yield f"Budget   {_bought(found.budget, found.power)}"
@@ -94,7 +94,8 @@ def _short_cells(found: Forecast) -> Iterator[str]:
     if any(cell.parameters for cell in found.short_cells):
         blocks = found.pairs[0].looks[-1].blocks
         yield (
-            f"         All {blocks} blocks: about {format_duration(blocks * found.longer_block_s)} "
+            f"         All {count_of(blocks, 'block')}: about "
+            f"{format_duration(blocks * found.longer_block_s)} "
             f"instead of {format_duration(blocks * found.block_s)}. Nothing is changed by itself"
         )
 
@@ -108,7 +109,7 @@ def _toml(value: JsonValue) -> str:
 
 def _bought(budget: Budget, power: float) -> str:
     """``45:00: 12 blocks, so the look after 10; found with 90 %: postmark above 3.1 %``."""
-    head = f"{format_duration(budget.budget_s)}: {budget.blocks} blocks"
+    head = f"{format_duration(budget.budget_s)}: {count_of(budget.blocks, 'block')}"
     if budget.look is None:
         return f"{head}; too few for any look, so no verdict"
     if budget.look != budget.blocks:

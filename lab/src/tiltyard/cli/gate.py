@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from tiltyard.cli.commands import NONE, Commands
 from tiltyard.cli.completers import Study
 from tiltyard.cli.printing import WORDS, Printing
+from tiltyard.units import count_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -155,7 +156,7 @@ def table(gate: "Gate") -> "RenderableType":
         rows.add_row(Text(name), ratio_text(line), interval_text(line), line.outcome)
     reasons = [Text(line.why) for line in gate.having("invalid")[:3]]
     together = [Text("simultaneous 95 % confidence intervals", style="dim")]
-    answer = f"{gate.sentence} ({gate.blocks} blocks)"
+    answer = f"{gate.sentence} ({count_of(gate.blocks, 'block')})"
     return Group(
         rows,
         *(together if len(gate.headlines) > 1 else ()),
@@ -182,7 +183,10 @@ def _next_step(gate: "Gate", *, typed: bool) -> str:
         )
     blocks = int(gate.blocks_needed)
     how = again(blocks) if typed else f"blocks = {blocks} under [precision], in a new folder"
-    return f"{means}. ≈ {blocks} blocks are likely to decide: {how}; or {wider}"
+    return (
+        f"{means}. ≈ {count_of(blocks, 'block is', 'blocks are')} likely to decide: {how}; or "
+        f"{wider}"
+    )
 
 
 def _exit_code(gate: "Gate") -> int:

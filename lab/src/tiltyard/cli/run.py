@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict, Unpack
 
 from tiltyard.cli.completers import Study
 from tiltyard.cli.printing import WORDS, Printing
+from tiltyard.units import count_of
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -183,7 +184,7 @@ def _next_step(
         return ""
     more = max(needed)
     block_s = History.read(folder.journal).spent_s / findings.blocks_done
-    head = f"≈ {more} more blocks needed, about {format_duration(more * block_s)}"
+    head = f"≈ {count_of(more, 'more block')} needed, about {format_duration(more * block_s)}"
     total = findings.look + more
     if findings.blocks_done < findings.blocks_planned and findings.stopped:
         longer = format_duration(max(60.0, 60 * ceil(more * block_s / 60)))

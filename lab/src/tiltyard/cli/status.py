@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tiltyard.cli.completers import Study
 from tiltyard.cli.printing import WORDS, Printing
+from tiltyard.units import agreeing, count_of
 
 if TYPE_CHECKING:
     from tiltyard.app.status import SessionStatus, Status
@@ -51,16 +52,20 @@ def _lines(session: "SessionStatus", study: str) -> Iterator[str]:
     if session.state == "not begun" and session.session > 1:
         yield f"State    not begun; it comes after a boot, or {APART_H:g} h after the one before"
         return
-    kept = f"{session.trials} trials kept"
+    kept = f"{count_of(session.trials, 'trial')} kept"
     yield f"Blocks   {session.blocks} of at most {session.blocks_max} complete, {kept}"
     if disturbed := session.disturbed:
         replaced, last = sum(block.replaced for block in disturbed), disturbed[-1]
         fate = f"{replaced} replaced, {len(disturbed) - replaced} count all the same"
-        yield f"Noise    {len(disturbed)} of {session.blocks + replaced} blocks disturbed: {fate}"
+        yield (
+            f"Noise    {len(disturbed)} of {count_of(session.blocks + replaced, 'block')} "
+            f"disturbed: {fate}"
+        )
         yield f"         the last, block {last.block}: {last.reason}"
     if session.open_pairs is not None:
-        of = f"{session.open_pairs} of {session.pairs}"
-        yield f"Open     {of} pairs of system and workload go on"
+        go = agreeing(session.open_pairs, "goes", "go")
+        of = f"{session.open_pairs} of {count_of(session.pairs, 'pair')}"
+        yield f"Open     {of} of system and workload {go} on"
     yield f"Failed   {len(session.failed)}"
     for trial in session.failed:
         yield f"         block {trial.block} {trial.system}, {trial.title}: {trial.reason}"
@@ -82,7 +87,10 @@ def _left(session: "SessionStatus") -> Iterator[str]:
     if left is None:
         yield "Left     not known before every workload has been run once"
         return
-    yield f"Left     {format_duration(left.to_look_s)} to the look after {left.look} blocks"
+    yield (
+        f"Left     {format_duration(left.to_look_s)} to the look after "
+        f"{count_of(left.look, 'block')}"
+    )
     if left.last > left.look:
         last = f"{format_duration(left.to_last_s)} to the last one, after {left.last}"
         yield f"         {last}, at most"

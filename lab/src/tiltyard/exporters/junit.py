@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element, SubElement
 from tiltyard.analysis.gate import Gate, Headline, Outcome
 from tiltyard.charts.figures import interval_text, ratio_text
 from tiltyard.exporters.exporter import xml_text
+from tiltyard.units import count_of
 
 _ELEMENTS: Final[dict[Outcome, str]] = {
     "regression": "failure",
@@ -45,7 +46,10 @@ def _case(suite: Element, line: Headline) -> None:
         classname=xml_text(f"{line.system} against {line.against}"),
         name=xml_text(line.name),
     )
-    evidence = f"ratio {ratio_text(line)}, interval {interval_text(line)}, {line.blocks} blocks"
+    evidence = (
+        f"ratio {ratio_text(line)}, interval {interval_text(line)}, "
+        f"{count_of(line.blocks, 'block')}"
+    )
     if element := _ELEMENTS.get(line.outcome):
         message = xml_text(f"{line.outcome}: {line.why or evidence}")
         SubElement(case, element, type=line.outcome, message=message)

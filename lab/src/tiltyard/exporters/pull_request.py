@@ -6,7 +6,7 @@ from typing import Final
 from tiltyard.analysis.gate import Gate, Headline, Outcome
 from tiltyard.charts.figures import interval_text, ratio_text
 from tiltyard.printable import markdown
-from tiltyard.units import format_value
+from tiltyard.units import count_of, format_value
 
 ROWS_MAX: Final = 4
 """Headlines that are shown: with the sentence and the head of the table eight lines."""
@@ -26,7 +26,7 @@ def _lines(gate: Gate) -> Iterator[str]:
     moved = [line for outcome in _MOVED for line in gate.having(outcome)]
     bounds = [line.high / line.low for line in gate.headlines if line.low and line.high]
     width = f"widest interval ±{50 * (max(bounds) - 1):.2g} %, " if bounds and not moved else ""
-    yield f"**Performance: {markdown(gate.sentence)}** ({width}{gate.blocks} blocks)"
+    yield f"**Performance: {markdown(gate.sentence)}** ({width}{count_of(gate.blocks, 'block')})"
     if not moved:
         return
     several = len({line.system for line in gate.headlines}) > 1

@@ -25,6 +25,7 @@ from tiltyard.host.changes.isolation import (
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.mounts import mounts
 from tiltyard.host.tasks import Task, parse_cpus, tasks
+from tiltyard.units import count_of
 
 _PASSES = 5
 """Tasks are started while others are moved."""
@@ -127,7 +128,7 @@ def move_others(
             with contextlib.suppress(OSError):
                 move(tid, path / "tasks")
     inside = len(_text(path / "tasks").split()) if path.is_dir() else 0
-    return f"{inside} tasks of others moved to CPU {rest}"
+    return f"{count_of(inside, 'task')} of others moved to CPU {rest}"
 
 
 def restrict_groups(ledger: Ledger, root: Path, rest: str) -> str:
@@ -166,7 +167,7 @@ def restrict_groups(ledger: Ledger, root: Path, rest: str) -> str:
         setting.write_text(rest)
         if not same_cpus(_text(setting), rest):
             raise HostLacksError(f'{setting}: "{rest}" is not taken')
-    return f"{len(at_top)} groups of others kept to CPU {rest}"
+    return f"{count_of(len(at_top), 'group')} of others kept to CPU {rest}"
 
 
 def _hierarchy(type_: str) -> Path | None:
@@ -209,7 +210,9 @@ def _staying(cpus: tuple[int, ...]) -> str:
         if task.pid not in ours and not set(cpus).isdisjoint(parse_cpus(task.cpus))
     ]
     kernel = sum(task.is_kernel for task in there)
-    others = f"{len(there) - kernel} tasks of others and " if len(there) > kernel else ""
+    others = (
+        f"{count_of(len(there) - kernel, 'task')} of others and " if len(there) > kernel else ""
+    )
     return f"{others}{kernel} threads of the kernel may still run there"
 
 

@@ -23,6 +23,7 @@ from tiltyard.appended import append_whole
 from tiltyard.errors import TiltyardError
 from tiltyard.host.changes import Change, take_back
 from tiltyard.host.processes import Process, boot_id
+from tiltyard.units import count_of
 
 # The file of one ledger: whose it is, each change before it is made, and each that was undone.
 #
@@ -105,7 +106,7 @@ def read_ledger(path: Path) -> Content:
 
 def told_of_broken(path: Path, broken: Sequence[int]) -> str:
     """What is printed about broken lines: what they mean, and the fix."""
-    lines = "1 broken line" if len(broken) == 1 else f"{len(broken)} broken lines"
+    lines = count_of(len(broken), "broken line")
     return (
         f"{path}:{broken[0]}: {lines}: what they record may still be changed on this host; every "
         "whole line is put back. Fix: look at what is left of the line, put that back by hand, "
@@ -287,5 +288,5 @@ def _told_of_boot(gone: Sequence[Recorded]) -> list[str]:
     if not gone:
         return []
     kinds = ", ".join(sorted({recorded.change.kind for recorded in gone}))
-    what = "1 change" if len(gone) == 1 else f"{len(gone)} changes"
+    what = count_of(len(gone), "change")
     return [f"the boot of this host has undone {what} of an earlier run: {kinds}"]

@@ -23,7 +23,7 @@ from tiltyard.importers.cells import Cells
 from tiltyard.importers.importer import Imported, ImportedWorkload, Measured
 from tiltyard.importers.naming import levels_of, named_or_fail
 from tiltyard.importers.reading import shown
-from tiltyard.units import listed
+from tiltyard.units import count_of, listed
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def assemble(files: Sequence[ReadFile], options: ImportOptions) -> Collection:
     return Collection(
         question=options.question or f"How do {listed(systems)} compare in {listed(uses)}?",
         origin=Origin(
-            title=f"{len(files)} result file{'s' if len(files) > 1 else ''} of {listed(tools)}",
+            title=f"{count_of(len(files), 'result file')} of {listed(tools)}",
             note=" ".join(_notes(files)),
             files=tuple(
                 SourceFile(name=file.name, sha256=sha256(file.data), importer=file.importer)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from tiltyard.collected.model import Reading
 from tiltyard.errors import UsageError
 from tiltyard.importers.importer import Measured
+from tiltyard.units import count_of
 
 _Place = tuple[str, str, tuple[tuple[str, int | str], ...]]
 
@@ -99,7 +100,8 @@ class Cells:
             raise UsageError(f"{file}: says itself which rounds its values are of; drop --blocks")
         if len(measured.values) > 1:
             raise UsageError(
-                f"{file}: {_told(place)}: {len(measured.values)} values; with --blocks a file is "
+                f"{file}: {_told(place)}: {count_of(len(measured.values), 'value')}; with "
+                "--blocks a file is "
                 "one round and has one value of each cell"
             )
         return [block] * len(measured.values)

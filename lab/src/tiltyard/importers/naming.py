@@ -5,6 +5,7 @@ from typing import Final
 
 from tiltyard.errors import UsageError
 from tiltyard.importers.reading import shown
+from tiltyard.units import count_of
 
 MOST_SYSTEMS: Final = 64
 """More are not compared with each other in one study."""
@@ -25,7 +26,8 @@ def named_or_fail(systems: Sequence[str]) -> None:
             )
     if len(systems) > MOST_SYSTEMS:
         raise UsageError(
-            f"{len(systems)} systems; at most {MOST_SYSTEMS} are compared in one study. Give fewer "
+            f"{count_of(len(systems), 'system')}; at most {MOST_SYSTEMS} are compared in one "
+            "study. Give fewer "
             "files, or import into several folders"
         )
 

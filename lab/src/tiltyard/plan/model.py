@@ -19,6 +19,7 @@ from tiltyard.study.model import (
     WorkloadSpec,
 )
 from tiltyard.study.program import Readings
+from tiltyard.units import count_of
 from tiltyard.wire import MetricCard
 
 if TYPE_CHECKING:
@@ -71,10 +72,10 @@ class Design(Frozen):
 
     def amount(self, units: int) -> str:
         """So many of what the looks count: ``20 blocks``, ``21 blocks of 3 sessions``."""
-        words = f"{units} {self.unit}{'' if units == 1 else 's'}"
+        words = count_of(units, self.unit)
         if self.sessions == 1 or self.unit == "session":
             return words
-        return f"{words} of {self.sessions} sessions"
+        return f"{words} of {count_of(self.sessions, 'session')}"
 
     @property
     def spending(self) -> "Spending":

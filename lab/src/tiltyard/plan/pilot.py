@@ -18,6 +18,7 @@ from tiltyard.plan.order import draw_blocks
 from tiltyard.plan.program import is_unsized
 from tiltyard.stats.signed_rank import nominal_p
 from tiltyard.study.model import Frozen, SystemSpec
+from tiltyard.units import count_of
 
 FORMAT: Final = 1
 BLOCKS: Final = 5
@@ -183,7 +184,8 @@ def executions_said(pilot: Pilot) -> Iterator[str]:
     for own in pilot.workloads:
         if own.executions is not None and own.cv_executions is not None:
             yield (
-                f"{own.name}: {own.executions} executions in each trial: they deviate by "
+                f"{own.name}: {count_of(own.executions, 'execution')} in each trial: they deviate "
+                "by "
                 f"{100 * own.cv_executions:.2g} % within a trial; a turn costs {own.turn_s:.2g} s "
                 "beside its trials"
             )

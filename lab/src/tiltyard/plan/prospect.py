@@ -10,6 +10,7 @@ from math import comb
 from tiltyard.plan.model import Design, Plan
 from tiltyard.plan.sessions import pooled_design
 from tiltyard.stats.sequential import LEVEL
+from tiltyard.units import agreeing, count_of
 
 _FEW = 100
 """Grids easily have so many comparisons; a design that can tell one of them is not remarked on."""
@@ -25,19 +26,22 @@ def prospects(plan: Plan) -> Iterator[str]:
     comparisons = pairs * len(plan.workloads)
     first, last = design.looks[0].blocks, design.looks[-1].blocks
     earliest = earliest_difference(design, comparisons)
-    of = f"{comparisons} comparisons of workloads as a whole are corrected together"
+    of = (
+        f"{count_of(comparisons, 'comparison')} of workloads as a whole "
+        f"{agreeing(comparisons, 'is', 'are')} corrected together"
+    )
     if earliest is None:
         yield (
             f"{of}, and {design.amount(last)} are too few to decide any of them. "
             "More blocks, or fewer systems and workloads, would do"
         )
     elif earliest > first:
-        yield f"{of}: none of them can be decided before {earliest} {design.unit}s"
+        yield f"{of}: none of them can be decided before {count_of(earliest, design.unit)}"
     alone = largest_family(design)
     if alone < _FEW:
         yield (
             f"with {design.amount(last)}, a difference in a single cell of a grid can only be "
-            f"shown where {alone} cells or fewer are compared; more blocks lift that"
+            f"shown where {count_of(alone, 'cell')} or fewer are compared; more blocks lift that"
         )
 
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from tiltyard.analysis.model import Findings, Notice
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.collected.model import Origin
-from tiltyard.units import listed
+from tiltyard.units import count_of, listed
 
 Model = TypeVar("Model", bound=BaseModel)
 Kind = Literal["host", "address", "serial", "user", "path", "environment", "secret"]
@@ -206,7 +206,7 @@ class _Taken:
         for kind, _ in self.replaced.values():
             counts[kind] = counts.get(kind, 0) + 1
         parts = [
-            f"{counts[kind]} {one if counts[kind] == 1 else several}"
+            count_of(counts[kind], one, several)
             for kind, (one, several) in KINDS.items()
             if kind in counts
         ]

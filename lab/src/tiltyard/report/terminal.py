@@ -31,7 +31,14 @@ from tiltyard.report.sections.ranking_table import effect_tables
 from tiltyard.report.stacking import StackingTable
 from tiltyard.report.terminal_studies import studies_compared
 from tiltyard.study.program import PROGRAM
-from tiltyard.units import digits_of, display_unit, format_number, format_ratio, format_value
+from tiltyard.units import (
+    count_of,
+    digits_of,
+    display_unit,
+    format_number,
+    format_ratio,
+    format_value,
+)
 
 _SYSTEMS_ABREAST = 3
 _SENTENCES = 3
@@ -169,12 +176,12 @@ def _counts(findings: Findings) -> str:
         if findings.origin.studies:
             return f"From {findings.origin.title}."
         return f"From {findings.origin.title}; not measured here."
-    kept = f"{findings.trials_kept} trials, all kept"
+    kept = f"{count_of(findings.trials_kept, 'trial')}, all kept"
     if findings.trials_failed:
-        kept = f"{findings.trials_kept} trials kept, {findings.trials_failed} failed"
+        kept = f"{count_of(findings.trials_kept, 'trial')} kept, {findings.trials_failed} failed"
     verdict = "" if findings.look else " Too few for a verdict."
     return (
-        f"{findings.blocks_done} blocks, {kept}.{verdict} "
+        f"{count_of(findings.blocks_done, 'block')}, {kept}.{verdict} "
         f"Order random in each block, seed {findings.seed}."
     )
 

@@ -21,6 +21,7 @@ from tiltyard.charts.figures import (
     without_verdict,
 )
 from tiltyard.report.stacking import StackingTable
+from tiltyard.units import count_of
 
 _LEAST: Final = 24
 """Columns of a plot below which it stands under its figures."""
@@ -55,7 +56,7 @@ def _sources(findings: Findings) -> Group:
         table.add_column("question", overflow="fold")
     for one in studies:
         blocks = str(one.blocks or "–")
-        blocks += f" of {one.sessions} sessions" if one.sessions > 1 else ""
+        blocks += f" of {count_of(one.sessions, 'session')}" if one.sessions > 1 else ""
         began = one.began[:16].replace("T", " ")
         own = (Text(one.question),) if len(questions) > 1 else ()
         table.add_row(Text(one.name), began, blocks, *own)

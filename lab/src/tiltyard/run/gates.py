@@ -16,7 +16,7 @@ from tiltyard.run.canary import check_canary
 from tiltyard.run.history import History
 from tiltyard.run.record import Reason, TrialRecord
 from tiltyard.study.model import GatesSpec
-from tiltyard.units import format_size
+from tiltyard.units import count_of, format_size
 
 TICKS_S: Final = 0.03
 """CPU time is counted in ticks of 10 ms (USER_HZ, proc(5)): up to three of them may be chance."""
@@ -226,14 +226,14 @@ def _events(trial: Evidence) -> Iterator[Found]:
             "swap",
             float(swapped),
             0.0,
-            f"{_counted(swapped, 'page')} swapped in or out (limit 0)",
+            f"{count_of(swapped, 'page')} swapped in or out (limit 0)",
         )
     if times := telemetry.throttled:
         yield (
             "throttled",
             float(times),
             0.0,
-            f"CPUs throttled for heat {_counted(times, 'time')} (limit 0)",
+            f"CPUs throttled for heat {count_of(times, 'time')} (limit 0)",
         )
     if errors := telemetry.kernel_errors:
         seen = f'the kernel reported errors, the first "{errors[0]}" (limit 0),'
@@ -269,10 +269,6 @@ def _coolest_c(block: Sequence[Evidence]) -> dict[tuple[str, str], float]:
             which = (trial.telemetry.host, sensor)
             coolest[which] = min(reading, coolest.get(which, reading))
     return coolest
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _percent(share: float) -> str:

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from tiltyard.stats.types import IntArray
+from tiltyard.units import count_of
 from tiltyard.wire import Sample
 
 _TOLERANCE: Final = 1e-9
@@ -59,7 +60,10 @@ def _contradiction(sample: Sample, workload: str) -> str | None:
     """
     latency = sample.latency_ns
     if latency and latency.count != sample.operations:
-        return f"{sample.metric}: {latency.count} latencies of {sample.operations} operations"
+        return (
+            f"{sample.metric}: {count_of(latency.count, 'latency')} of "
+            f"{count_of(sample.operations, 'operation')}"
+        )
     if latency and (counted := sum(count for _, count in latency.buckets)) != latency.count:
         return f"{sample.metric}: a histogram of {counted} of {latency.count} latencies"
     expected = _expected(sample, workload)

@@ -53,7 +53,7 @@ from tiltyard.run.stages import around
 from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.kind import System
 from tiltyard.systems.placement import pinned_cpus
-from tiltyard.units import format_duration, format_number
+from tiltyard.units import count_of, format_duration, format_number, part_of
 
 HOPELESS_BLOCKS: Final = 3
 """What has failed in so many blocks in the same way, and never worked, will fail in the others."""
@@ -122,9 +122,9 @@ def _too_many_spoiled(course: PlanProgress) -> str | None:
         return None
     run = spoiled + len(course.counted)
     return (
-        f"{spoiled} of {run} blocks are disturbed, and a plan of "
-        f"{len(course.plan.blocks)} may replace no more than {spares}. Quieten the host and begin "
-        "a new folder, or let such blocks count: --disturbed keep"
+        f"{part_of(spoiled, run, 'block')} disturbed; a plan "
+        f"of {len(course.plan.blocks)} may replace no more than {spares}. Quieten the host and "
+        "begin a new folder, or let such blocks count: --disturbed keep"
     )
 
 
@@ -405,7 +405,7 @@ def _look(context: Context, decide: Decide, blocks: int) -> Looked:
     if known := context.history.look_after(blocks):
         return known
     context.watches.close()
-    with phase(f"analysing {len(context.history.finished)} trials"):
+    with phase(f"analysing {count_of(len(context.history.finished), 'trial')}"):
         decision = decide(read_run(context.folder, context.plan))
     looked = Looked(
         blocks=blocks,

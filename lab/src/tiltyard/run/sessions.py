@@ -20,6 +20,7 @@ from tiltyard.plan.store import read_plan, write_plan
 from tiltyard.run.history import History
 from tiltyard.run.read import read_history, read_run
 from tiltyard.run.record import RunRecord
+from tiltyard.units import count_of
 
 APART_H: Final = 8.0
 """Hours after which a session in the same boot counts as another one: another day's work."""
@@ -219,7 +220,7 @@ def _stopped(groups: Sequence[Recorded]) -> str | None:
     """Why all of them have ended."""
     if not all(group.is_over for group in groups):
         return None
-    return f"all {len(groups)} sessions are done"
+    return f"all {count_of(len(groups), 'session')} are done"
 
 
 def _active_pairs(groups: Sequence[Recorded]) -> dict[int, frozenset[tuple[str, str]]]:

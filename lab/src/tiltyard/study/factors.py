@@ -18,6 +18,7 @@ from tiltyard.study.placeholders import partly_filled
 from tiltyard.study.problems import FLAWS_MAX, Flaw, shown
 from tiltyard.study.program import OF_SERVICE, SERVICE, Variable
 from tiltyard.study.wording import flaws_of
+from tiltyard.units import count_of
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ def combine(file: StudyFile, keys: Keys, flaws: list[Flaw]) -> tuple[Combination
         flaws.extend(_no_variables(shared, factors, keys))
     if (systems := math.prod(map(len, factors))) > SYSTEMS_MAX:
         text = (
-            f"the levels combine to {systems} systems, and no more than {SYSTEMS_MAX} can be "
+            f"the levels combine to {count_of(systems, 'system')}, and no more than {SYSTEMS_MAX} "
+            "can be "
             "compared; take out levels, or a factor"
         )
         flaws.append(Flaw(("factors",), text))

@@ -34,6 +34,7 @@ from tiltyard.study.program import (
     placeholders,
     program_of,
 )
+from tiltyard.units import agreeing, count_of
 from tiltyard.wire import Card, Catalogue
 
 BLOCKS_OF_A_SESSION: Final = 7
@@ -279,7 +280,8 @@ def _beyond(
     trials = blocks * len(systems) * sum(workload.trials or 1 for workload in workloads)
     if trials > TRIALS_MAX:
         text = (
-            f"{blocks} blocks of {trials // blocks} trials are {trials}, and no more than "
+            f"{count_of(blocks, 'block')} of {count_of(trials // blocks, 'trial')} "
+            f"{agreeing(blocks, 'is', 'are')} {trials}, and no more than "
             f"{TRIALS_MAX} can be planned; take fewer systems, workloads, trials or blocks"
         )
         yield Flaw(("precision", "blocks") if precision.blocks else ("workload",), text)

@@ -6,7 +6,7 @@ from typing import Final
 
 from tiltyard.analysis.model import Comparison, Index
 from tiltyard.analysis.statements.numbers import compatible, coverage
-from tiltyard.units import listed
+from tiltyard.units import count_of, listed
 
 NAMED: Final = 3
 """As many pairs are told with their intervals; of more the nearest, and how many."""
@@ -22,7 +22,8 @@ def answer(index: Index) -> str:
     if all(pair.low is None for pair in own):
         return (
             f"No verdict on {index.label}: without repetitions of both sides no difference can be "
-            f"distinguished from chance. By value alone {best} is first of {len(ranked)} systems."
+            f"distinguished from chance. By value alone {best} is first of "
+            f"{count_of(len(ranked), 'system')}."
         )
     found = {
         verdict: sorted(
@@ -59,7 +60,7 @@ def _open(index: Index, best: str, pairs: Sequence[Comparison]) -> str:
         return ""
     head = f"No difference shown in {index.label} between {best} and"
     if len(pairs) > NAMED:
-        return f"{head} {len(pairs)} others."
+        return f"{head} {count_of(len(pairs), 'other')}."
     return f"{head} {listed([_named(pair, best) for pair in pairs])}."
 
 
@@ -67,11 +68,17 @@ def _named(pair: Comparison, best: str) -> str:
     other = pair.against if pair.system == best else pair.system
     if pair.low is None or pair.high is None:
         return f"{other} (no interval)"
-    basis = f"{coverage(pair.level)} CI {compatible(pair.low, pair.high)}, {pair.blocks} values"
+    basis = (
+        f"{coverage(pair.level)} CI {compatible(pair.low, pair.high)}, "
+        f"{count_of(pair.blocks, 'value')}"
+    )
     return f"{other} ({pair.system}: {basis})"
 
 
 def _decided(best: str, pairs: Sequence[Comparison]) -> str:
     if len(pairs) <= NAMED:
         return " ".join(pair.sentence for pair in pairs)
-    return f"{pairs[0].sentence} {len(pairs)} systems differ from {best}; this one is the nearest."
+    return (
+        f"{pairs[0].sentence} {count_of(len(pairs), 'system')} differ from {best}; this one is "
+        "the nearest."
+    )

@@ -30,6 +30,7 @@ from tiltyard.stats.signed_rank import largest_c, nominal_p, signed_rank
 from tiltyard.stats.types import FloatArray
 from tiltyard.stats.walsh import walsh_signs
 from tiltyard.stats.welch import Moments, error_and_freedom, pooled_error
+from tiltyard.units import agreeing, count_of
 
 LEVEL: Final = 0.05
 FEWEST_PAIRS: Final = 6
@@ -91,11 +92,17 @@ class Evidence:
     def lacks(self, level: float) -> str:
         """Why there is no interval of a level."""
         if self.paired:
-            return f"{self.n} paired blocks have no {coverage(level)} interval"
+            return (
+                f"{count_of(self.n, 'paired block has', 'paired blocks have')} no "
+                f"{coverage(level)} interval"
+            )
         if self.n < 2:
             return "repetitions of both were not kept"
         if self.n < FEWEST_VALUES:
-            return f"{self.n} values a side are fewer than {FEWEST_VALUES}"
+            return (
+                f"{count_of(self.n, 'value')} a side {agreeing(self.n, 'is', 'are')} fewer than "
+                f"{FEWEST_VALUES}"
+            )
         return "no spread of both is known"
 
     def over(self, level: float) -> OverStudies | None:  # noqa: ARG002

@@ -44,6 +44,7 @@ from tiltyard.analysis.verdict import Verdict
 from tiltyard.collected.audited import Audited
 from tiltyard.collected.model import CollectedWorkload, Collection
 from tiltyard.plan.model import Design
+from tiltyard.units import count_of
 
 
 @dataclass(frozen=True)
@@ -253,7 +254,8 @@ def _design_sentence(within: float, family: int, headlines: int) -> str:
     if not family + headlines:
         return "Nothing was measured here, and no values were kept that could be compared."
     cells = (
-        f"{family} comparisons were corrected together (Benjamini–Hochberg at 5 %), and the "
+        f"{count_of(family, 'comparison was', 'comparisons were')} corrected together "
+        "(Benjamini–Hochberg at 5 %), and the "
         "intervals of their differences for having been selected; "
         if family
         else ""

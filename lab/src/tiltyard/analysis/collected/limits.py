@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from tiltyard.analysis.collected.evidence import FEWEST_VALUES, standard_error
 from tiltyard.collected.model import Collection, Reading
+from tiltyard.units import agreeing, count_of
 
 
 def limits(collection: Collection) -> Iterator[str]:
@@ -39,15 +40,20 @@ def _replicates(readings: list[Reading]) -> Iterator[str]:
             "told from chance."
         )
     elif single:
-        yield f"Of {single} of {len(readings)} cells one number was kept: they have no interval."
+        yield (
+            f"Of {single} of {count_of(len(readings), 'cell')} one number was kept: "
+            f"{agreeing(single, 'it has', 'they have')} no interval."
+        )
     if few:
         yield (
-            f"Of {few} of {len(readings)} cells two values were kept: they have no interval, "
+            f"Of {few} of {count_of(len(readings), 'cell')} two values were kept: "
+            f"{agreeing(few, 'it has', 'they have')} no interval, "
             "because two values that agree by chance look like certainty."
         )
     if summarised:
         yield (
-            f"Of {summarised} of {len(readings)} cells only a mean with its spread was kept: its "
+            f"Of {summarised} of {count_of(len(readings), 'cell')} only a mean with its spread "
+            "was kept: its "
             "interval takes the values as independent and their mean as normal, which cannot be "
             "checked."
         )

@@ -31,7 +31,7 @@ from tiltyard.stats.random_effects import RandomEffects
 from tiltyard.stats.rank_sum import RankSum, fewest
 from tiltyard.stats.student import critical_t
 from tiltyard.stats.types import FloatArray
-from tiltyard.units import format_number, listed
+from tiltyard.units import agreeing, count_of, format_number, listed, part_of
 
 _OPEN: Final = ("undecided", "invalid")
 TOLD: Final = 3
@@ -65,7 +65,7 @@ class Pooled(Evidence):
     @property
     def basis(self) -> str:
         """See :attr:`Evidence.basis`."""
-        return f"{self.n} studies"
+        return count_of(self.n, "study")
 
     def interval(self, alpha: float = LEVEL) -> tuple[float, float] | None:
         """See :meth:`Evidence.interval`; none surer than how often few studies are of one kind."""
@@ -187,7 +187,7 @@ def _decided(told: Sequence[Comparison], of: int) -> Iterator[str]:
         if pair.verdict != "equivalent" and pair.over and pair.over.apart:
             yield f"In {listed(pair.over.apart)} it is the other way round."
     if len(told) > TOLD:
-        yield f"{len(told)} of {of} comparisons are decided."
+        yield (f"{part_of(len(told), of, 'comparison')} decided.")
 
 
 def _left_open(findings: Findings, of: int) -> Iterator[str]:
@@ -199,7 +199,7 @@ def _left_open(findings: Findings, of: int) -> Iterator[str]:
     ]
     if not left:
         return
-    on = "" if of == 1 else f" on {len(left)} of {of} comparisons"
+    on = "" if of == 1 else f" on {len(left)} of {count_of(of, 'comparison')}"
     why = next((pair.over.lacks for _, pair in left if pair.over and pair.over.lacks), "")
     yield f"No verdict{on}: {why}." if why else f"No difference shown{on}."
     for label, pair in left[:TOLD]:
@@ -237,7 +237,8 @@ def _design(findings: Findings, *, pooled: bool) -> str:
     )
     headlines = sum(len(own.index.comparisons) for own in findings.workloads)
     family = (
-        f" {headlines} comparisons of whole workloads are corrected together by Holm, with "
+        f" {count_of(headlines, 'comparison')} of whole workloads "
+        f"{agreeing(headlines, 'is', 'are')} corrected together by Holm, with "
         "simultaneous 95 % intervals"
         if headlines > 1
         else " There is one comparison of a whole workload, with a 95 % interval"

@@ -26,6 +26,7 @@ from tiltyard.analysis.quantity import Direction
 from tiltyard.collected.model import CollectedMetric, CollectedWorkload, PrintedAs, Reading
 from tiltyard.collected.stated import Stated
 from tiltyard.stats.summary import summarise
+from tiltyard.units import count_of
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def pairs_over_tests(tests: Sequence[Sequence[Point]], baseline: str) -> list[Pa
         for name, place in locations(own).items():
             found.setdefault(name, []).append(replace(place, mean=sign * place.mean))
     whole = {name: together(own) for name, own in found.items() if len(own) == len(tests)}
-    topic = f"the geometric mean of {len(tests)} tests"
+    topic = f"the geometric mean of {count_of(len(tests), 'test')}"
     return _pairs(whole, topic, "higher", "", baseline) if len(tests) > 1 else []
 
 

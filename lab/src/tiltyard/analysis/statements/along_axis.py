@@ -26,7 +26,7 @@ from tiltyard.stats.multiple import holm
 from tiltyard.stats.slope import slopes
 from tiltyard.stats.student import Students, p_below, paired_ts
 from tiltyard.stats.types import FloatArray
-from tiltyard.units import format_size
+from tiltyard.units import count_of, format_size
 
 LEVELS: Final = 3
 """Fewer levels make no course."""
@@ -93,7 +93,7 @@ def _change_test(course: Course, least: float) -> Result:
     last = len(course.levels) - 1
     sentence = (
         f"{course.line.topic}: {moves(*shift)} {course.between(0, last)} on {course.system} "
-        f"({interval(shift.low, shift.high)}, {course.blocks} blocks)"
+        f"({interval(shift.low, shift.high)}, {count_of(course.blocks, 'block')})"
     )
     evidence = (
         f"paired t of the log ratio of the two ends, {p_text(p)}; medians {course.typical(0)} and "
@@ -134,10 +134,11 @@ def _growth_test(course: Course, tolerance: float) -> Result:
     sentence = (
         f"{course.line.topic}: {moves(*ends)} {course.between(0, last)} on {course.system}, all "
         f"the way, by {ratio(*slope)} with each doubling ({interval(slope.low, slope.high)}, "
-        f"{course.blocks} blocks)"
+        f"{count_of(course.blocks, 'block')})"
     )
     evidence = (
-        f"t of the slopes of {course.blocks} blocks, log value on log2 of the level, {p_text(p)}; "
+        f"t of the slopes of {count_of(course.blocks, 'block')}, log value on log2 of the level, "
+        f"{p_text(p)}; "
         f"no step of {last} goes back by more than {100 * math.expm1(tolerance):g} %; ends "
         f"{ratio(*ends)} ({interval(ends.low, ends.high)})"
     )
@@ -190,8 +191,9 @@ def _saturation_test(course: Course) -> Result:
             verb,
             course.levels[start],
             sentence=f"{course.line.topic}: {verb} {course.at(start)} on {course.system}: it "
-            f"{moves(*climb)} up to there ({interval(climb.low, climb.high)}, {course.blocks} "
-            f"blocks) and stays within {100 * SAME_WITHIN:g} % {course.between(start, last)}",
+            f"{moves(*climb)} up to there ({interval(climb.low, climb.high)}, "
+            f"{count_of(course.blocks, 'block')}) and stays within {100 * SAME_WITHIN:g} % "
+            f"{course.between(start, last)}",
             evidence=f"paired t of {course.at(start)} against {course.at(start - 1)}, {p_text(p)} "
             f"(Holm over {last} steps); all levels beyond differ by at most "
             f"{100 * math.expm1(same.reach(start, last)):.1f} % (90 % intervals of all pairs); "
@@ -249,11 +251,12 @@ def _insensitive_test(course: Course) -> Result:
                 f"{course.line.topic}: insensitive to {course.line.dimension} "
                 f"{course.between(first, last)} on {course.system}: all {levels} levels are the "
                 f"same within ±{100 * SAME_WITHIN:g} % (90 % intervals reach "
-                f"{farthest_percent:.1f} %, {course.blocks} blocks)"
+                f"{farthest_percent:.1f} %, {count_of(course.blocks, 'block')})"
             ),
             evidence=(
                 f"two one-sided tests at {100 * SAME_ALPHA:g} % of each of the "
-                f"{levels * (levels - 1) // 2} pairs, paired within blocks (intersection–union)"
+                f"{count_of(levels * (levels - 1) // 2, 'pair')}, paired within blocks "
+                "(intersection–union)"
             ),
             covers=(("flat", *course.key),),
             needs=("moves", course.axis),
@@ -318,7 +321,7 @@ def _cliff_claim(scene: Scene, course: Course, found: Students, place: int, p: f
         course.levels[place],
         sentence=f"{course.line.topic}: {'cache ' if cache else ''}cliff "
         f"{course.between(first, last)} on {course.system}{within}: it {moves(*loss)} "
-        f"({interval(loss.low, loss.high)}, {course.blocks} blocks){cache}"
+        f"({interval(loss.low, loss.high)}, {count_of(course.blocks, 'block')}){cache}"
         f"{_plateaus(course, place)}",
         evidence=f"t of the step against a loss of 30 %, {p_text(p)} (Bonferroni over "
         f"{len(course.levels) - 1} steps); {course.typical(place)} before, "
@@ -364,7 +367,7 @@ def _cache(scene: Scene, course: Course, place: int) -> tuple[str, str]:
     text = evidence = ""
     if device is not None:
         evidence = f"; the device read {100 * device.overall:.0f} % of all bytes that were read"
-        evidence += f" ({device.trials} trials)"
+        evidence += f" ({count_of(device.trials, 'trial')})"
         if device.overall < FROM_CACHE or device.before_at_least >= FROM_CACHE:
             return "", evidence
     cache = cache_of(scene.run, scene.measured)

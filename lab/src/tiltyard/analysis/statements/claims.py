@@ -28,7 +28,7 @@ from tiltyard.analysis.statements.deltas import (
 from tiltyard.analysis.statements.statement import statement
 from tiltyard.analysis.tallies import Tally, tallies
 from tiltyard.study.model import Frozen
-from tiltyard.units import format_number
+from tiltyard.units import count_of, format_number
 
 
 class Claim(Frozen):
@@ -343,7 +343,8 @@ def _standing(findings: Findings) -> Iterator[Claim]:
     yield Claim(
         kind="standing",
         workload="",
-        sentence=f"Over {of} tests {best.tally.system} has the highest geometric mean, {best.text} "
+        sentence=f"Over {count_of(of, 'test')} {best.tally.system} has the highest geometric mean, "
+        f"{best.text} "
         f"% of the best value of each; {second.tally.system} is second, {second.text} % "
         f"({against}). With one test left out at a time, {best.tally.system} stays first in "
         f"{best.first_without} of {of} cases.",
@@ -369,7 +370,10 @@ def _standing_first(own: Tally, basis: str) -> Claim:
     return Claim(
         kind="standing",
         workload="",
-        sentence=f"{own.system} is first in {own.first} of {own.tests} tests{last} ({basis}).",
+        sentence=(
+            f"{own.system} is first in {own.first} of {count_of(own.tests, 'test')}{last} "
+            f"({basis})."
+        ),
         figures=(str(own.first), str(own.tests), *([str(own.last)] if own.last else [])),
     )
 
@@ -407,8 +411,8 @@ def _first(findings: Findings) -> Iterator[Claim]:
         yield Claim(
             kind="first",
             workload=workload.name,
-            sentence=f"{workload.display}: {best} is first in {times} of {of} cells{rest} "
-            f"({basis}).",
+            sentence=f"{workload.display}: {best} is first in {times} of "
+            f"{count_of(of, 'cell')}{rest} ({basis}).",
             figures=(str(times), of, *(str(number) for _, number in others)),
         )
 
@@ -428,7 +432,7 @@ def _deviation(findings: Findings) -> Iterator[Claim]:
         else:
             sentence = (
                 f"{own.display}: the deviations of {own.system} are {least} to {most} % of the "
-                f"mean over {own.cells} cells, the largest in {own.most_at}."
+                f"mean over {count_of(own.cells, 'cell')}, the largest in {own.most_at}."
             )
             figures = (least, most, str(own.cells))
         yield Claim(kind="deviation", workload=own.workload, sentence=sentence, figures=figures)

@@ -12,7 +12,7 @@ from tiltyard.plan.model import Design, Plan
 from tiltyard.run.record import RunRecord
 from tiltyard.study.model import Clock
 from tiltyard.study.program import PROGRAM
-from tiltyard.units import format_size
+from tiltyard.units import agreeing, count_of, format_size
 from tiltyard.wire import Access
 
 
@@ -69,7 +69,8 @@ def _grid(design: Design, family: int) -> str:
     if not family:
         return "Corrected are "
     return (
-        f"The {family} comparisons of the grid are corrected together by "
+        f"The {count_of(family, 'comparison')} of the grid {agreeing(family, 'is', 'are')} "
+        "corrected together by "
         f"Benjamini–Hochberg at {100 * design.false_discovery_rate:g} %, intervals of differences "
         "for having been selected (false coverage rate); "
     )
@@ -87,7 +88,10 @@ def _trials(plan: Plan) -> str:
 def _effects(effects: int) -> str:
     if not effects:
         return ""
-    return f"; the {effects} effects of factors are a family corrected like the grid"
+    return (
+        f"; the {count_of(effects, 'effect')} of factors {agreeing(effects, 'is', 'are')} a "
+        "family corrected like the grid"
+    )
 
 
 def _by_t(design: Design) -> str:
@@ -96,7 +100,8 @@ def _by_t(design: Design) -> str:
     if first.t is None:
         return ""
     return (
-        f" The first look, after {first.blocks} blocks, is a t-test (critical value {first.t:.3f}) "
+        f" The first look, after {count_of(first.blocks, 'block')}, is a t-test (critical value "
+        f"{first.t:.3f}) "
         "and rests on a model: that the noise is normal."
     )
 
@@ -106,7 +111,10 @@ def _looks(design: Design) -> str:
     strict = ", whatever the noise level" if design.strict else ""
     if len(numbers) == 1:
         return f"at the one look, after {design.amount(design.looks[0].blocks)}{strict}"
-    return f"over the looks after {', '.join(numbers[:-1])} and {numbers[-1]} blocks{strict}"
+    return (
+        f"over the looks after {', '.join(numbers[:-1])} and "
+        f"{count_of(numbers[-1], 'block')}{strict}"
+    )
 
 
 def gates_sentence(plan: Plan, run: RunRecord) -> str:

@@ -17,7 +17,7 @@ from tiltyard.stats.bimodal import Dip, dip_test, two_modes
 from tiltyard.stats.consistency import SpreadRatio, spread_ratio
 from tiltyard.stats.sequential import LEVEL, RepeatedInterval, repeated_interval
 from tiltyard.stats.types import FloatArray
-from tiltyard.units import format_value, reading_unit
+from tiltyard.units import count_of, format_value, reading_unit
 
 SEPARATION: Final = 4.0
 MINOR_WEIGHT: Final = 0.10
@@ -63,7 +63,8 @@ def _bimodal_claim(
         sentence=(
             f"{cell.quantity.topic}: two modes on {system}: about {lower} in "
             f"{100 * found.weight_low:.0f} % of the blocks and {upper} in the others, "
-            f"{ratio(distance, low, high)} apart ({interval(low, high)}, {found.n} blocks); no "
+            f"{ratio(distance, low, high)} apart ({interval(low, high)}, "
+            f"{count_of(found.n, 'block')}); no "
             "single number summarises it"
         ),
         evidence=(
@@ -125,7 +126,7 @@ def _consistency_claim(
         sentence=(
             f"{cell.quantity.topic}: {steady} is more consistent than {shaky}, whose standard "
             f"deviation is {math.exp(abs(found.log_ratio)):.1f}× as large (99 % CI "
-            f"{math.exp(low):.1f}× to {math.exp(high):.1f}×, {found.n} blocks)"
+            f"{math.exp(low):.1f}× to {math.exp(high):.1f}×, {count_of(found.n, 'block')})"
         ),
         evidence=(
             f"Pitman–Morgan with ranks and fair signs (correlation of sum and difference "
@@ -235,7 +236,7 @@ def _tail_claim(
         sentence=(
             f"{cell.quantity.topic}: the tail of {worse} is worse than that of {better}: the "
             f"{TAILS[name][1]} of one operation is {amount} ({interval(low, high, found.level)}, "
-            f"{found.blocks} blocks)"
+            f"{count_of(found.blocks, 'block')})"
         ),
         evidence=(
             f"repeated signed-rank interval of the {TAILS[name][1]} of each trial, paired within "

@@ -10,7 +10,7 @@ from tiltyard.analysis.statements.notices import note, problem, warning
 from tiltyard.analysis.statements.numbers import percent_text
 from tiltyard.analysis.statements.statement import statement
 from tiltyard.run.record import RunRecord, TrialRecord
-from tiltyard.units import format_duration
+from tiltyard.units import agreeing, count_of, format_duration
 
 FOREIGN_SHARE: Final = 0.03
 """CPU time of other processes, as a share of one core, from which on a trial is disturbed."""
@@ -43,7 +43,7 @@ def failed_boots(evidence: Evidence) -> Iterator[Notice]:
     repeated = [(turn, why) for turn in prepared for why in turn.failed_boots]
     if repeated:
         turn, why = repeated[0]
-        boots = "1 boot" if len(repeated) == 1 else f"{len(repeated)} boots"
+        boots = count_of(len(repeated), "boot")
         yield warning(
             deviation=True,
             text=f"{boots} failed before a trial began, of {len(prepared) + len(repeated)}, and "
@@ -83,7 +83,8 @@ def _foreign(evidence: Evidence) -> Iterator[Notice]:
     disturbed = [share for share in shares if share > FOREIGN_SHARE]
     if disturbed:
         yield warning(
-            text=f"In {len(disturbed)} of {len(shares)} trials other processes used more than "
+            text=f"In {len(disturbed)} of {count_of(len(shares), 'trial')} other processes used "
+            "more than "
             f"{percent_text(FOREIGN_SHARE)} of a core, in the worst "
             f"{percent_text(max(disturbed))}.",
             advice="All are kept. Stop other work on this host for narrower intervals.",
@@ -99,7 +100,8 @@ def _steal(evidence: Evidence) -> Iterator[Notice]:
     disturbed = [share for share in shares if share > STEAL_SHARE]
     if disturbed:
         yield warning(
-            text=f"In {len(disturbed)} of {len(shares)} trials the hypervisor took more than "
+            text=f"In {len(disturbed)} of {count_of(len(shares), 'trial')} the hypervisor took "
+            "more than "
             f"{percent_text(STEAL_SHARE)} of the time for other guests, in the worst "
             f"{percent_text(max(disturbed))}.",
             advice="Use a physical machine, or an instance with dedicated cores.",
@@ -116,11 +118,10 @@ def under_load(run: RunRecord) -> str:
     disturbed = len(blocks & run.spoiled.keys())
     if not disturbed:
         return ""
-    count = f"{disturbed} of the {len(blocks)} blocks that count"
+    count = f"{disturbed} of the {count_of(len(blocks), 'block')} that count"
     if disturbed == len(blocks) > 1:
-        count = f"all {disturbed} blocks that count"
-    was = "was" if disturbed == 1 else "were"
-    return f"{count} {was} disturbed by other activity on the host"
+        count = f"all {count_of(disturbed, 'block')} that count"
+    return f"{count} {agreeing(disturbed, 'was', 'were')} disturbed by other activity on the host"
 
 
 @statement("notice", "Under load: N of the M blocks that count were disturbed.")
@@ -165,7 +166,8 @@ def _preempted(evidence: Evidence) -> Iterator[Notice]:
     disturbed = [rate for rate in rates if rate > PREEMPTIONS_PER_S]
     if disturbed and evidence.plan.clock == "time":
         yield note(
-            text=f"In {len(disturbed)} of {len(rates)} trials the scheduler took the CPU away more "
+            text=f"In {len(disturbed)} of {count_of(len(rates), 'trial')} the scheduler took the "
+            "CPU away more "
             f"than {PREEMPTIONS_PER_S:.0f} times a second, in the worst {max(disturbed):.0f} "
             "times.",
             advice="Pin the study to CPUs that nothing else uses: conditions.cpus.",
@@ -179,7 +181,7 @@ def _warned(evidence: Evidence) -> Iterator[Notice]:
     by_code = {warned.code: warned for trial in trials for warned in trial.warnings}
     for code, warned in by_code.items():
         count = sum(any(own.code == code for own in trial.warnings) for trial in trials)
-        text = f"{warned.message.rstrip('.')} ({count} of {len(trials)} trials)."
+        text = f"{warned.message.rstrip('.')} ({count} of {count_of(len(trials), 'trial')})."
         yield note(text=text, advice=warned.advice)
 
 
@@ -237,4 +239,4 @@ def _done(evidence: Evidence) -> list[TrialRecord]:
 
 
 def _trials(trials: Sequence[TrialRecord]) -> str:
-    return "1 trial" if len(trials) == 1 else f"{len(trials)} trials"
+    return count_of(len(trials), "trial")

@@ -23,6 +23,7 @@ from tiltyard.analysis.statements.deltas import (
 from tiltyard.analysis.statements.numbers import coverage
 from tiltyard.analysis.statements.statement import statement
 from tiltyard.analysis.verdict import Verdict
+from tiltyard.units import count_of
 
 FEW: Final = 3
 """As many sentences are a headline; more comparisons than that are counted."""
@@ -59,7 +60,7 @@ def _no_verdict(findings: Findings) -> str:
     answers = list(dict.fromkeys(workload.answer for workload in findings.workloads))
     if len(answers) <= FEW:
         return " ".join(answers)
-    return f"No verdict on any of {len(answers)} workloads. {answers[0]}"
+    return f"No verdict on any of {count_of(len(answers), 'workload')}. {answers[0]}"
 
 
 @statement("headline", "SYSTEM is N % faster than SYSTEM in TOPIC (95 % CI …, N blocks)")
@@ -125,7 +126,8 @@ def _counted(findings: Findings) -> str:
     decided, of = (sum(getattr(one, what) for one, _ in found) for what in ("decided", "of"))
     factor = crossing(findings).factor
     return (
-        f"A difference is shown in {decided} of {of} comparisons along {factor}; the table of "
+        f"A difference is shown in {decided} of {count_of(of, 'comparison')} along {factor}; the "
+        "table of "
         "tests has each of them."
     )
 
@@ -147,7 +149,7 @@ def over_all(findings: Findings) -> str:
                 )
     if not told or sum(map(len, told.values())) > MOST:
         return ""
-    over = f"mean over {len(relative_tests(findings))} tests"
+    over = f"mean over {count_of(len(relative_tests(findings)), 'test')}"
     if len(told) > 1 and all(own[0].within == "" for own in told.values()):
         means = [replace(own, within=level) for level, (own,) in told.items()]
         return _told(f"{over[0].upper()}{over[1:]} against {crossed.base}", means)

@@ -17,7 +17,7 @@ from tiltyard.analysis.statements.statement import statement
 from tiltyard.analysis.steadiness import unsteady
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.stats.trend import trend
-from tiltyard.units import format_number, format_value
+from tiltyard.units import agreeing, count_of, format_number, format_value, part_of
 
 NOISE_LEVEL: Final = 0.05
 """Level of the test whether the noise changed during the session."""
@@ -92,25 +92,28 @@ def _looks(evidence: Evidence) -> Iterator[Notice]:
     fewest = int(contrasts.made[is_early].min()) if early else 0
     if (early or not contrasts) and fewest < first:
         yield warning(
-            text=f"{fewest} {plan.design.unit}s of the {first} that the first look needs: "
-            f"{early} comparisons have no interval yet.",
+            text=f"{count_of(fewest, plan.design.unit)} of the {first} that the first look needs: "
+            f"{count_of(early, 'comparison has', 'comparisons have')} no interval yet.",
             advice=more,
         )
     elif early:
         headlines = sum(len(found.index.contrasts) for found in evidence.judged)
         needed = Family(headlines, HOLM).first_look(plan.design)
         yield warning(
-            text=f"{headlines} comparisons of workloads as a whole have no simultaneous intervals "
-            f"before {needed} {plan.design.unit}s."
+            text=f"{count_of(headlines, 'comparison')} of workloads as a whole "
+            f"{agreeing(headlines, 'has', 'have')} no simultaneous intervals "
+            f"before {count_of(needed, plan.design.unit)}."
             if needed
-            else f"{headlines} comparisons of workloads as a whole are too many for simultaneous "
-            f"intervals within the {plan.design.looks[-1].blocks} {plan.design.unit}s of the plan.",
+            else f"{count_of(headlines, 'comparison')} of workloads as a whole are too many for "
+            "simultaneous "
+            f"intervals within the {count_of(plan.design.looks[-1].blocks, plan.design.unit)} of "
+            "the plan.",
             advice=more if needed else None,
         )
     is_open = contrasts.has_interval & contrasts.is_open
     beyond = int(contrasts.waiting[is_open].max(initial=0))
     if beyond:
-        blocks = "1 block" if beyond == 1 else f"{beyond} blocks"
+        blocks = count_of(beyond, "block")
         yield note(
             text=f"{blocks} after the latest look: shown as points; no verdict rests on them "
             "before the next look.",
@@ -125,8 +128,8 @@ def _undecided(evidence: Evidence) -> Iterator[Notice]:
     found = int((contrasts.has_interval & (contrasts.columns["verdict"] == "undecided")).sum())
     if found:
         yield note(
-            text=f"{found} of {len(evidence.contrasts)} comparisons are undecided: neither a "
-            "difference nor equivalence was shown.",
+            text=f"{part_of(found, len(evidence.contrasts), 'comparison')} undecided: neither a difference nor equivalence was "
+            "shown.",
             advice="The sentence on each gives its interval and the number of blocks needed.",
         )
 
@@ -195,7 +198,8 @@ def _tails(evidence: Evidence) -> Iterator[Notice]:
         first = differing[0]
         unit = first.quantity.unit_of_replication
         yield warning(
-            text=f"Tails differ in {len(differing)} of {len(evidence.contrasts)} comparisons: the "
+            text=f"Tails differ in {len(differing)} of "
+            f"{count_of(len(evidence.contrasts), 'comparison')}: the "
             f"geometric mean over {unit}s is outside the interval of the typical {unit}, for "
             f"example in {first.quantity.topic}, {first.system} against {first.against}.",
             advice="Rare slow trials matter there: look at the points, not only at the interval.",
@@ -245,7 +249,8 @@ def _short(evidence: Evidence) -> Iterator[Notice]:
         cells = cell_times(evidence.run, workload)
         if short := short_of(cells):
             yield note(
-                text=f"{len(short)} of {len(cells)} cells of {workload.spec.name} took less than "
+                text=f"{len(short)} of {count_of(len(cells), 'cell')} of {workload.spec.name} took "
+                "less than "
                 f"{LEAST_S:g} s in a trial, the shortest {format_value(short[0].elapsed_s, 's')}: "
                 "other activity of the host in those moments is much of their noise.",
                 advice="Give them more work; tiltyard plan says which parameter takes which value, "
@@ -272,7 +277,7 @@ def _emulated(evidence: Evidence) -> Iterator[Notice]:
 
 
 def _named(systems: Sequence[str]) -> str:
-    return systems[0] if len(systems) == 1 else f"{len(systems)} systems"
+    return systems[0] if len(systems) == 1 else count_of(len(systems), "system")
 
 
 @statement("notice", "One machine, one device: the verdicts are about this host.")

@@ -18,6 +18,7 @@ from tiltyard.analysis.statements.verdicts import sentence
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.stats.student import paired_ts
 from tiltyard.stats.types import FloatArray
+from tiltyard.units import count_of, part_of
 
 
 def verdict_text(scene: Scene, contrast: Contrast) -> str:
@@ -64,8 +65,9 @@ def _losses_test(scene: Scene, cell: GridCell, overall: Contrast, here: Contrast
         blocks=interval.blocks if interval else 0,
         size=nearest(interval.low, interval.high) if interval else 0.0,
         sentence=(
-            f"{scene.display}: {winner} wins against {other} over all {len(scene.measured.cells)} "
-            f"cells, but not everywhere: {verdict_text(scene, here)}"
+            f"{scene.display}: {winner} wins against {other} over all "
+            f"{count_of(len(scene.measured.cells), 'cell')}, but not everywhere: "
+            f"{verdict_text(scene, here)}"
         ),
         evidence="both are verdicts after correction; over all cells, "
         f"{verdict_text(scene, overall)}",
@@ -196,7 +198,7 @@ def _leave_one_out_claim(
         sentence=(
             f"{scene.display}: the lead of {winner} over {other} rests on {without.part}: "
             f"{without.ending}; the lead is then {ratio(estimate, low, high)} "
-            f"({interval(low, high)}, {without.blocks} blocks)"
+            f"({interval(low, high)}, {count_of(without.blocks, 'block')})"
         ),
         evidence=(
             f"paired t interval of the mean over all cells without {without.part}, Bonferroni "
@@ -270,7 +272,7 @@ def _crossover_test(
         ),
         evidence=(
             "verdicts of opposite sign, each after correction over all cells; "
-            f"{len(decided)} of {len(contrasts)} levels are decided, with one change of sign"
+            f"{part_of(len(decided), len(contrasts), 'level')} decided, with one change of sign"
         ),
         p_adjusted=max(adjusted_p(first), adjusted_p(last)),
     )

@@ -18,6 +18,7 @@ from tiltyard.stats.outliers import Outlier, max_outlier
 from tiltyard.stats.permutation import lag_one, largest_cusum, permutation_p
 from tiltyard.stats.trend import theil_sen_interval, thinned, trend
 from tiltyard.stats.types import FloatArray
+from tiltyard.units import count_of
 
 TRIALS: Final = 20
 """Fewer trials tell nothing of their order."""
@@ -126,7 +127,7 @@ def _step_claim(workload: str, series: Series, p: float) -> Candidate | None:
         sentence=(
             f"{workload}: step change of {ratio(*parts)} at trial {trial} of the session "
             f"({interval(*parts[1:])}, "
-            f"{series.blocks} blocks, {series.trials} trials)"
+            f"{count_of(series.blocks, 'block')}, {count_of(series.trials, 'trial')})"
         ),
         evidence=(
             f"largest cumulative sum of the distances of blocks from what is typical of the "
@@ -181,8 +182,8 @@ def _drift_claim(
         size=nearest(low, high),
         sentence=(
             f"{workload}: values {verb} over the session, by {ratio(change, low, high)} from the "
-            f"first trial to the last ({interval(low, high)}, {series.blocks} blocks, "
-            f"{series.trials} trials); all systems are affected alike"
+            f"first trial to the last ({interval(low, high)}, {count_of(series.blocks, 'block')}, "
+            f"{count_of(series.trials, 'trial')}); all systems are affected alike"
         ),
         evidence=(
             f"Spearman of the mean distance of a block from what is typical of the systems with "
@@ -228,8 +229,8 @@ def _autocorrelation_claim(workload: str, series: Series, p: float) -> Candidate
         size=low * float(series.values.std()),
         sentence=(
             f"{workload}: consecutive trials are correlated: lag-1 autocorrelation "
-            f"{found:.2f} (99 % CI {low:.2f} to {high:.2f}, {series.blocks} blocks, "
-            f"{series.trials} trials); most disturbances last longer than one trial"
+            f"{found:.2f} (99 % CI {low:.2f} to {high:.2f}, {count_of(series.blocks, 'block')}, "
+            f"{count_of(series.trials, 'trial')}); most disturbances last longer than one trial"
         ),
         evidence=(
             f"permutation of the lag-1 autocorrelation of the distances from what is typical of "
@@ -280,7 +281,7 @@ def _outlier_claim(scene: Scene, found: Outlier) -> Candidate:
         sentence=(
             f"{scene.display}: the trial of {system} in block {block} is an outlier, "
             f"{math.exp(found.distance):.2f}× of the typical value; the others are within "
-            f"{math.exp(low):.2f}× and {math.exp(high):.2f}× ({found.n} blocks); "
+            f"{math.exp(low):.2f}× and {math.exp(high):.2f}× ({count_of(found.n, 'block')}); "
             f"{_telemetry(odd, trials)}"
         ),
         evidence=(

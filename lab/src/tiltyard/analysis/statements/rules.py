@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 from tiltyard.analysis.model import Cell, Comparison, Findings, Summary
 from tiltyard.analysis.statements.statement import Statement
 from tiltyard.study.model import Frozen
+from tiltyard.units import agreeing, count_of, part_of
 
 Outcome = Literal["met", "not met", "does not apply"]
 _Judgement: TypeAlias = tuple[Outcome, str]
@@ -50,7 +51,8 @@ def _subsets(findings: Findings) -> _Judgement:
     failed = findings.trials_failed
     spoiled = len(findings.spoiled.blocks) if findings.spoiled else 0
     return "met", (
-        f"All cells of the plan are shown; {failed} failed trials and {spoiled} disturbed blocks "
+        f"All cells of the plan are shown; {count_of(failed, 'failed trial')} and "
+        f"{count_of(spoiled, 'disturbed block')} "
         "are listed with their reasons, and nothing else is excluded."
     )
 
@@ -64,7 +66,8 @@ def _means(findings: Findings) -> _Judgement:
     rates = [c for c in _cells(findings) if c.unit.endswith("/s") and _summarised(c)]
     if rates:
         return "not met", (
-            f"{len(rates)} cells hold means of rates as the source states them; whether they are "
+            f"{count_of(len(rates), 'cell holds', 'cells hold')} means of rates as the source "
+            "states them; whether they are "
             "arithmetic or harmonic is not known."
         )
     return "met", "Means that the source states are of costs, or their values are here."
@@ -75,7 +78,8 @@ def _ratios(findings: Findings) -> _Judgement:
     if most <= 1:
         return "met", "Nothing is summarised over several cells."
     return "not met", (
-        f"Workloads are ranked by a geometric mean over up to {most} cells, all of one weight, "
+        f"Workloads are ranked by a geometric mean over up to {count_of(most, 'cell')}, all of "
+        "one weight, "
         "because no total of them has a meaning; every cell is listed with its absolute "
         "value and its own verdict."
     )
@@ -89,7 +93,9 @@ def _intervals(findings: Findings) -> _Judgement:
     if bare == len(pairs):
         return "not met", "No comparison has an interval: too little was repeated, or kept."
     if bare:
-        return "not met", f"{bare} of {len(pairs)} headline comparisons have no interval."
+        return "not met", (
+            f"{part_of(bare, len(pairs), 'headline comparison', 'has', 'have')} no interval."
+        )
     blocks = min(pair.blocks for pair in pairs)
     return "met", (
         f"Every headline ratio has an interval, over at least {blocks} "
@@ -126,23 +132,24 @@ def _sound(findings: Findings) -> _Judgement:
     judged = sum(pair.low is not None for pair in _pairs(findings))
     if not judged:
         return "not met", "Without intervals no difference can be distinguished from chance."
+    intervals = (
+        f"{count_of(judged, 'comparison has an interval', 'comparisons have intervals')} "
+        f"and {agreeing(judged, 'is', 'are')} corrected together"
+    )
     if findings.origin and findings.origin.studies:
         turns = "took turns within each study" if findings.origin.pooled else "did not take turns"
         return "not met", (
-            f"{judged} comparisons have intervals and are corrected together; the systems {turns}, "
-            "and how often one looks was not fixed beforehand."
+            f"{intervals}; the systems {turns}, and how often one looks was not fixed beforehand."
         )
     if findings.origin:
         return "not met", (
-            f"{judged} comparisons have intervals and are corrected together, but the order of "
-            "measurement was not drawn at random."
+            f"{intervals}, but the order of measurement was not drawn at random."
             if not (findings.kept and findings.kept.interleaved)
-            else f"{judged} comparisons have intervals and are corrected together; systems took "
-            "turns, but nothing was frozen beforehand."
+            else f"{intervals}; systems took turns, but nothing was frozen beforehand."
         )
     return "met", (
-        f"The order was drawn at random, the looks were fixed beforehand, and {findings.family} "
-        "comparisons were corrected together."
+        f"The order was drawn at random, the looks were fixed beforehand, and "
+        f"{count_of(findings.family, 'comparison was', 'comparisons were')} corrected together."
     )
 
 
@@ -192,7 +199,8 @@ def _plots(findings: Findings) -> _Judgement:
     bare = [cell for cell in _cells(findings) if _summarised(cell)]
     if bare:
         return "not met", (
-            f"Of {len(bare)} cells only summaries were kept, so their values cannot be drawn."
+            f"Of {count_of(len(bare), 'cell')} only summaries were kept, so their values cannot "
+            "be drawn."
         )
     return "met", (
         "Every block is a point beside its interval; lines join values only along an ordered "

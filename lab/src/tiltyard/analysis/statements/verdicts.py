@@ -23,7 +23,7 @@ from tiltyard.plan.model import Design, Plan
 from tiltyard.plan.path_length import PATH_LENGTH
 from tiltyard.stats.planning import LIKELY, MANY_BLOCKS
 from tiltyard.stats.sequential import RepeatedInterval
-from tiltyard.units import listed
+from tiltyard.units import agreeing, count_of, listed
 
 SAME: Final = 1e-9
 """On the log scale: an interval of no more width is of differences that are all the same."""
@@ -48,7 +48,7 @@ class Compared:
         """``7 of 20 blocks (35 %) failed``."""
         own = self.contrast
         share = 100 * own.failed / own.attempted
-        return f"{own.failed} of {own.attempted} {self.design.unit}s ({share:.0f} %) failed"
+        return f"{own.failed} of {count_of(own.attempted, self.design.unit)} ({share:.0f} %) failed"
 
 
 def sentence(contrast: Contrast, design: Design, family: Family) -> str:
@@ -85,7 +85,9 @@ def _too_early(compared: Compared) -> str:
     if first is None:
         last = design.looks[-1].blocks
         return f"{head}{design.amount(last)} are too few for {size} simultaneous intervals."
-    there = f"{head}{done} of the {first} {design.unit}s"
+    if done >= first:
+        return f"{head}the first look, after {count_of(first, design.unit)}, is not taken yet."
+    there = f"{head}{done} of the {count_of(first, design.unit)}"
     if first > design.looks[0].blocks:
         return f"{there} that {size} simultaneous intervals need."
     return f"{there} that the first look needs."
@@ -133,7 +135,7 @@ def _undecided(compared: Compared) -> str:
     if is_extended(low, high, interval.p, interval.level):
         return (
             f"{head}({level}, extended to equality): not significant after correction for "
-            f"{compared.family.size} comparisons ({compared.family.correction})."
+            f"{count_of(compared.family.size, 'comparison')} ({compared.family.correction})."
         )
     if compared.contrast.futile:
         return f"{head}({level}); stopped there, because {_too_many(interval, compared)}."
@@ -146,7 +148,8 @@ def _too_many(interval: RepeatedInterval, compared: Compared) -> str:
     needed = compared.family.needed(interval, design)
     blocks = f"more than {MANY_BLOCKS}" if needed is None else f"≈ {needed}"
     return (
-        f"a decision needs {blocks} {design.unit}s ({100 * LIKELY:.0f} % chance) and the last look "
+        f"a decision needs {count_of(blocks, design.unit)} ({100 * LIKELY:.0f} % chance) and the "
+        "last look "
         f"is after {design.looks[-1].blocks}"
     )
 
@@ -155,8 +158,12 @@ def _outlook(interval: RepeatedInterval, compared: Compared) -> str:
     """How many more blocks are needed for a decision."""
     design = compared.design
     needed = compared.family.needed(interval, design)
-    more = f"more than {MANY_BLOCKS}" if needed is None else f"≈ {needed - interval.blocks}"
-    return f"{more} more {design.unit}s needed ({100 * LIKELY:.0f} % chance)"
+    unit = f"more {design.unit}"
+    if needed is None:
+        more = f"more than {count_of(MANY_BLOCKS, unit)}"
+    else:
+        more = f"≈ {count_of(needed - interval.blocks, unit)}"
+    return f"{more} needed ({100 * LIKELY:.0f} % chance)"
 
 
 def more_needed(contrast: Contrast, design: Design, family: Family) -> int | None:
@@ -272,7 +279,10 @@ def _here(plan: Plan) -> str:
     sessions = plan.design.sessions
     if sessions == 1:
         return where
-    return f"{where}, {'over' if plan.design.unit == 'session' else 'in these'} {sessions} sessions"
+    return (
+        f"{where}, {'over' if plan.design.unit == 'session' else 'in these'} "
+        f"{count_of(sessions, 'session')}"
+    )
 
 
 def _answer_too_early(
@@ -283,10 +293,11 @@ def _answer_too_early(
         few = f"too few {design.unit}s for its comparisons"
         return f"No verdict on {topic} {here}: the plan has {few}."
     blocks = min(len(contrast.differences) for contrast in rivals.against)
-    return (
-        f"No verdict yet on {topic} {here}: {blocks} of the {first} {design.unit}s that the first "
-        "look needs are done."
-    )
+    needed = f"the {count_of(first, design.unit)} that the first look needs"
+    if blocks >= first:
+        return f"No verdict yet on {topic} {here}: {needed} are done, the look is not taken yet."
+    are = agreeing(blocks, "is", "are")
+    return f"No verdict yet on {topic} {here}: {blocks} of {needed} {are} done."
 
 
 NAMED: Final = 3
@@ -299,7 +310,7 @@ def _open(topic: str, rivals: Rivals, judged: Judged, family: Family, design: De
         return ""
     head = f"no difference shown in {topic} between {rivals.best} and"
     if len(found) > NAMED:
-        return f"{head} {len(found)} others"
+        return f"{head} {count_of(len(found), 'other')}"
     others = [f"{one.against} ({_possible(judged.as_printed(one), family, design)})"
               for one in found]  # fmt: skip
     return f"{head} {listed(others)}"
@@ -313,7 +324,7 @@ def _possible(contrast: Contrast, family: Family, design: Design) -> str:
     basis = _basis(interval, compatible(math.exp(interval.low), math.exp(interval.high)), design)
     text = f"{contrast.system}: {basis}"
     if is_extended(math.exp(interval.low), math.exp(interval.high), interval.p, interval.level):
-        text += f"; not significant after correction for {family.size} comparisons"
+        text += f"; not significant after correction for {count_of(family.size, 'comparison')}"
     return text
 
 

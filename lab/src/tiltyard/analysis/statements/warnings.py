@@ -10,6 +10,7 @@ from typing import Final
 
 from tiltyard.analysis.model import Findings, Notice
 from tiltyard.analysis.statements.statement import statement
+from tiltyard.units import agreeing, count_of
 
 warning = partial(Notice, severity="warning", above=True)
 
@@ -40,7 +41,8 @@ def _unfinished(findings: Findings) -> Iterator[Notice]:
     else:
         text = (
             f"This study is not finished: {findings.blocks_done} of at most "
-            f"{findings.blocks_planned} blocks are done."
+            f"{count_of(findings.blocks_planned, 'block')} "
+            f"{agreeing(findings.blocks_done, 'is', 'are')} done."
         )
     yield warning(text=f"{text} {rests}")
 

@@ -17,6 +17,7 @@ from pydantic import Field
 from tiltyard.errors import TiltyardError
 from tiltyard.host.changes.change import PREFIX, HostChange
 from tiltyard.host.tasks import parse_cpus, tasks
+from tiltyard.units import count_of
 
 _PASSES = 20
 """Tasks come and go while they are moved."""
@@ -62,7 +63,7 @@ class MovedTasks(HostChange):
             moved.update(inside)
             time.sleep(_PAUSE_S)
         _remove(self.path)
-        return f"put {len(moved)} tasks back to their CPUs"
+        return f"put {count_of(len(moved), 'task')} back to their CPUs"
 
     def _put_back(self, tid: int, origin: Origin) -> None:
         """A group that is gone is taken for the root.
@@ -128,7 +129,7 @@ class RestrictedGroups(HostChange):
         if done and not self.handed_down:
             with contextlib.suppress(OSError):
                 (self.root / "cgroup.subtree_control").write_text("-cpuset")
-        return f"gave {len(self.before)} groups their CPUs back" if done else None
+        return f"gave {count_of(len(self.before), 'group')} their CPUs back" if done else None
 
 
 def move(task: int, members: Path) -> None:

@@ -27,6 +27,7 @@ from tiltyard.report.sections.entries import (
     verdict_entry,
 )
 from tiltyard.report.sections.ranking_table import blocks_run, stop_text, stops
+from tiltyard.units import count_of
 
 
 def deviations(findings: Findings) -> tuple[Block, ...]:
@@ -43,8 +44,8 @@ def _deviation_texts(findings: Findings) -> tuple[str, ...]:
     texts = [findings.spoiled.sentence] if findings.spoiled else []
     if findings.stopped and not findings.complete:
         texts.append(
-            f"The run ended after {findings.blocks_done} of at most {findings.blocks_planned} "
-            f"blocks: {findings.stopped}."
+            f"The run ended after {findings.blocks_done} of at most "
+            f"{count_of(findings.blocks_planned, 'block')}: {findings.stopped}."
         )
     return (*texts, *(notice.text for notice in findings.notices if notice.deviation))
 
@@ -82,8 +83,8 @@ def design(findings: Findings) -> tuple[Block, ...]:
         texts.append(f"{findings.gates_sentence}{none}")
     if findings.stopped:
         texts.append(
-            f"The run ended after {findings.blocks_done} of at most {findings.blocks_planned} "
-            f"blocks: {findings.stopped}."
+            f"The run ended after {findings.blocks_done} of at most "
+            f"{count_of(findings.blocks_planned, 'block')}: {findings.stopped}."
         )
     for workload in findings.workloads:
         texts += [own.sentence for own in (workload.steadiness, workload.replication) if own]

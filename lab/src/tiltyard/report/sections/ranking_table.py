@@ -24,7 +24,7 @@ from tiltyard.report.sections.entries import (
     without_empty_columns,
 )
 from tiltyard.study.model import Clock
-from tiltyard.units import format_value
+from tiltyard.units import count_of, format_value
 
 FEW: Final = 6
 """As many pairs are printed without folding any of them away."""
@@ -71,7 +71,7 @@ def stops(workload: WorkloadFindings) -> list[Stop]:
 def stop_text(stop: Stop, unit: Unit) -> str:
     """``after 7 blocks: xfs against ext4``."""
     pairs = "; ".join(f"{pair.system} against {pair.against}" for pair in stop.comparisons)
-    return f"after {stop.blocks} {unit}s: {pairs}"
+    return f"after {count_of(stop.blocks, unit)}: {pairs}"
 
 
 def blocks_run(findings: Findings) -> dict[str, dict[str, int]]:
@@ -211,7 +211,7 @@ def caption(findings: Findings, index: Index) -> str:
         value = "the medians over blocks" if index.cells > 1 else "Median over blocks"
         ratio = f"the ratio is that of the typical {findings.design.unit} (Hodges–Lehmann)"
     if index.cells > 1:
-        value = f"Geometric mean over {index.cells} cells of {value}"
+        value = f"Geometric mean over {count_of(index.cells, 'cell')} of {value}"
     ranks = " Rank: what the verdicts leave possible." if has_ranks(index) else ""
     return f"{value}; {ratio}.{ranks}"
 

@@ -18,6 +18,7 @@ from tiltyard.report.document import (
 )
 from tiltyard.report.sections.entries import by_system, slugs, system_entry
 from tiltyard.run.differences import Difference
+from tiltyard.units import count_of
 
 _ABREAST: Final = 4
 """As many systems have room beside each other on a page."""
@@ -200,7 +201,7 @@ def as_script(findings: Findings) -> Section:
     lines = runbook(findings)
     blocks = (
         Paragraph("To copy and execute; also by tiltyard export --to runbook."),
-        Fold(f"The script ({len(lines)} lines)", (Commands(lines),)),
+        Fold(f"The script ({count_of(len(lines), 'line')})", (Commands(lines),)),
     )
     return Section("runbook", "Runbook", blocks if lines else (), appendix=True)
 

@@ -16,7 +16,7 @@ from tiltyard.report.sections.entries import (
     percent_entry,
     system_entry,
 )
-from tiltyard.units import format_ratio
+from tiltyard.units import count_of, format_ratio
 
 
 def trials(findings: Findings) -> tuple[Block, ...]:
@@ -24,7 +24,8 @@ def trials(findings: Findings) -> tuple[Block, ...]:
     if findings.origin:
         return ()
     count = len(findings.trials)
-    return (Fold(f"{count} trials in the order in which they ran", (trial_table(findings),)),)
+    title = f"{count_of(count, 'trial')} in the order in which they ran"
+    return (Fold(title, (trial_table(findings),)),)
 
 
 def trial_table(findings: Findings) -> Table:
@@ -213,7 +214,7 @@ def _sessions_row(findings: Findings, own: OverSessions, numbers: list[int]) -> 
             Entry(
                 format_ratio(values[number].ratio, own.sd_within or None),
                 values[number].ratio,
-                beneath=f"{values[number].blocks} blocks",
+                beneath=count_of(values[number].blocks, "block"),
             )
             if number in values
             else MISSING

@@ -27,7 +27,7 @@ from tiltyard.report.sections.entries import (
     verdict_entry,
 )
 from tiltyard.report.sections.ranking_table import blocks_run, pairs, ranked_table, undecided
-from tiltyard.units import format_number
+from tiltyard.units import count_of, format_number
 
 
 def headline(findings: Findings) -> tuple[Block, ...]:
@@ -90,13 +90,11 @@ def _rests_on(findings: Findings) -> str:
     text = f"No look has been reached, so there is no verdict. In each block {each}."
     if findings.look:
         text = f"The verdicts rest on {findings.design.amount(findings.look)}; in each, {each}."
-    text += f" {findings.trials_failed} trials failed; none is excluded"
+    text += f" {count_of(findings.trials_failed, 'trial')} failed; none is excluded"
     if findings.spoiled:
         count = len(findings.spoiled.blocks)
-        text += (
-            f", and {count} disturbed {'block is' if count == 1 else 'blocks are'} kept "
-            "and reported"
-        )
+        disturbed = count_of(count, "disturbed block is", "disturbed blocks are")
+        text += f", and {disturbed} kept and reported"
     return f"{text}."
 
 

@@ -25,6 +25,7 @@ from tiltyard.report.sections.systems import byline, colophon, origin, sources
 from tiltyard.report.sections.trials import sessions, spoiled, trials
 from tiltyard.report.sections.verdict import limits, losses, twelve_rules
 from tiltyard.report.styles.style import Style, known
+from tiltyard.units import count_of
 
 
 def workload_section(findings: Findings, workload: WorkloadFindings, id: str) -> Section:
@@ -72,7 +73,7 @@ def _figures(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...
             Fold("Every cell and every system, in absolute values", absolute(findings, workload))
         )
     if any(cell.comparisons for cell in cells):
-        count = f"{len(cells)} {'cell' if len(cells) == 1 else 'cells'}"
+        count = count_of(len(cells), "cell")
         blocks.append(
             Fold(
                 f"Every cell and every pair, in numbers and sentences ({count})",

@@ -17,7 +17,7 @@ from tiltyard.systems.kind import Problem, Site
 from tiltyard.systems.state.ageing import Aged, age
 from tiltyard.systems.state.kept import keep, put_back
 from tiltyard.systems.state.settings import State, StateSettings
-from tiltyard.units import format_duration, format_number, format_size
+from tiltyard.units import count_of, format_duration, format_number, format_size
 
 DIRECTORY = "state"
 """Where in the file system the files of its history lie."""
@@ -126,7 +126,9 @@ class MakeHistory(Step):
             turnover=state.capacities,
         )
         took = format_duration(time.monotonic() - began)
-        host.note(f"made in {took}: {aged.layout.files} files, {_percent(aged.full)} full")
+        host.note(
+            f"made in {took}: {count_of(aged.layout.files, 'file')}, {_percent(aged.full)} full"
+        )
         return json.dumps(_facts(state, aged))
 
 

@@ -8,7 +8,7 @@ from tiltyard.host.mounts import parse_mount
 from tiltyard.systems.vm.backends import Machine
 from tiltyard.systems.vm.channel import Hello
 from tiltyard.systems.vm.guest import Guest
-from tiltyard.units import format_size
+from tiltyard.units import count_of, format_size
 
 _RELEASE = "/proc/sys/kernel/osrelease"
 _BUILD = "/proc/sys/kernel/version"
@@ -49,7 +49,9 @@ def system_facts(guest: Guest) -> dict[str, str]:
     return {
         "operating system": name[1] if name else ABSENT,
         "first process": said.get(_FIRST, ABSENT),
-        "services": f"{groups[1]} control groups, the engine's included" if groups else ABSENT,
+        "services": f"{count_of(groups[1], 'control group')}, the engine's included"
+        if groups
+        else ABSENT,
     }
 
 

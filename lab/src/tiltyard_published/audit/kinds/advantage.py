@@ -5,6 +5,7 @@ from typing import Final
 from pydantic import Field
 
 from tiltyard.collected.stated import Number, Span, Stated
+from tiltyard.units import count_of
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.kinds.mean import NAMES, Mean, mean_of
 from tiltyard_published.audit.outcomes import best, equal, rounded_twice
@@ -30,7 +31,9 @@ def advantage(
 ) -> Span:
     """In percent: of a rate system / against − 1, of a time 1 − system / against."""
     if of is None and len(places) != 1:
-        raise UnfitError("at", f"{len(places)} numbers are meant: name one point, or of which mean")
+        raise UnfitError(
+            "at", f"{count_of(len(places), 'number')} are meant: name one point, or of which mean"
+        )
     own, other = (
         mean_of(of or "geometric-mean", scene, places, name) for name in (system, against)
     )

@@ -5,6 +5,7 @@ from typing import Final, Literal
 from pydantic import Field
 
 from tiltyard.collected.stated import Number, Span, Stated, arithmetic_mean, geometric_mean
+from tiltyard.units import count_of
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.outcomes import equal
 from tiltyard_published.audit.scene import Place, Scene, UnfitError, Where
@@ -51,7 +52,7 @@ def _hold(states: States, scene: Scene) -> Held:
 
 
 def _counted(numbers: int) -> str:
-    return "one printed number" if numbers == 1 else f"{numbers} printed numbers"
+    return count_of(numbers, "printed number")
 
 
 def _more(stated: Stated) -> int:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from tiltyard.collected.audited import Outcome
 from tiltyard.collected.stated import Span, geometric_mean
+from tiltyard.units import count_of
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.outcomes import above, worst
 from tiltyard_published.audit.scene import AbsentError, Names, Place, Scene, Where, positive
@@ -50,7 +51,7 @@ def _hold(states: States, scene: Scene) -> Held:
     outcomes = [above(lead.ratio, least) for lead in leads]
     behind = [lead for lead, own in zip(leads, outcomes, strict=True) if own == "contradicted"]
     by = f"by {MUCH_PERCENT:g} % or more" if states.much else "ahead"
-    said = f"{by} at {len(leads) - len(behind)} of {len(leads)} points"
+    said = f"{by} at {len(leads) - len(behind)} of {count_of(len(leads), 'point')}"
     if states.holds == "on average":
         averages = list(_averages(leads))
         name, lowest = min(averages, key=lambda pair: pair[1].value)

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from tiltyard.collected.stated import Numbers, Stated
+from tiltyard.units import count_of
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.outcomes import equal, worst
 from tiltyard_published.audit.printed import printed_value
@@ -23,7 +24,10 @@ def _hold(states: States, scene: Scene) -> Held:
     scene.check(system=states.system)
     places = scene.places(states)
     if len(places) != len(states.number):
-        given = f"{len(states.number)} numbers are given for {len(places)} places"
+        given = (
+            f"{count_of(len(states.number), 'number is', 'numbers are')} given for "
+            f"{count_of(len(places), 'place')}"
+        )
         raise UnfitError("number", given)
     found = []
     for place, text, span in zip(
@@ -39,7 +43,7 @@ def _hold(states: States, scene: Scene) -> Held:
     first, one = found[0], len(found) == 1
     return Held(
         worst(outcome for _, _, outcome, _ in found),
-        first[1] if one else f"{len(found)} numbers",
+        first[1] if one else count_of(len(found), "number"),
         printed_value(first[3].value, first[0].metric)
         if one
         else f"{len(found) - len(others)} of {len(found)} equal",

@@ -11,6 +11,7 @@ from tiltyard.analysis.collected.evidence import (
     location,
     unpaired,
 )
+from tiltyard.units import count_of
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.scene import AbsentError, Names, Place, Scene, UnfitError, Where
 
@@ -32,7 +33,9 @@ def _hold(states: States, scene: Scene) -> Held:
     if states.against:
         against = scene.known(states.against, "against")
         if len(against) != len(systems):
-            raise UnfitError("against", f"{len(against)} systems against {len(systems)}")
+            raise UnfitError(
+                "against", f"{count_of(len(against), 'system')} against {len(systems)}"
+            )
         pairs = list(zip(systems, against, strict=True))
     places = scene.places(states)
     found = [
@@ -53,7 +56,7 @@ def _hold(states: States, scene: Scene) -> Held:
     )
     return Held(
         "open" if together or unknown else "follows",
-        f"{len(found)} differences",
+        count_of(len(found), "difference"),
         count,
         f"By Welch's 95 % interval from means, standard errors and N, each by itself and with what "
         f"their last digits leave open, {count}{told}.",

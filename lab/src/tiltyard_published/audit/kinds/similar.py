@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from tiltyard.collected.stated import geometric_mean
+from tiltyard.units import count_of
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.outcomes import within
 from tiltyard_published.audit.scene import Scene, Where
@@ -30,7 +31,8 @@ def _hold(states: States, scene: Scene) -> Held:
         f"similar, taken as {FLAT_PERCENT:g} % in the mean",
         signed(mean),
         f"{states.system} differs from {states.against} by {signed(mean)} in the geometric mean of "
-        f"{len(ratios)} points, point by point by {reach}; up to {FLAT_PERCENT:g} % in the mean "
+        f"{count_of(len(ratios), 'point')}, point by point by {reach}; up to {FLAT_PERCENT:g} % "
+        "in the mean "
         "counts as similar.",
     )
 

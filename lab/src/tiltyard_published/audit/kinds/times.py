@@ -7,6 +7,7 @@ from pydantic import Field
 
 from tiltyard.collected.audited import Outcome
 from tiltyard.collected.stated import Number, Span, Stated
+from tiltyard.units import count_of
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.outcomes import best, worst
 from tiltyard_published.audit.printed import printed_number
@@ -100,7 +101,10 @@ def _course(bound: Bound, found: list[_Point]) -> str:
     if bound.word == "up to":
         return f"{most.told} at the most"
     meeting = sum(bound.holds(point.ratio) != "contradicted" for point in found)
-    return f"{least.told} to {most.told}, which meets it at {meeting} of {len(found)} points"
+    return (
+        f"{least.told} to {most.told}, which meets it at {meeting} of "
+        f"{count_of(len(found), 'point')}"
+    )
 
 
 def _extent(found: list[_Point]) -> str:

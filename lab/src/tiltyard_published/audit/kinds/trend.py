@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from tiltyard.collected.stated import Number, Span, Stated, geometric_mean
-from tiltyard.units import format_size
+from tiltyard.units import count_of, format_size
 from tiltyard_published.audit.courses import Course, courses
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.outcomes import above, worst
@@ -51,7 +51,7 @@ def _hold(states: States, scene: Scene) -> Held:
 
 
 def _counted(courses: int) -> str:
-    return "one course changes" if courses == 1 else f"{courses} courses change"
+    return count_of(courses, "course changes", "courses change")
 
 
 def _ratio(course: Course) -> Span:
