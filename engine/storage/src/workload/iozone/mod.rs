@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 use kit::failure::bad_parameter;
 use kit::EventSink;
 use serde_json::{json, Map, Value};
-use wire::{Card, Direction, Failure, MetricCard, Role, TargetKind, Timing, Unit};
+use wire::{Card, Failure, MetricCard, Role, TargetKind, Timing, Unit};
 
 use self::grid::{Cell, Grid};
 use self::options::{Existing, StrideOrder};
@@ -163,14 +163,14 @@ fn metrics() -> Vec<MetricCard> {
     let passes = Test::ALL.iter().flat_map(|test| test.passes());
     passes
         .filter_map(|pass| {
-            Some(MetricCard {
-                name: pass.metric?.to_owned(),
-                label: pass.label.to_owned(),
-                unit: Unit::BytesPerSecond,
-                direction: Direction::Higher,
-                role: Role::Headline,
-                about: pass.about.to_owned(),
-            })
+            let (unit, role) = (Unit::BytesPerSecond, Role::Headline);
+            Some(MetricCard::new(
+                pass.metric?,
+                pass.label,
+                unit,
+                role,
+                pass.about,
+            ))
         })
         .collect()
 }

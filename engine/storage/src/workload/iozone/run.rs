@@ -359,10 +359,7 @@ fn native(timed: Timed, unit: NativeUnit) -> Native {
         NativeUnit::Operations => ((operations / elapsed_s).floor(), "ops/s"),
         NativeUnit::Latency => ((1e6 * elapsed_s / operations).floor(), "us/op"),
     };
-    Native {
-        value,
-        unit: unit.to_owned(),
-    }
+    Native::new(value, unit)
 }
 
 #[cfg(test)]
