@@ -2,6 +2,7 @@
 
 use kit::histogram::Histogram;
 use kit::team::Outcome;
+use kit::trial::point;
 use kit::Reading;
 use serde_json::{json, Map, Value};
 use wire::{MetricCard, Native, Role, Sample, Unit};
@@ -90,9 +91,7 @@ impl Loop<'_> {
     }
 
     fn point(&self) -> Map<String, Value> {
-        [("loop".to_owned(), json!(self.number))]
-            .into_iter()
-            .collect()
+        point([("loop", json!(self.number))])
     }
 }
 

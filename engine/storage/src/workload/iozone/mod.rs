@@ -35,6 +35,7 @@ mod throughput;
 use std::path::{Path, PathBuf};
 
 use kit::failure::bad_parameter;
+use kit::trial::Planned;
 use kit::EventSink;
 use serde_json::{json, Map, Value};
 use wire::{Card, Failure, MetricCard, Role, TargetKind, Timing, Unit};
@@ -83,18 +84,11 @@ impl Workload for Iozone {
         }
     }
 
-    fn plan(
-        &self,
-        parameters: &Map<String, Value>,
-        directory: &Path,
-    ) -> Result<Box<dyn Trial>, Failure> {
+    fn plan(&self, parameters: &Map<String, Value>, directory: &Path) -> Planned {
         let (params, left_out) = Params::parse(parameters)?;
         let path = directory.join(&params.name);
         match params.existing {
-            Existing::Refuse if path.symlink_metadata().is_ok() => {
-                return Err(scratch::in_the_way(&path));
-            }
-            Existing::Refuse => {}
+            Existing::Refuse => scratch::check_free([path])?,
             Existing::Read | Existing::TakeOver => check_found(&path, &params)?,
         }
         log::check_place(&params, log::paths(&params))?;
