@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ SUBJECT = Subject(Path("/srv/study"), (MKFS,), {"tiltyard": "1.2"})
 
 
 def told(seen: Seen, subject: Subject = SUBJECT) -> Record:
-    return {section.name: section.tell(seen, subject) for section in SECTIONS}
+    return {section.name: section.tell(replace(seen, subject=subject)) for section in SECTIONS}
 
 
 def test_a_host_that_tells_nothing_has_a_record_all_the_same() -> None:

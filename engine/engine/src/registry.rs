@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use kit::failure::bad_parameter;
-use kit::Trial;
+use kit::trial::Planned;
 use storage::backend;
 use wire::{BackendCard, Card, Catalogue, Failure, FarEnd, Job, PROTOCOL};
 
@@ -30,7 +30,7 @@ pub fn catalogue() -> Catalogue {
 ///
 /// # Errors
 /// `BadJob`, with the workloads that there are, or with the parameter or target that is not right.
-pub fn plan(job: &Job) -> Result<Box<dyn Trial>, Failure> {
+pub fn plan(job: &Job) -> Planned {
     match find(&job.workload)? {
         Known::Storage(workload) => workload.plan(&job.parameters, directory(job)?),
         Known::Network(workload) => workload.plan(&job.parameters, far(job)?),

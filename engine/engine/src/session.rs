@@ -8,6 +8,7 @@ use kit::event_sink::Totals;
 use kit::failure::failure;
 use kit::gauges::Gauges;
 use kit::place::Place;
+use kit::trial::Planned;
 use kit::{clock, inject, program, settling, stop, Device, EventSink, Trial};
 use wire::{
     Conditions, End, Event, Failure, FailureKind, Floor, Hello, Job, Network, Outcome, Usage,
@@ -109,7 +110,7 @@ fn start(path: Option<&Path>) -> Result<Job, Failure> {
     Ok(job)
 }
 
-fn plan(job: &Job) -> Result<Box<dyn Trial>, Failure> {
+fn plan(job: &Job) -> Planned {
     registry::plan(job)
 }
 

@@ -1,7 +1,8 @@
 //! A log-linear histogram: 64 sub-buckets per power of two, so that every value is known to
 //! within 1/64. Memory is fixed; recording is a shift, an add and two comparisons.
 
-use wire::Latency;
+use serde_json::{Map, Value};
+use wire::{Latency, MetricCard, Sample};
 
 const SUB_BUCKET_BITS: u32 = 6;
 const SUB_BUCKETS: usize = 1 << SUB_BUCKET_BITS;
@@ -106,6 +107,19 @@ impl Histogram {
                 .filter(|&index| self.buckets[index] > 0)
                 .map(|index| (lowest_of(index), self.buckets[index]))
                 .collect(),
+        })
+    }
+
+    /// The mean duration as the value of a metric at a point of the grid; `None` when nothing was
+    /// recorded.
+    pub fn sample(&self, metric: MetricCard, at: Map<String, Value>) -> Option<Sample> {
+        let latency = self.to_wire()?;
+        let (operations, mean_s) = (latency.count, latency.mean / 1e9);
+        Some(Sample {
+            operations,
+            elapsed_s: self.sum_ns as f64 / 1e9,
+            latency_ns: Some(latency),
+            ..metric.sample(mean_s, at)
         })
     }
 }

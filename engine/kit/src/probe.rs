@@ -1,7 +1,8 @@
 //! The probe: what a running workload records into. Two kinds, chosen outside the hot loop, so
 //! that the loop is compiled once for each and pays for nothing it does not use.
 
-use wire::{Latency, Timing};
+use serde_json::{Map, Value};
+use wire::{Latency, MetricCard, Sample, Timing};
 
 use crate::clock::{self, Laps};
 use crate::histogram::Histogram;
@@ -78,6 +79,16 @@ impl Reading {
     /// Operations per second.
     pub fn operations_per_s(&self) -> f64 {
         self.operations as f64 / self.elapsed_s()
+    }
+
+    /// The value of a metric at a point of the grid, with the work that it covers.
+    pub fn sample(&self, metric: MetricCard, value: f64, at: Map<String, Value>) -> Sample {
+        Sample {
+            operations: self.operations,
+            bytes: self.bytes,
+            elapsed_s: self.elapsed_s(),
+            ..metric.sample(value, at)
+        }
     }
 
     fn assert_sums(&self) {

@@ -6,6 +6,9 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::{getppid, set_parent_process_death_signal, Signal};
+use wire::Failure;
+
+use crate::failure::interrupted;
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 
@@ -13,6 +16,18 @@ static REQUESTED: AtomicBool = AtomicBool::new(false);
 #[inline]
 pub fn requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)
+}
+
+/// Goes on unless the trial should end.
+///
+/// # Errors
+/// `Interrupted`: it should.
+#[inline]
+pub fn check() -> Result<(), Failure> {
+    match requested() {
+        true => Err(interrupted()),
+        false => Ok(()),
+    }
 }
 
 /// Asks the trial to end.

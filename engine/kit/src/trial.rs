@@ -6,6 +6,9 @@ use wire::{Failure, Timing};
 
 use crate::{params, EventSink};
 
+/// What a workload makes of parameters: a trial, or why there is none.
+pub type Planned = Result<Box<dyn Trial>, Failure>;
+
 /// A workload with its parameters resolved, ready to be executed once.
 pub trait Trial {
     /// Every parameter with its resolved value.
@@ -40,6 +43,12 @@ pub trait Trial {
     /// Whatever kept the work from being done as declared. What was measured until then is in
     /// the event sink.
     fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure>;
+}
+
+/// A point of a workload's grid, as samples name it.
+pub fn point<const N: usize>(place: [(&str, Value); N]) -> Map<String, Value> {
+    let named = place.map(|(name, value)| (name.to_owned(), value));
+    named.into_iter().collect()
 }
 
 /// A trial that reads the clock for each operation, in so many threads: `run` gets `params` as they

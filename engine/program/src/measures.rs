@@ -1,7 +1,7 @@
 //! What is measured of every execution, and the samples over all of them.
 
 use kit::{EventSink, OperationProbe, Probe};
-use wire::{Direction, Execution, MetricCard, Role, Sample, Unit};
+use wire::{Execution, MetricCard, Role, Sample, Unit};
 
 /// One metric: `value` gives that of an execution, where the kernel counts it.
 struct Metric {
@@ -85,20 +85,19 @@ static METRICS: &[Metric] = &[
     },
 ];
 
-/// The cards of all metrics.
-pub fn cards() -> Vec<MetricCard> {
-    let card = |metric: &Metric| MetricCard {
-        name: metric.name.to_owned(),
-        label: metric.label.to_owned(),
-        unit: metric.unit,
-        direction: Direction::Lower,
-        role: match metric.name {
+impl Metric {
+    fn card(&self) -> MetricCard {
+        let role = match self.name {
             "time" => Role::Headline,
             _ => Role::Detail,
-        },
-        about: metric.about.to_owned(),
-    };
-    METRICS.iter().map(card).collect()
+        };
+        MetricCard::new(self.name, self.label, self.unit, role, self.about)
+    }
+}
+
+/// The cards of all metrics.
+pub fn cards() -> Vec<MetricCard> {
+    METRICS.iter().map(Metric::card).collect()
 }
 
 /// Hands over what the measured executions come to: one sample a metric, the mean.
@@ -124,16 +123,8 @@ pub fn report(executions: &[Execution], sink: &mut EventSink) {
             _ => values.iter().sum::<f64>() / values.len() as f64,
         };
         sink.sample(Sample {
-            metric: metric.name.to_owned(),
-            value,
-            unit: metric.unit,
-            direction: Direction::Lower,
-            at: serde_json::Map::new(),
-            operations: reading.operations,
-            bytes: 0,
-            elapsed_s: reading.elapsed_s(),
-            native: None,
             latency_ns: reading.latency.clone().filter(|_| metric.name == "time"),
+            ..reading.sample(metric.card(), value, serde_json::Map::new())
         });
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use kit::failure::{bad_parameter, interrupted, io_failure};
+use kit::failure::{bad_parameter, io_failure};
 use kit::{clock, stop};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal};
@@ -127,9 +127,7 @@ impl Running {
                 return self.check(executor);
             }
             self.check(executor)?;
-            if stop::requested() {
-                return Err(interrupted());
-            }
+            stop::check()?;
             if clock::now_ns() > deadline_ns {
                 let said = self.said();
                 let (what, timeout_s) = (&self.what, server.timeout);

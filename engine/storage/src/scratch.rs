@@ -113,6 +113,16 @@ fn c_path(path: &Path) -> Result<CString, Failure> {
         .map_err(|error| failure(FailureKind::BadJob, format!("target.directory: {error}")))
 }
 
+/// Nothing has the names of test files.
+///
+/// # Errors
+/// `Refused`, naming what has one.
+pub fn check_free(paths: impl IntoIterator<Item = PathBuf>) -> Result<(), Failure> {
+    let mut paths = paths.into_iter();
+    let taken = paths.find(|path| path.symlink_metadata().is_ok());
+    taken.map_or(Ok(()), |path| Err(in_the_way(&path)))
+}
+
 /// Something has the name of the test file, and it is not ours to overwrite; nor would removing
 /// it be good advice where it is a device.
 pub fn in_the_way(path: &Path) -> Failure {

@@ -2,7 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+use crate::Sample;
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Catalogue {
@@ -58,6 +60,45 @@ pub struct MetricCard {
     pub direction: Direction,
     pub role: Role,
     pub about: String,
+}
+
+impl MetricCard {
+    /// A metric, whose direction follows from its unit.
+    pub fn new(
+        name: impl Into<String>,
+        label: impl Into<String>,
+        unit: Unit,
+        role: Role,
+        about: impl Into<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            label: label.into(),
+            unit,
+            direction: match unit {
+                Unit::BytesPerSecond | Unit::PerSecond => Direction::Higher,
+                _ => Direction::Lower,
+            },
+            role,
+            about: about.into(),
+        }
+    }
+
+    /// A value of it at a point of the grid; what it covers is for the caller to add.
+    pub fn sample(self, value: f64, at: Map<String, Value>) -> Sample {
+        Sample {
+            metric: self.name,
+            value,
+            unit: self.unit,
+            direction: self.direction,
+            at,
+            operations: 0,
+            bytes: 0,
+            elapsed_s: 0.0,
+            native: None,
+            latency_ns: None,
+        }
+    }
 }
 
 /// What a workload works on; see [`crate::Target`].

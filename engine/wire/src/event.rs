@@ -306,6 +306,16 @@ pub struct Native {
     pub unit: String,
 }
 
+impl Native {
+    /// A figure in the tool's unit.
+    pub fn new(value: f64, unit: &str) -> Self {
+        Self {
+            value,
+            unit: unit.to_owned(),
+        }
+    }
+}
+
 /// A log-linear histogram with the percentiles read from it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {

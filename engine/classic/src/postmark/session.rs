@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use kit::append::append;
-use kit::failure::{bad_parameter, failure, interrupted, io_failure};
+use kit::failure::{bad_parameter, failure, io_failure};
 use kit::stop;
 use wire::{Failure, FailureKind};
 
@@ -74,9 +74,7 @@ impl<'a, 'b> Session<'a, 'b> {
     ) -> Result<ControlFlow<()>, Failure> {
         self.prompt(source);
         for (at, line) in lines.lines().enumerate() {
-            if stop::requested() {
-                return Err(interrupted());
-            }
+            stop::check()?;
             let obeyed = line
                 .map_err(|error| failure(FailureKind::BadJob, error.to_string()))
                 .and_then(|line| self.command(&line));

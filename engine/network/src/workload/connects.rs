@@ -1,18 +1,12 @@
 //! The metric of connecting.
 
 use kit::histogram::Histogram;
-use wire::{Direction, MetricCard, Role, Sample, Unit};
+use wire::{MetricCard, Role, Sample, Unit};
 
 /// As `describe` lists it.
 pub fn card() -> MetricCard {
-    MetricCard {
-        name: "connect_time".to_owned(),
-        label: "connect".to_owned(),
-        unit: Unit::Second,
-        direction: Direction::Lower,
-        role: Role::Detail,
-        about: "Mean time to establish a connection.".to_owned(),
-    }
+    let about = "Mean time to establish a connection.";
+    MetricCard::new("connect_time", "connect", Unit::Second, Role::Detail, about)
 }
 
 /// Puts into its sample how long connecting took.

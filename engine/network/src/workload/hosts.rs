@@ -1,6 +1,6 @@
 //! Metrics of the two hosts: how busy their CPUs were, and for how much work.
 
-use wire::{Direction, MetricCard, Role, Side, Unit};
+use wire::{MetricCard, Role, Side, Unit};
 
 /// What one point of a grid cost both hosts.
 pub struct Effort<'a> {
@@ -54,14 +54,7 @@ impl HostMetric {
                 (demand, format!("CPU time of the {end}'s host per {work}."))
             }
         };
-        MetricCard {
-            name: name.to_owned(),
-            label: label.to_owned(),
-            unit,
-            direction: Direction::Lower,
-            role: Role::Detail,
-            about,
-        }
+        MetricCard::new(name, label, unit, Role::Detail, about)
     }
 
     /// Its value, in the unit of its card.

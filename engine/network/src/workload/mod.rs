@@ -11,9 +11,9 @@ mod hosts;
 mod plan;
 mod stream;
 
-use kit::Trial;
+use kit::trial::Planned;
 use serde_json::{Map, Value};
-use wire::{Card, Failure, FarEnd};
+use wire::{Card, FarEnd};
 
 /// All network workloads, in the order in which a person should meet them.
 pub static ALL: &[&dyn Workload] = &[
@@ -41,9 +41,5 @@ pub trait Workload: Sync {
     ///
     /// # Errors
     /// `BadJob` naming the parameter.
-    fn plan(
-        &self,
-        parameters: &Map<String, Value>,
-        far: &FarEnd,
-    ) -> Result<Box<dyn Trial>, Failure>;
+    fn plan(&self, parameters: &Map<String, Value>, far: &FarEnd) -> Planned;
 }

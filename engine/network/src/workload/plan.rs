@@ -1,6 +1,7 @@
 //! From parameters to a trial, for workloads that share parameters and the way they are executed.
 
 use kit::params::Ranges;
+use kit::trial::Planned;
 use kit::{params, EventSink, Size, Trial};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -88,11 +89,7 @@ pub fn parse<F: Family>(
 ///
 /// # Errors
 /// As [`parse`].
-pub fn plan<F: Family>(
-    workload: F,
-    parameters: &Map<String, Value>,
-    far: &FarEnd,
-) -> Result<Box<dyn Trial>, Failure> {
+pub fn plan<F: Family>(workload: F, parameters: &Map<String, Value>, far: &FarEnd) -> Planned {
     Ok(Box::new(Plan {
         workload,
         params: parse(&workload, parameters)?,

@@ -21,9 +21,10 @@ pub mod tiobench;
 
 use std::path::Path;
 
+use kit::trial::Planned;
 pub use kit::Trial;
 use serde_json::{Map, Value};
-use wire::{Card, Failure};
+use wire::Card;
 
 /// All storage workloads, in the order in which a person should meet them.
 pub static ALL: &[&dyn Workload] = &[
@@ -52,9 +53,5 @@ pub trait Workload: Sync {
     ///
     /// # Errors
     /// `BadJob` naming the parameter; `Refused` when a file is in the way.
-    fn plan(
-        &self,
-        parameters: &Map<String, Value>,
-        directory: &Path,
-    ) -> Result<Box<dyn Trial>, Failure>;
+    fn plan(&self, parameters: &Map<String, Value>, directory: &Path) -> Planned;
 }

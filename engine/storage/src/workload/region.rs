@@ -1,11 +1,11 @@
 //! A timed region of several threads: its metrics, the calls at its boundaries, and the four ways
 //! in which the threads of several workloads go through their files.
 
-use kit::{Calls, List, Reading};
+use kit::{Calls, List};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use wire::{Direction, MetricCard, Role, Sample, Unit};
+use wire::{MetricCard, Role, Sample, Unit};
 
 /// What the metrics of a region are named after.
 #[derive(Debug, Clone, Copy)]
@@ -59,40 +59,9 @@ impl Metric {
 impl Region {
     /// A metric of it, as `describe` lists it.
     pub fn card(self, metric: Metric) -> MetricCard {
-        MetricCard {
-            name: self.name.to_owned() + metric.ending,
-            label: self.label.to_owned() + metric.label,
-            unit: metric.unit,
-            direction: match metric.unit {
-                Unit::Second => Direction::Lower,
-                _ => Direction::Higher,
-            },
-            role: metric.role,
-            about: metric.about.to_owned(),
-        }
-    }
-
-    /// The value of a metric at a point of the grid, computed from `reading`.
-    pub fn sample(
-        self,
-        metric: Metric,
-        value: f64,
-        at: Map<String, Value>,
-        reading: &Reading,
-    ) -> Sample {
-        let card = self.card(metric);
-        Sample {
-            metric: card.name,
-            value,
-            unit: card.unit,
-            direction: card.direction,
-            at,
-            operations: reading.operations,
-            bytes: reading.bytes,
-            elapsed_s: reading.elapsed_s(),
-            native: None,
-            latency_ns: None,
-        }
+        let name = self.name.to_owned() + metric.ending;
+        let label = self.label.to_owned() + metric.label;
+        MetricCard::new(name, label, metric.unit, metric.role, metric.about)
     }
 
     /// The mean time of a kind of call at a point of the grid; none without such calls.
@@ -102,21 +71,7 @@ impl Region {
         at: Map<String, Value>,
         calls: &BoundaryCalls,
     ) -> Option<Sample> {
-        let times = calls.histogram(call);
-        let latency = times.to_wire()?;
-        let card = self.card(call.metric());
-        Some(Sample {
-            metric: card.name,
-            value: latency.mean / 1e9,
-            unit: card.unit,
-            direction: card.direction,
-            at,
-            operations: latency.count,
-            bytes: 0,
-            elapsed_s: times.sum_ns() as f64 / 1e9,
-            native: None,
-            latency_ns: Some(latency),
-        })
+        calls.histogram(call).sample(self.card(call.metric()), at)
     }
 }
 

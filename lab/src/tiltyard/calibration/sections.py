@@ -1,15 +1,18 @@
 """Everything that a calibration examined, as the tables that page and document print alike."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
-from tiltyard.calibration.model import Calibration, Delay, Ladder, SubjectFindings
+from tiltyard.calibration.model import Calibration, Ladder
 from tiltyard.calibration.words import mark, ns, percent, shares
 from tiltyard.units import format_duration
 
 WORTH_TIMING: Final = 200
 """Readings of the clock that an operation should last to be timed by itself (method 5.1)."""
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,12 @@ class Table:
 
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+
+def _table(rows: Iterable[T], columns: Mapping[str, Callable[[T], str]]) -> Table:
+    """A row for each; head of a column → what stands in it."""
+    lines = tuple(tuple(cell(one) for cell in columns.values()) for one in rows)
+    return Table(tuple(columns), lines)
 
 
 @dataclass(frozen=True)
@@ -49,21 +58,6 @@ def sections(found: Calibration) -> Iterator[Section]:
 
 
 def _same(found: Calibration) -> Section:
-    rows = [
-        (
-            f"{subject.name}, {subject.kind}",
-            f"{same.false_verdicts} of {same.comparisons}",
-            str(same.allowed),
-            f"{same.equivalent} of {same.comparisons}",
-            _p(same.uniform_p),
-            percent(same.resolution_percent),
-            percent(same.cv_percent),
-            str(same.blocks_spoiled),
-            mark(same.passed),
-        )
-        for subject in found.subjects
-        if (same := subject.same)
-    ]
     return Section(
         "A system against itself",
         "One system under two names, compared again and again by the standard rules (looks after "
@@ -71,19 +65,19 @@ def _same(found: Calibration) -> Section:
         "false verdict; a sound instrument makes more than the allowed number in at most 2.5 % of "
         "calibrations. P-values at 20 blocks must be uniform (Kolmogorov–Smirnov, above 0.01). "
         "The smallest difference is half the width of the interval at 20 blocks.",
-        Table(
-            (
-                "workload, systems",
-                "false verdicts",
-                "allowed",
-                "equivalent",
-                "uniform, p",
-                "smallest difference",
-                "variation of a trial",
-                "blocks disturbed",
-                "",
-            ),
-            tuple(rows),
+        _table(
+            [(subject, subject.same) for subject in found.subjects if subject.same],
+            {
+                "workload, systems": lambda one: f"{one[0].name}, {one[0].kind}",
+                "false verdicts": lambda one: f"{one[1].false_verdicts} of {one[1].comparisons}",
+                "allowed": lambda one: str(one[1].allowed),
+                "equivalent": lambda one: f"{one[1].equivalent} of {one[1].comparisons}",
+                "uniform, p": lambda one: _p(one[1].uniform_p),
+                "smallest difference": lambda one: percent(one[1].resolution_percent),
+                "variation of a trial": lambda one: percent(one[1].cv_percent),
+                "blocks disturbed": lambda one: str(one[1].blocks_spoiled),
+                "": lambda one: mark(one[1].passed),
+            },
         ),
     )
 
@@ -96,37 +90,23 @@ def _delays(found: Calibration) -> Section:
         "must contain it, none may have the wrong sign, and the interval of all blocks together "
         "must reach to within 2 % of the delay or 50 ns of it, whichever is more. Delays of 5 % "
         "and more must be found in 80 % of comparisons where a trial varies by at most 3 %.",
-        Table(
-            (
-                "workload",
-                "delay",
-                "of an operation",
-                "recovered",
-                "95 % interval",
-                "off by",
-                "intervals with it",
-                "found",
-                "",
-            ),
-            tuple(
-                _delay_row(subject, delay) for subject in found.subjects for delay in subject.delays
-            ),
+        _table(
+            [(subject.name, delay) for subject in found.subjects for delay in subject.delays],
+            {
+                "workload": lambda one: one[0],
+                "delay": lambda one: ns(one[1].delay_ns),
+                "of an operation": lambda one: percent(one[1].percent),
+                "recovered": lambda one: ns(one[1].recovered_ns),
+                "95 % interval": lambda one: f"{one[1].low_ns:,.0f} … {one[1].high_ns:,.0f} ns",
+                "off by": lambda one: f"{one[1].bias_ns:+.0f} ns",
+                "intervals with it": lambda one: f"{one[1].covered} of {one[1].comparisons}",
+                "found": lambda one: (
+                    f"{one[1].found} of {one[1].comparisons}"
+                    + (f", {one[1].wrong_sign} wrong" if one[1].wrong_sign else "")
+                ),
+                "": lambda one: mark(one[1].passed),
+            },
         ),
-    )
-
-
-def _delay_row(subject: SubjectFindings, delay: Delay) -> tuple[str, ...]:
-    return (
-        subject.name,
-        ns(delay.delay_ns),
-        percent(delay.percent),
-        ns(delay.recovered_ns),
-        f"{delay.low_ns:,.0f} … {delay.high_ns:,.0f} ns",
-        f"{delay.bias_ns:+.0f} ns",
-        f"{delay.covered} of {delay.comparisons}",
-        f"{delay.found} of {delay.comparisons}"
-        + (f", {delay.wrong_sign} wrong" if delay.wrong_sign else ""),
-        mark(delay.passed),
     )
 
 
@@ -155,49 +135,37 @@ def _ladder(ladder: Ladder) -> Section:
         f"Limits set by {ladder.about}, relative to {ladder.full}. The interval of each must "
         f"reach to within {ladder.allowed:g} percentage points of it, and steps of 5 % and more "
         "must be seen.",
-        Table(
-            ("limit", "set", "found", "95 % interval", "off by", ""),
-            tuple(
-                (
-                    step.limit,
-                    f"{step.true_percent:+.1f} %",
-                    f"{step.percent:+.2f} %",
-                    f"{step.low:+.2f} … {step.high:+.2f} %",
-                    f"{step.error:+.2f} points",
-                    mark(step.passed),
-                )
-                for step in ladder.steps
-            ),
+        _table(
+            ladder.steps,
+            {
+                "limit": lambda step: step.limit,
+                "set": lambda step: f"{step.true_percent:+.1f} %",
+                "found": lambda step: f"{step.percent:+.2f} %",
+                "95 % interval": lambda step: f"{step.low:+.2f} … {step.high:+.2f} %",
+                "off by": lambda step: f"{step.error:+.2f} points",
+                "": lambda step: mark(step.passed),
+            },
         ),
     )
 
 
 def _clock(found: Calibration) -> Section:
-    clock = found.clock
-    shortest = "–" if clock.shortest_s is None else format_duration(clock.shortest_s)
+    shortest_s = found.clock.shortest_s
+    shortest = "–" if shortest_s is None else format_duration(shortest_s)
     return Section(
         "Clock and floor",
         "A step of the clock must be at most a thousandth of the shortest region that is timed, "
         "and the kernel must not change its clock source.",
-        Table(
-            (
-                "clock source",
-                "a reading costs",
-                "step",
-                "operation without I/O",
-                "shortest region",
-                "",
-            ),
-            (
-                (
-                    clock.source + (", changed meanwhile" if clock.changed else ""),
-                    ns(clock.read_ns),
-                    ns(clock.step_ns),
-                    ns(clock.operation_ns),
-                    shortest,
-                    mark(clock.passed),
-                ),
-            ),
+        _table(
+            [found.clock],
+            {
+                "clock source": lambda one: one.source + ", changed meanwhile" * one.changed,
+                "a reading costs": lambda one: ns(one.read_ns),
+                "step": lambda one: ns(one.step_ns),
+                "operation without I/O": lambda one: ns(one.operation_ns),
+                "shortest region": lambda _: shortest,
+                "": lambda one: mark(one.passed),
+            },
         ),
     )
 
@@ -211,21 +179,18 @@ def _overhead(found: Calibration) -> Section:
         "cost at most 50 ns (95 % interval; open where it reaches to both sides). For operations "
         f"shorter than {WORTH_TIMING} readings, {ns(worth_ns)} here, that is more than a little: "
         'time those around the whole (timing = "pass") where their latencies are not asked for.',
-        Table(
-            ("operations", "take", "loop", "share", "allowed", "timing each", "interval", ""),
-            tuple(
-                (
-                    overhead.what,
-                    ns(overhead.operation_ns),
-                    ns(overhead.loop_ns),
-                    percent(100 * overhead.loop_share),
-                    percent(100 * overhead.loop_allowed),
-                    f"{overhead.timed_ns:+.1f} ns",
-                    f"{overhead.timed_low_ns:+.1f} … {overhead.timed_high_ns:+.1f} ns",
-                    mark(overhead.passed),
-                )
-                for overhead in found.overheads
-            ),
+        _table(
+            found.overheads,
+            {
+                "operations": lambda one: one.what,
+                "take": lambda one: ns(one.operation_ns),
+                "loop": lambda one: ns(one.loop_ns),
+                "share": lambda one: percent(100 * one.loop_share),
+                "allowed": lambda one: percent(100 * one.loop_allowed),
+                "timing each": lambda one: f"{one.timed_ns:+.1f} ns",
+                "interval": lambda one: f"{one.timed_low_ns:+.1f} … {one.timed_high_ns:+.1f} ns",
+                "": lambda one: mark(one.passed),
+            },
         ),
     )
 
@@ -240,18 +205,17 @@ def _simulated(found: Calibration) -> Section:
         "the worst. The standard rules must claim a false difference in 4.2 to 5.5 % of them, give "
         f"or take the {100 * told.known_to:.1f} points that so many leave open "
         f"({mark(told.passed)}). The rules that others use come first.",
-        Table(
-            ("rule", "false verdicts", "intervals with the truth", "5 % found", "trials of each"),
-            tuple(
-                (
-                    rule.name,
-                    shares(rule.false_low, rule.false_high),
-                    shares(rule.covered_low, rule.covered_high),
-                    shares(rule.power_low, rule.power_high),
-                    f"{rule.blocks:.0f}",
-                )
-                for rule in told.rules
-            ),
+        _table(
+            told.rules,
+            {
+                "rule": lambda rule: rule.name,
+                "false verdicts": lambda rule: shares(rule.false_low, rule.false_high),
+                "intervals with the truth": lambda rule: shares(
+                    rule.covered_low, rule.covered_high
+                ),
+                "5 % found": lambda rule: shares(rule.power_low, rule.power_high),
+                "trials of each": lambda rule: f"{rule.blocks:.0f}",
+            },
         ),
     )
 

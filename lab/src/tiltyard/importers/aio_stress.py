@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.importer import Imported, Importer, Measured, single
 from tiltyard.importers.quantities import MIB_S, MILLISECONDS, metric
 from tiltyard.importers.reading import Line, lines_of
 
@@ -64,16 +64,11 @@ class _Run:
 def read(data: bytes, name: str) -> Imported:
     """Everything that aio-stress printed to one file."""
     lines = lines_of(data, name)
-    return Imported(
-        workloads=(
-            ImportedWorkload(
-                name="aio-stress",
-                use="aio-stress",
-                metrics=METRICS,
-                measured=tuple(_measured(lines)),
-                grid=GRID,
-            ),
-        ),
+    return single(
+        use="aio-stress",
+        metrics=METRICS,
+        measured=tuple(_measured(lines)),
+        grid=GRID,
         limits=(
             "aio-stress does not print whether caches were bypassed (-O); its figure counts what "
             "was submitted, also where records overlap.",

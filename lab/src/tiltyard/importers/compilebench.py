@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.importer import Imported, Importer, Measured, single
 from tiltyard.importers.quantities import MIB_S, SECONDS, metric
 from tiltyard.importers.reading import Line, lines_of
 
@@ -41,15 +41,10 @@ def read(data: bytes, name: str) -> Imported:
     """The summaries in one file."""
     lines = lines_of(data, name)
     measured = list(_measured(lines))
-    return Imported(
-        workloads=(
-            ImportedWorkload(
-                name="compilebench",
-                use="compilebench",
-                metrics=METRICS,
-                measured=tuple(measured),
-            ),
-        ),
+    return single(
+        use="compilebench",
+        metrics=METRICS,
+        measured=tuple(measured),
         limits=tuple(_limits(lines)),
     )
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.importer import Imported, Importer, Measured, single
 from tiltyard.importers.json_file import json_of
 from tiltyard.importers.quantities import BYTES_S, NANOSECONDS, PER_S, Unit, metric, unit_named
 from tiltyard.importers.reading import Line, head_of, lines_of, shown
@@ -35,20 +35,15 @@ def read(data: bytes, name: str) -> Imported:
     """The benchmarks of one ``cargo bench`` or ``cargo criterion``."""
     estimates = head_of(data[:256]).startswith('{"mean":{"confidence_interval"')
     lines = [] if estimates else lines_of(data, name)
-    return Imported(
-        workloads=(
-            ImportedWorkload(
-                name="Criterion",
-                use="Criterion",
-                metrics=METRICS,
-                measured=(
-                    tuple(_estimates(data, name))
-                    if estimates
-                    else (*_text(lines), *_bencher(lines), *_messages(lines))
-                ),
-                grid=("benchmark",),
-            ),
+    return single(
+        use="Criterion",
+        metrics=METRICS,
+        measured=(
+            tuple(_estimates(data, name))
+            if estimates
+            else (*_text(lines), *_bencher(lines), *_messages(lines))
         ),
+        grid=("benchmark",),
         limits=(
             "Criterion's samples are of one process: its interval says how well they repeat in "
             "there, and is not used.",

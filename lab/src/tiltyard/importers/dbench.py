@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.importer import Imported, Importer, Measured, single
 from tiltyard.importers.quantities import BYTES_S, MILLISECONDS, metric, unit_named
 from tiltyard.importers.reading import Line, lines_of
 
@@ -39,18 +39,13 @@ def read(data: bytes, name: str) -> Imported:
         match = results[0][1]
         parameters = {"clients": match["clients"] or match["procs"], "processes": match["procs"]}
         parameters |= {"sync": match["sync"].strip()} if match["sync"] else {}
-    return Imported(
-        workloads=(
-            ImportedWorkload(
-                name="dbench",
-                use="dbench",
-                lineage=version.replace(" version", ""),
-                metrics=METRICS,
-                measured=tuple(_measured(lines) if results else ()),
-                parameters=parameters,
-                grid=("operation",),
-            ),
-        ),
+    return single(
+        use="dbench",
+        lineage=version.replace(" version", ""),
+        metrics=METRICS,
+        measured=tuple(_measured(lines) if results else ()),
+        parameters=parameters,
+        grid=("operation",),
         limits=(
             "dbench's throughput is that of its last line of progress, up to a second before the "
             "end of its run.",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.importer import Imported, Importer, Measured, single
 from tiltyard.importers.quantities import BYTES, BYTES_S, COUNT, NANOSECONDS, metric, unit_named
 from tiltyard.importers.reading import Line, lines_of
 
@@ -34,17 +34,12 @@ def read(data: bytes, name: str) -> Imported:
     left_out: dict[str, None] = {}
     measured = tuple(_measured(lines, several=len(packages) > 1, left_out=left_out))
     failed = [line.text for line in lines if line.text.startswith("--- FAIL: ")]
-    return Imported(
-        workloads=(
-            ImportedWorkload(
-                name="go test -bench",
-                use="go test -bench",
-                metrics=METRICS,
-                measured=measured,
-                parameters={"packages": ", ".join(packages)} if packages else {},
-                grid=("benchmark",),
-            ),
-        ),
+    return single(
+        use="go test -bench",
+        metrics=METRICS,
+        measured=measured,
+        parameters={"packages": ", ".join(packages)} if packages else {},
+        grid=("benchmark",),
         facts=facts,
         limits=tuple(
             f"{name}: {sentence}"

@@ -6,7 +6,7 @@ Where only aggregates were kept, the mean and its deviation are read.
 from collections.abc import Iterator
 from typing import Final
 
-from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.importer import Imported, Importer, Measured, single
 from tiltyard.importers.json_file import Node, json_of
 from tiltyard.importers.quantities import BYTES_S, NANOSECONDS, PER_S, Unit, metric, unit_named
 
@@ -29,7 +29,7 @@ def read(data: bytes, name: str) -> Imported:
     failed = [one for one in entries if _is(one, "error_occurred")]
     skipped = {id(one) for one in failed} | {id(one) for one in entries if _is(one, "skipped")}
     whole = [one for one in entries if id(one) not in skipped]
-    single = {_name(one) for one in whole if _aggregate(one) is None}
+    alone = {_name(one) for one in whole if _aggregate(one) is None}
     measured = [
         found
         for entry in whole
@@ -37,22 +37,17 @@ def read(data: bytes, name: str) -> Imported:
             _figures(entry)
             if _aggregate(entry) is None
             else _summary(entry, whole)
-            if _aggregate(entry) == "mean" and _name(entry) not in single
+            if _aggregate(entry) == "mean" and _name(entry) not in alone
             else ()
         )
     ]
     context = top.get("context")
     debug = context and (built := context.get("library_build_type")) and built.text() == "debug"
-    return Imported(
-        workloads=(
-            ImportedWorkload(
-                name="Google Benchmark",
-                use="Google Benchmark",
-                metrics=METRICS,
-                measured=tuple(measured),
-                grid=("benchmark",),
-            ),
-        ),
+    return single(
+        use="Google Benchmark",
+        metrics=METRICS,
+        measured=tuple(measured),
+        grid=("benchmark",),
         limits=(
             *(f"{_name(one)} ended with an error and is left out." for one in failed),
             *(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.importer import Imported, Importer, Measured, single
 from tiltyard.importers.json_file import Node, json_of
 from tiltyard.importers.quantities import SECONDS, metric
 
@@ -24,16 +24,11 @@ def read(data: bytes, name: str) -> Imported:
     """One file of ``hyperfine --export-json``."""
     results = json_of(data, name)["results"].entries()
     commands = tuple(dict.fromkeys(result["command"].text() for result in results))
-    return Imported(
-        workloads=(
-            ImportedWorkload(
-                name="hyperfine",
-                use="hyperfine",
-                metrics=METRICS,
-                measured=tuple(one for result in results for one in _measured(result)),
-                commands=commands,
-            ),
-        ),
+    return single(
+        use="hyperfine",
+        metrics=METRICS,
+        measured=tuple(one for result in results for one in _measured(result)),
+        commands=commands,
         limits=(_ORDER, *(limit for result in results for limit in _limits(result))),
     )
 

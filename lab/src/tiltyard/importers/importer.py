@@ -68,6 +68,24 @@ class Imported:
     """Sentences: what the tool did not keep and what that means for a verdict."""
 
 
+def single(
+    use: str,
+    metrics: tuple[CollectedMetric, ...],
+    measured: tuple[Measured, ...],
+    name: str = "",
+    lineage: str = "",
+    parameters: Mapping[str, str] | None = None,
+    commands: tuple[str, ...] = (),
+    grid: tuple[str, ...] = (),
+    facts: Mapping[str, str] | None = None,
+    limits: tuple[str, ...] = (),
+) -> Imported:
+    """What a file with one workload holds; its name is ``use`` unless another one is given."""
+    told = (lineage, parameters or {}, commands, grid)
+    workload = ImportedWorkload(name or use, use, metrics, measured, *told)
+    return Imported((workload,), facts or {}, limits=limits)
+
+
 @dataclass(frozen=True)
 class Disproved:
     """A claim on the page cache that the kernel's counters contradict."""

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Final
 
 from tiltyard.errors import UsageError
-from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.importer import Imported, Importer, Measured, single
 from tiltyard.importers.json_file import Node, json_of
 from tiltyard.importers.quantities import (
     BITS_S,
@@ -62,18 +62,13 @@ def read(data: bytes, name: str) -> Imported:
     if end.get("sum_sent_bidir_reverse"):
         measured += _direction(end, "_bidir_reverse", _DOWN, protocol)
     received = any(one.metric == "throughput" for one in measured)
-    return Imported(
-        workloads=(
-            ImportedWorkload(
-                name=f"iperf3 {protocol}",
-                use=f"iperf3 {protocol}",
-                lineage=start["version"].text(),
-                metrics=METRICS,
-                measured=tuple(measured),
-                parameters=_parameters(start, test, end),
-                grid=("direction",),
-            ),
-        ),
+    return single(
+        use=f"iperf3 {protocol}",
+        lineage=start["version"].text(),
+        metrics=METRICS,
+        measured=tuple(measured),
+        parameters=_parameters(start, test, end),
+        grid=("direction",),
         limits=(_SLICES,) if received else (_SLICES, _ONLY_SENT),
     )
 

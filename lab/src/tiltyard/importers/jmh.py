@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Final
 
-from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.importer import Imported, Importer, Measured, single
 from tiltyard.importers.json_file import Node, json_of
 from tiltyard.importers.quantities import (
     BYTES,
@@ -41,17 +41,12 @@ def read(data: bytes, name: str) -> Imported:
     """One file of results."""
     entries = json_of(data, name).entries()
     forks = {entry["forks"].count() for entry in entries}
-    return Imported(
-        workloads=(
-            ImportedWorkload(
-                name="JMH",
-                use="JMH",
-                lineage=_joined(entries, "jmhVersion", "JMH "),
-                metrics=METRICS,
-                measured=tuple(one for entry in entries for one in _measured(entry)),
-                grid=("benchmark",),
-            ),
-        ),
+    return single(
+        use="JMH",
+        lineage=_joined(entries, "jmhVersion", "JMH "),
+        metrics=METRICS,
+        measured=tuple(one for entry in entries for one in _measured(entry)),
+        grid=("benchmark",),
         facts={"JDK": _joined(entries, "jdkVersion"), "VM": _joined(entries, "vmName")},
         limits=(
             "Iterations of one fork count as one value.",

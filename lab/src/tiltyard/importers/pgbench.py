@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.importer import Imported, Importer, Measured, single
 from tiltyard.importers.quantities import MILLISECONDS, PER_S, PERCENT, Unit, metric
 from tiltyard.importers.reading import Line, lines_of
 
@@ -62,18 +62,13 @@ def read(data: bytes, name: str) -> Imported:
     if len(reports) > 1:
         raise reports[1].refused("a second report; give each report in its own file")
     version = next((match[1] for one in lines if (match := _VERSION.match(one.text))), "")
-    return Imported(
-        workloads=(
-            ImportedWorkload(
-                name="pgbench",
-                use="pgbench",
-                lineage=f"pgbench {version}".strip(),
-                metrics=METRICS,
-                measured=tuple(_measured(lines)),
-                parameters=dict(_parameters(lines)),
-                grid=_GRID,
-            ),
-        ),
+    return single(
+        use="pgbench",
+        lineage=f"pgbench {version}".strip(),
+        metrics=METRICS,
+        measured=tuple(_measured(lines)),
+        parameters=dict(_parameters(lines)),
+        grid=_GRID,
         limits=(
             "pgbench states one value of a run; its standard deviation is that of single "
             "transactions, says nothing of how well a run repeats, and is not used.",

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.importer import Imported, Importer, Measured, single
 from tiltyard.importers.quantities import (
     BYTES_S,
     KIB_S,
@@ -75,17 +75,12 @@ def read(data: bytes, name: str) -> Imported:
             measured += _verbose([one for one in lines[place:] if one.text.strip()])
         elif re.fullmatch(r"[\d.]+( [\d.]+){5,}", line.text.strip()):
             measured += _terse(line)
-    return Imported(
-        workloads=(
-            ImportedWorkload(
-                name="postmark",
-                use="postmark",
-                lineage=next((one.text for one in lines if one.text.startswith("PostMark v")), ""),
-                metrics=METRICS,
-                measured=tuple(measured),
-                parameters=_settings(lines),
-            ),
-        ),
+    return single(
+        use="postmark",
+        lineage=next((one.text for one in lines if one.text.startswith("PostMark v")), ""),
+        metrics=METRICS,
+        measured=tuple(measured),
+        parameters=_settings(lines),
         limits=(
             "PostMark reads a clock of whole seconds and drops the rest of a division: a rate over "
             "few seconds is coarse, and a phase of less than one counts as one second.",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
-from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.importer import Imported, Importer, Measured, single
 from tiltyard.importers.json_file import Node, json_of
 from tiltyard.importers.quantities import BYTES, COUNT, SECONDS, Unit, metric
 
@@ -29,21 +29,16 @@ def read(data: bytes, name: str) -> Imported:
     top = json_of(data, name)
     common = top.get("metadata")
     found = [(one, _metadata(one, common, "name")) for one in top["benchmarks"].entries()]
-    return Imported(
-        workloads=(
-            ImportedWorkload(
-                name="pyperf",
-                use="pyperf",
-                lineage=f"pyperf {_metadata(top, common, 'perf_version')}".strip(),
-                metrics=METRICS,
-                measured=tuple(
-                    measured
-                    for benchmark, own_name in found
-                    for measured in _measured(benchmark, own_name, common)
-                ),
-                grid=("benchmark",),
-            ),
+    return single(
+        use="pyperf",
+        lineage=f"pyperf {_metadata(top, common, 'perf_version')}".strip(),
+        metrics=METRICS,
+        measured=tuple(
+            measured
+            for benchmark, own_name in found
+            for measured in _measured(benchmark, own_name, common)
         ),
+        grid=("benchmark",),
         facts={
             key: value
             for key, field in (("python", "python_version"), ("platform", "platform"))

@@ -6,7 +6,7 @@ All rounds of a benchmark are of one process, so a file is one repetition, whate
 from collections.abc import Iterator
 from typing import Final
 
-from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.importer import Imported, Importer, Measured, single
 from tiltyard.importers.json_file import Node, json_of
 from tiltyard.importers.quantities import SECONDS, metric
 
@@ -22,19 +22,12 @@ def read(data: bytes, name: str) -> Imported:
     """One file of one ``pytest``."""
     top = json_of(data, name)
     version = top.get("version")
-    return Imported(
-        workloads=(
-            ImportedWorkload(
-                name="pytest-benchmark",
-                use="pytest-benchmark",
-                lineage=f"pytest-benchmark {version.text()}" if version else "",
-                metrics=METRICS,
-                measured=tuple(
-                    found for one in top["benchmarks"].entries() for found in _measured(one)
-                ),
-                grid=("benchmark",),
-            ),
-        ),
+    return single(
+        use="pytest-benchmark",
+        lineage=f"pytest-benchmark {version.text()}" if version else "",
+        metrics=METRICS,
+        measured=tuple(found for one in top["benchmarks"].entries() for found in _measured(one)),
+        grid=("benchmark",),
         facts=dict(_facts(top)),
         limits=(
             "Rounds of pytest-benchmark are of one process and count as one value; their "

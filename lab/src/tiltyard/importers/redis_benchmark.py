@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.importer import Imported, Importer, Measured, single
 from tiltyard.importers.quantities import MILLISECONDS, PER_S, metric
 from tiltyard.importers.reading import Line, lines_of
 
@@ -30,16 +30,11 @@ def read(data: bytes, name: str) -> Imported:
     lines = lines_of(data, name)
     table = any(one.text.startswith(_HEAD) or _OLD_ROW.fullmatch(one.text) for one in lines)
     measured = tuple(_rows(lines) if table else _reports(lines))
-    return Imported(
-        workloads=(
-            ImportedWorkload(
-                name="redis-benchmark",
-                use="redis-benchmark",
-                metrics=METRICS,
-                measured=measured,
-                grid=("test",),
-            ),
-        ),
+    return single(
+        use="redis-benchmark",
+        metrics=METRICS,
+        measured=measured,
+        grid=("test",),
         limits=("redis-benchmark runs one test after the other in one process.",),
     )
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Final
 
 from tiltyard.errors import UsageError
-from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.importer import Imported, Importer, Measured, single
 from tiltyard.importers.quantities import (
     MIB_S,
     MICROSECONDS,
@@ -58,17 +58,12 @@ def read(data: bytes, name: str) -> Imported:
         key: ", ".join(values) for key, pattern in told if (values := _all(pattern, lines))
     }
     use = " ".join(filter(None, ("sockperf", protocol)))
-    return Imported(
-        workloads=(
-            ImportedWorkload(
-                name=use,
-                use=use,
-                lineage=_version(lines),
-                metrics=METRICS,
-                measured=measured,
-                parameters=parameters,
-            ),
-        ),
+    return single(
+        use=use,
+        lineage=_version(lines),
+        metrics=METRICS,
+        measured=measured,
+        parameters=parameters,
         limits=(
             "sockperf states one mean of a run; its deviation is that of single messages, says "
             "nothing of how well a run repeats, and is not used.",

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.importer import Imported, Importer, Measured, single
 from tiltyard.importers.quantities import PER_S, SECONDS, metric
 from tiltyard.importers.reading import Line, lines_of
 
@@ -39,17 +39,12 @@ def read(data: bytes, name: str) -> Imported:
     """The metrics of one ``stress-ng``."""
     lines = lines_of(data, name)
     version = next((match[1] for one in lines if (match := _VERSION.fullmatch(one.text))), "")
-    return Imported(
-        workloads=(
-            ImportedWorkload(
-                name="stress-ng",
-                use="stress-ng",
-                lineage=f"stress-ng {version}".strip(),
-                metrics=METRICS,
-                measured=tuple(_measured(lines)),
-                grid=("stressor",),
-            ),
-        ),
+    return single(
+        use="stress-ng",
+        lineage=f"stress-ng {version}".strip(),
+        metrics=METRICS,
+        measured=tuple(_measured(lines)),
+        grid=("stressor",),
         limits=(
             "A bogo operation is no unit of work that versions of stress-ng, or compilers that "
             "built it, have in common.",

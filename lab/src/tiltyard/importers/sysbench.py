@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tiltyard.errors import UsageError
-from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.importer import Imported, Importer, Measured, single
 from tiltyard.importers.quantities import (
     MIB_S,
     MILLISECONDS,
@@ -119,17 +119,13 @@ def read(data: bytes, name: str) -> Imported:
     tests = [test for test, mark in _TESTS if any(mark in line.text for line in lines)]
     modes = [match[1] for one in lines if (match := _MODE.fullmatch(one.text))]
     use = " ".join(("sysbench", *tests[:1]))
-    return Imported(
-        workloads=(
-            ImportedWorkload(
-                name=", ".join((use, *modes[:1])) if tests[:1] == ["fileio"] else use,
-                use=use,
-                lineage=version[0] if version else "",
-                metrics=METRICS,
-                measured=measured,
-                parameters=_parameters(lines),
-            ),
-        ),
+    return single(
+        use=use,
+        name=", ".join((use, *modes[:1])) if tests[:1] == ["fileio"] else use,
+        lineage=version[0] if version else "",
+        metrics=METRICS,
+        measured=measured,
+        parameters=_parameters(lines),
         limits=(
             "sysbench states one value of a run; its figures on fairness are those of threads "
             "within it, say nothing of how well a run repeats, and are not used.",

@@ -20,7 +20,6 @@ class Course:
     levels: tuple[int, ...]
     """Ascending."""
     spans: tuple[Span, ...]
-    higher_is_better: bool
 
 
 def courses(where: Where, scene: Scene, over: str, systems: Sequence[str]) -> Iterator[Course]:
@@ -44,5 +43,4 @@ def courses(where: Where, scene: Scene, over: str, systems: Sequence[str]) -> It
                 label=f"{system}, {ordered[0].metric.label}{at}",
                 levels=tuple(sized(over, place) for place in ordered),
                 spans=tuple(scene.spans(ordered, system)),
-                higher_is_better=ordered[0].metric.direction == "higher",
             )

@@ -278,8 +278,5 @@ fn wait(time: Duration) -> Result<(), Failure> {
     if time > Duration::ZERO {
         pace::wait_until(clock::now_ns() + time.as_nanos() as u64);
     }
-    if stop::requested() {
-        return Err(interrupted());
-    }
-    Ok(())
+    stop::check()
 }

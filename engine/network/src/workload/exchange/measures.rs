@@ -3,7 +3,7 @@
 use kit::histogram::Histogram;
 use kit::Reading;
 use serde_json::{Map, Value};
-use wire::{Direction, MetricCard, Role, Sample, Unit};
+use wire::{MetricCard, Role, Sample, Unit};
 
 use crate::workload::connects;
 use crate::workload::hosts::{Effort, HostMetric};
@@ -53,50 +53,29 @@ pub fn samples(figures: &Figures) -> Vec<Sample> {
 
 impl What {
     fn card(self) -> MetricCard {
-        let (name, unit, direction, role, about) = match self {
+        let (name, unit, role, about) = match self {
             What::ConnectTime => return connects::card(),
             What::Host(metric) => return metric.card("transaction", Unit::Second),
             What::Transactions => (
                 "transactions",
                 Unit::PerSecond,
-                Direction::Higher,
                 Role::Headline,
                 "Responses per second that came as a whole.",
             ),
             What::Latency => (
                 "latency",
                 Unit::Second,
-                Direction::Lower,
                 Role::Detail,
                 "Mean time from a request until its response is here; without a clock reading \
                  for each, the whole time times those under way at once over those done.",
             ),
         };
-        MetricCard {
-            name: name.to_owned(),
-            label: name.to_owned(),
-            unit,
-            direction,
-            role,
-            about: about.to_owned(),
-        }
+        MetricCard::new(name, name, unit, role, about)
     }
 
     fn sample(self, figures: &Figures) -> Sample {
         let reading = figures.reading;
-        let card = self.card();
-        let mut sample = Sample {
-            metric: card.name,
-            value: 0.0,
-            unit: card.unit,
-            direction: card.direction,
-            at: figures.at.clone(),
-            operations: reading.operations,
-            bytes: reading.bytes,
-            elapsed_s: reading.elapsed_s(),
-            native: None,
-            latency_ns: None,
-        };
+        let mut sample = reading.sample(self.card(), 0.0, figures.at.clone());
         match self {
             What::Transactions => sample.value = reading.operations_per_s(),
             What::Latency => {

@@ -11,7 +11,8 @@ mod ports;
 mod run;
 mod size;
 
-use kit::{EventSink, Trial};
+use kit::trial::Planned;
+use kit::EventSink;
 use serde_json::{json, Map, Value};
 use wire::{Card, Failure, FarEnd, TargetKind, Timing};
 
@@ -188,11 +189,7 @@ impl Workload for RequestResponse {
         }
     }
 
-    fn plan(
-        &self,
-        parameters: &Map<String, Value>,
-        far: &FarEnd,
-    ) -> Result<Box<dyn Trial>, Failure> {
+    fn plan(&self, parameters: &Map<String, Value>, far: &FarEnd) -> Planned {
         plan::plan(*self, parameters, far)
     }
 }

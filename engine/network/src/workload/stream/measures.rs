@@ -3,7 +3,7 @@
 use crate::control::message::Transport;
 use kit::histogram::Histogram;
 use serde_json::{Map, Value};
-use wire::{Direction, Latency, MetricCard, Role, Sample, Side, Unit};
+use wire::{Latency, MetricCard, Role, Sample, Side, Unit};
 
 use crate::workload::connects;
 use crate::workload::hosts::{Effort, HostMetric};
@@ -62,60 +62,44 @@ fn known_to(transport: Transport) -> impl Iterator<Item = What> {
 
 impl What {
     fn card(self) -> MetricCard {
-        let (name, label, unit, direction, about) = match self {
+        let (name, label, unit, about) = match self {
             What::ConnectTime => return connects::card(),
             What::Host(metric) => return metric.card("byte received", Unit::SecondPerByte),
             What::Throughput => (
                 "throughput",
                 "throughput received",
                 Unit::BytesPerSecond,
-                Direction::Higher,
                 "Bytes per second that the receiving end took.",
             ),
             What::Sent => (
                 "throughput_sent",
                 "throughput sent",
                 Unit::BytesPerSecond,
-                Direction::Higher,
                 "Bytes per second that the sending end handed over.",
             ),
             What::Loss => (
                 "loss",
                 "loss",
                 Unit::One,
-                Direction::Lower,
                 "Share of the datagrams that were handed over and did not arrive.",
             ),
         };
-        MetricCard {
-            name: name.to_owned(),
-            label: label.to_owned(),
-            unit,
-            direction,
-            role: match self {
-                What::Throughput => Role::Headline,
-                _ => Role::Detail,
-            },
-            about: about.to_owned(),
-        }
+        let role = match self {
+            What::Throughput => Role::Headline,
+            _ => Role::Detail,
+        };
+        MetricCard::new(name, label, unit, role, about)
     }
 
     fn sample(self, figures: &Figures) -> Sample {
-        let card = self.card();
         let received = figures.receiver.received_bytes;
         let sent = figures.sender.sent_bytes;
         let elapsed_s = figures.effort.elapsed_s;
         let mut sample = Sample {
-            metric: card.name,
-            value: 0.0,
-            unit: card.unit,
-            direction: card.direction,
-            at: figures.at.clone(),
             operations: figures.receiver.receives,
             bytes: received,
             elapsed_s,
-            native: None,
-            latency_ns: None,
+            ..self.card().sample(0.0, figures.at.clone())
         };
         match self {
             What::Throughput => {

@@ -10,7 +10,8 @@ mod measures;
 mod params;
 mod run;
 
-use kit::{EventSink, Trial};
+use kit::trial::Planned;
+use kit::EventSink;
 use serde_json::{json, Map, Value};
 use wire::{Card, Failure, FarEnd, TargetKind, Timing};
 
@@ -192,11 +193,7 @@ impl Workload for Stream {
         }
     }
 
-    fn plan(
-        &self,
-        parameters: &Map<String, Value>,
-        far: &FarEnd,
-    ) -> Result<Box<dyn Trial>, Failure> {
+    fn plan(&self, parameters: &Map<String, Value>, far: &FarEnd) -> Planned {
         plan::plan(*self, parameters, far)
     }
 }

@@ -60,11 +60,15 @@ pub fn samples(cell: Cell, measured: &Measured) -> Vec<Sample> {
     let requests = reading.latency.as_ref().expect("requests are timed");
     let sample = |metric: Metric, value: f64, native: Native| Sample {
         native: Some(native),
-        ..region.sample(metric, value, cell.point(), reading)
+        ..reading.sample(region.card(metric), value, cell.point())
     };
-    let rate = |metric, value: f64| sample(metric, value, native(value / MIB, "MB/s"));
+    let rate = |metric, value: f64| sample(metric, value, Native::new(value / MIB, "MB/s"));
     let mean = |metric, latency: &Latency| {
-        sample(metric, latency.mean / 1e9, native(latency.mean / 1e6, "ms"))
+        sample(
+            metric,
+            latency.mean / 1e9,
+            Native::new(latency.mean / 1e6, "ms"),
+        )
     };
     let values = [
         Sample {
@@ -84,11 +88,4 @@ pub fn samples(cell: Cell, measured: &Measured) -> Vec<Sample> {
     ];
     let fsync = region.sample_of_call(BoundaryCall::Fsync, cell.point(), measured.calls);
     values.into_iter().chain(fsync).collect()
-}
-
-fn native(value: f64, unit: &str) -> Native {
-    Native {
-        value,
-        unit: unit.to_owned(),
-    }
 }

@@ -25,13 +25,13 @@ mod worker;
 
 use std::path::Path;
 
-use kit::trial;
+use kit::trial::{self, Planned};
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, TargetKind};
+use wire::{Card, TargetKind};
 
 use self::params::Params;
-use super::{Trial, Workload};
-use crate::scratch::in_the_way;
+use super::Workload;
+use crate::scratch::check_free;
 
 /// The workload; see the module.
 pub struct AioStress;
@@ -61,17 +61,10 @@ impl Workload for AioStress {
         }
     }
 
-    fn plan(
-        &self,
-        parameters: &Map<String, Value>,
-        directory: &Path,
-    ) -> Result<Box<dyn Trial>, Failure> {
+    fn plan(&self, parameters: &Map<String, Value>, directory: &Path) -> Planned {
         let mut params = Params::parse(parameters)?;
-        for path in (0..params.files).map(|index| directory.join(params.file_name(index))) {
-            if path.symlink_metadata().is_ok() {
-                return Err(in_the_way(&path));
-            }
-        }
+        let files = 0..params.files;
+        check_free(files.map(|index| directory.join(params.file_name(index))))?;
         let asked = params.threads;
         params.threads = params.useful_threads();
         let (used, directory) = (params.threads, directory.to_owned());

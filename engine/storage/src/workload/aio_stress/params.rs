@@ -3,6 +3,7 @@
 use kit::content::Filling;
 use kit::failure::bad_parameter;
 use kit::limits::file_name;
+use kit::trial::point;
 use kit::{params, List, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -128,10 +129,7 @@ pub struct Cell {
 impl Cell {
     /// Its place in the grid, as a sample names it.
     pub fn point(self) -> Map<String, Value> {
-        let keys = [("record", json!(self.record)), ("depth", json!(self.depth))];
-        keys.map(|(key, value)| (key.to_owned(), value))
-            .into_iter()
-            .collect()
+        point([("record", json!(self.record)), ("depth", json!(self.depth))])
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::SeekFrom;
 use std::path::Path;
 
 use crate::workload::libc_random::Rand;
-use kit::failure::{failure, interrupted, no_memory};
+use kit::failure::{failure, no_memory};
 use kit::histogram::Histogram;
 use kit::mt64::Mt64;
 use kit::team::{self, Finish};
@@ -120,9 +120,7 @@ fn lay_out<B: Backend>(
         .map_err(failed)?;
     file.seek(SeekFrom::Start(start)).map_err(failed)?;
     for offset in (start..file_bytes).step_by(cell.record.bytes() as usize) {
-        if stop::requested() {
-            return Err(interrupted());
-        }
+        stop::check()?;
         let size_bytes = cell.record.bytes().min(file_bytes - offset);
         let bytes = match &mut stamped {
             None => &pattern.at(offset)[..size_bytes as usize],

@@ -18,7 +18,7 @@ use crate::access::{open_flags, Evidence};
 use crate::backend::queue::Grant;
 use crate::backend::{Backend, File};
 use crate::io::Step;
-use crate::scratch::{in_the_way, Scratch};
+use crate::scratch::{check_free, Scratch};
 use crate::workload::region::{BoundaryCall, BoundaryCalls};
 
 /// The files of one cell of the grid, removed when it is dropped, and what they hold.
@@ -62,11 +62,7 @@ fn file_in(directory: &Path, workload: &str, index: u32) -> PathBuf {
 /// # Errors
 /// `Refused`, naming the file in the way.
 pub fn check_names(directory: &Path, workload: &str, threads: u32) -> Result<(), Failure> {
-    let mut paths = (0..threads).map(|index| file_in(directory, workload, index));
-    match paths.find(|path| path.symlink_metadata().is_ok()) {
-        Some(path) => Err(in_the_way(&path)),
-        None => Ok(()),
-    }
+    check_free((0..threads).map(|index| file_in(directory, workload, index)))
 }
 
 impl<'a, B> Crew<'a, B>
@@ -131,9 +127,7 @@ where
             .open(scratch.c_path(), OFlags::WRONLY, Mode::empty())
             .map_err(failed)?;
         for block in 0..self.cell.blocks() {
-            if stop::requested() {
-                return Err(interrupted());
-            }
+            stop::check()?;
             let bytes = self.content.outgoing(&mut stamped, block);
             file.write_whole(bytes).map_err(failed)?;
         }

@@ -84,9 +84,7 @@ impl Kind {
             let latency = reading.latency.clone();
             Some(Sample {
                 latency_ns: latency.filter(|_| metric.role == Role::Headline),
-                ..self
-                    .region
-                    .sample(metric, value(reading)?, cell.point(), reading)
+                ..reading.sample(self.region.card(metric), value(reading)?, cell.point())
             })
         };
         measures.filter_map(sample).collect()

@@ -10,6 +10,7 @@ pub mod params;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
+use kit::trial::Planned;
 use kit::{EventSink, OperationProbe, PassProbe, Probe};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -63,10 +64,7 @@ struct Plan<P> {
 ///
 /// # Errors
 /// `Refused`, naming the file in the way.
-pub fn plan<P: Primitive + 'static>(
-    params: P,
-    directory: &Path,
-) -> Result<Box<dyn Trial>, Failure> {
+pub fn plan<P: Primitive + 'static>(params: P, directory: &Path) -> Planned {
     check_names(directory, P::NAME, params.common().grid.threads_max())?;
     Ok(Box::new(Plan {
         params,

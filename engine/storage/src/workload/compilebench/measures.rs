@@ -89,43 +89,29 @@ impl Tallies {
 
 /// The metrics as `describe` lists them.
 pub fn cards() -> Vec<MetricCard> {
-    let card = |stage: Stage| {
-        let described = stage.description();
-        MetricCard {
-            name: described.name.to_owned(),
-            label: described.label.to_owned(),
-            unit: described.quantity.unit(),
-            direction: described.quantity.direction(),
-            role: described.role,
-            about: described.about.to_owned(),
-        }
-    };
     Stage::ALL.into_iter().map(card).collect()
 }
 
+fn card(stage: Stage) -> MetricCard {
+    let of = stage.description();
+    MetricCard::new(of.name, of.label, of.quantity.unit(), of.role, of.about)
+}
+
 fn sample(stage: Stage, tally: &Tally) -> Sample {
-    let described = stage.description();
     let elapsed_s = tally.elapsed_ns as f64 / 1e9;
-    let (amount, native_unit) = match described.quantity {
+    let (amount, native_unit) = match stage.description().quantity {
         Quantity::Bytes => (tally.bytes, "MB/s"),
         Quantity::Entries => (tally.operations, "seconds"),
     };
     let native = tally.native / tally.trees as f64;
     Sample {
-        metric: described.name.to_owned(),
-        value: amount as f64 / elapsed_s,
-        unit: described.quantity.unit(),
-        direction: described.quantity.direction(),
-        at: Map::new(),
         operations: tally.operations,
         bytes: tally.bytes,
         elapsed_s,
-        native: Some(Native {
-            // Two decimals, as the original prints them.
-            value: (native * 100.0).round() / 100.0,
-            unit: native_unit.to_owned(),
-        }),
+        // Two decimals, as the original prints them.
+        native: Some(Native::new((native * 100.0).round() / 100.0, native_unit)),
         latency_ns: tally.latencies.to_wire(),
+        ..card(stage).sample(amount as f64 / elapsed_s, Map::new())
     }
 }
 

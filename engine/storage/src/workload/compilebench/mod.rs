@@ -34,13 +34,13 @@ mod worker;
 
 use std::path::Path;
 
-use kit::trial;
+use kit::trial::{self, Planned};
 use serde_json::{json, Map, Value};
 use wire::{Card, Failure, TargetKind};
 
 use self::params::{BackendName, Params};
-use super::{Trial, Workload};
-use crate::scratch::in_the_way;
+use super::Workload;
+use crate::scratch::check_free;
 
 /// The workload; see the module.
 pub struct Compilebench;
@@ -70,11 +70,7 @@ impl Workload for Compilebench {
         }
     }
 
-    fn plan(
-        &self,
-        parameters: &Map<String, Value>,
-        directory: &Path,
-    ) -> Result<Box<dyn Trial>, Failure> {
+    fn plan(&self, parameters: &Map<String, Value>, directory: &Path) -> Planned {
         let params: Params = kit::params::read(parameters)?;
         let sets = match &params.dataset {
             Some(dataset) => dataset::read(dataset)?,
@@ -122,11 +118,7 @@ the tree was, and the values are totals over totals, the averages being beside t
 /// The first trees are looked for before any work is done; each is refused again when it is
 /// made.
 fn refuse_to_overwrite(directory: &Path, params: &Params) -> Result<(), Failure> {
-    let paths = (0..params.trees).map(|tree| directory.join(group::name_of(tree)));
-    let mut in_our_way = paths.filter(|path| path.symlink_metadata().is_ok());
-    in_our_way
-        .next()
-        .map_or(Ok(()), |path| Err(in_the_way(&path)))
+    check_free((0..params.trees).map(|tree| directory.join(group::name_of(tree))))
 }
 
 #[cfg(test)]

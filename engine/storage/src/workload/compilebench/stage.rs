@@ -1,6 +1,6 @@
 //! The stages, as data: what the original reports on, in the order of its summary.
 
-use wire::{Direction, Role, Unit};
+use wire::{Role, Unit};
 
 /// A kind of work on one tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,11 +117,6 @@ impl Quantity {
             Quantity::Bytes => Unit::BytesPerSecond,
             Quantity::Entries => Unit::PerSecond,
         }
-    }
-
-    /// More of either in a second is better.
-    pub fn direction(self) -> Direction {
-        Direction::Higher
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, SeekFrom};
 use std::path::Path;
 
-use kit::failure::{interrupted, io_failure, no_memory};
+use kit::failure::{io_failure, no_memory};
 use kit::{stop, Buffer, Content, Probe};
 use rustix::fs::{Mode, OFlags};
 use wire::Failure;
@@ -92,7 +92,7 @@ impl<B: Backend, N: NameSpace> Worker<B, N> {
     /// Whatever the kernel refused.
     pub fn make_empty(&mut self, set: &Set, sets: &Sets) -> Result<(), Failure> {
         for member in &set.members {
-            go_on()?;
+            stop::check()?;
             self.open_directory(member, sets)?;
             self.within(sets.path(member), |worker| {
                 let opened = worker
@@ -114,7 +114,7 @@ impl<B: Backend, N: NameSpace> Worker<B, N> {
         probe: &mut P,
     ) -> Result<(), Failure> {
         for member in &set.members {
-            go_on()?;
+            stop::check()?;
             self.open_directory(member, sets)?;
             self.within(sets.path(member), |worker| {
                 probe.begin_operation();
@@ -156,7 +156,7 @@ impl<B: Backend, N: NameSpace> Worker<B, N> {
 
     fn clean<P: Probe>(&mut self, set: &Set, sets: &Sets, probe: &mut P) -> Result<(), Failure> {
         for member in &set.members {
-            go_on()?;
+            stop::check()?;
             self.within(sets.path(member), |worker| {
                 probe.begin_operation();
                 let removed = worker.backend.unlink(worker.path.as_c_str());
@@ -174,7 +174,7 @@ impl<B: Backend, N: NameSpace> Worker<B, N> {
             if entry.is_directory {
                 return Ok(());
             }
-            go_on()?;
+            stop::check()?;
             probe.begin_operation();
             let opened = backend.open(path.as_c_str(), OFlags::RDONLY, Mode::empty());
             let bytes = opened.and_then(|mut file| {
@@ -192,7 +192,7 @@ impl<B: Backend, N: NameSpace> Worker<B, N> {
 
     fn stat<P: Probe>(&mut self, probe: &mut P) -> Result<(), Failure> {
         let mut visit = |path: &mut PathBuffer, _: Entry| {
-            go_on()?;
+            stop::check()?;
             probe.begin_operation();
             N::stat(path.as_c_str()).map_err(|error| unattributed(path, &error))?;
             probe.operation(0);
@@ -209,7 +209,7 @@ impl<B: Backend, N: NameSpace> Worker<B, N> {
     pub fn delete<P: Probe>(&mut self, probe: &mut P) -> Result<(), Failure> {
         let backend = &self.backend;
         let mut visit = |path: &mut PathBuffer, entry: Entry| {
-            go_on()?;
+            stop::check()?;
             probe.begin_operation();
             let removed = if entry.is_directory {
                 backend.rmdir(path.as_c_str())
@@ -233,7 +233,7 @@ impl<B: Backend, N: NameSpace> Worker<B, N> {
             if !entry.is_directory {
                 found(path.as_path());
             }
-            go_on()
+            stop::check()
         };
         self.name_space
             .walk(&mut self.path, Order::TopDown, &mut visit)
@@ -271,13 +271,6 @@ impl<B: Backend, N: NameSpace> Worker<B, N> {
     fn failed(&self, action: &str, error: &io::Error) -> Failure {
         io_failure(action, self.path.as_path(), error)
     }
-}
-
-fn go_on() -> Result<(), Failure> {
-    if stop::requested() {
-        return Err(interrupted());
-    }
-    Ok(())
 }
 
 /// What is written, and where what is read goes to.

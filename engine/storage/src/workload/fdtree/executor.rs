@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use kit::failure::{failure, interrupted, io_failure, no_memory};
+use kit::failure::{failure, io_failure, no_memory};
 use kit::{clock, stop, Content, Probe};
 use rustix::fs::{Mode, OFlags};
 use wire::{Failure, FailureKind};
@@ -86,7 +86,7 @@ impl<B: Backend> Executor for SyscallExecutor<B> {
             };
             done.map_err(|error| io_failure(phase.action(), entries.shown(), &error))?;
             probe.operation(bytes_of(phase, self.size_bytes));
-            go_on()?;
+            stop::check()?;
         }
         Ok(())
     }
@@ -208,7 +208,7 @@ fn execute(mut command: Command, phase: Phase, last: &Path) -> Result<(), Failur
         .status()
         .map_err(|error| io_failure("start", Path::new(command.get_program()), &error))?;
     // A signal from the terminal reaches the program too, which then fails.
-    go_on()?;
+    stop::check()?;
     if status.success() {
         return Ok(());
     }
@@ -237,11 +237,4 @@ fn bytes_of(phase: Phase, size_bytes: u64) -> u64 {
         Phase::CreateFiles => size_bytes,
         _ => 0,
     }
-}
-
-fn go_on() -> Result<(), Failure> {
-    if stop::requested() {
-        return Err(interrupted());
-    }
-    Ok(())
 }

@@ -3,11 +3,9 @@
 
 use kit::Reading;
 use serde_json::Map;
-use wire::{Direction, MetricCard, Native, Role, Sample, Unit};
+use wire::{MetricCard, Native, Role, Sample, Unit};
 
 use super::phase::Phase;
-
-const DATA: &str = "data_written";
 
 /// A phase, done.
 pub struct Measured {
@@ -19,24 +17,19 @@ pub struct Measured {
 
 /// The metrics as `describe` lists them.
 pub fn cards() -> Vec<MetricCard> {
-    let rate = |phase: Phase| MetricCard {
-        name: phase.name().to_owned(),
-        label: phase.label().to_owned(),
-        unit: Unit::PerSecond,
-        direction: Direction::Higher,
-        role: Role::Headline,
-        about: about(phase).to_owned(),
-    };
-    let data = MetricCard {
-        name: DATA.to_owned(),
-        label: "data written".to_owned(),
-        unit: Unit::BytesPerSecond,
-        direction: Direction::Higher,
-        role: Role::Detail,
-        about: "Bytes of all files over the time of creating them; nothing is synced.".to_owned(),
-    };
     let rates = Phase::ALL.into_iter().map(rate);
-    rates.chain([data]).collect()
+    rates.chain([data()]).collect()
+}
+
+fn rate(phase: Phase) -> MetricCard {
+    let (name, label) = (phase.name(), phase.label());
+    MetricCard::new(name, label, Unit::PerSecond, Role::Headline, about(phase))
+}
+
+fn data() -> MetricCard {
+    let about = "Bytes of all files over the time of creating them; nothing is synced.";
+    let (name, label) = ("data_written", "data written");
+    MetricCard::new(name, label, Unit::BytesPerSecond, Role::Detail, about)
 }
 
 /// The values of the metrics of a phase.
@@ -47,24 +40,13 @@ pub fn samples(measured: &Measured) -> Vec<Sample> {
         calendar_s,
     } = *measured;
     let rate = Sample {
-        metric: phase.name().to_owned(),
-        value: reading.operations_per_s(),
-        unit: Unit::PerSecond,
-        direction: Direction::Higher,
-        at: Map::new(),
-        operations: reading.operations,
-        bytes: reading.bytes,
-        elapsed_s: reading.elapsed_s(),
         native: Some(native(reading.operations, calendar_s, "per second")),
         latency_ns: reading.latency.clone(),
+        ..reading.sample(rate(phase), reading.operations_per_s(), Map::new())
     };
     let data = (reading.bytes > 0).then(|| Sample {
-        metric: DATA.to_owned(),
-        value: reading.bytes_per_s(),
-        unit: Unit::BytesPerSecond,
         native: Some(native(reading.bytes / 1_024, calendar_s, "KiB per second")),
-        latency_ns: None,
-        ..rate.clone()
+        ..reading.sample(data(), reading.bytes_per_s(), Map::new())
     });
     [rate].into_iter().chain(data).collect()
 }
@@ -82,10 +64,7 @@ fn about(phase: Phase) -> &'static str {
 
 /// Where a phase begins and ends in the same second, the original prints 0.
 fn native(count: u64, calendar_s: u64, unit: &str) -> Native {
-    Native {
-        value: count.checked_div(calendar_s).unwrap_or(0) as f64,
-        unit: unit.to_owned(),
-    }
+    Native::new(count.checked_div(calendar_s).unwrap_or(0) as f64, unit)
 }
 
 #[cfg(test)]

@@ -22,12 +22,12 @@ mod tree;
 use std::path::Path;
 
 use kit::failure::bad_parameter;
-use kit::trial;
+use kit::trial::{self, Planned};
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, TargetKind};
+use wire::{Card, TargetKind};
 
 use self::params::{Params, Phases};
-use super::{Trial, Workload};
+use super::Workload;
 use crate::scratch::in_the_way;
 
 /// The workload; see the module.
@@ -55,11 +55,7 @@ impl Workload for Fdtree {
         }
     }
 
-    fn plan(
-        &self,
-        parameters: &Map<String, Value>,
-        directory: &Path,
-    ) -> Result<Box<dyn Trial>, Failure> {
+    fn plan(&self, parameters: &Map<String, Value>, directory: &Path) -> Planned {
         let params = Params::parse(parameters)?;
         let root = directory.join(&params.root);
         let is_there = root.symlink_metadata().is_ok();

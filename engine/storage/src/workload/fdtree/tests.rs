@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use kit::EventSink;
-use wire::{Event, FailureKind, Sample};
+use wire::{Event, Failure, FailureKind, Sample};
 
 use super::*;
 

@@ -2,9 +2,10 @@
 
 use kit::histogram::Histogram;
 use kit::team::Outcome;
+use kit::trial::point;
 use kit::Reading;
 use serde_json::{json, Map, Value};
-use wire::{Direction, MetricCard, Native, Role, Sample, Unit};
+use wire::{MetricCard, Native, Role, Sample, Unit};
 
 use super::call::{spent_ns, Call, CallsOfLoop};
 
@@ -90,9 +91,7 @@ impl Loop<'_> {
     }
 
     fn point(&self) -> Map<String, Value> {
-        [("loop".to_owned(), json!(self.number))]
-            .into_iter()
-            .collect()
+        point([("loop", json!(self.number))])
     }
 }
 
@@ -105,18 +104,11 @@ impl What {
 
     fn card(self) -> MetricCard {
         let [name, label, about] = self.words();
-        MetricCard {
-            name: name.to_owned(),
-            label: label.to_owned(),
-            unit: self.unit(),
-            direction: self.direction(),
-            role: if self == What::Files {
-                Role::Headline
-            } else {
-                Role::Detail
-            },
-            about: about.to_owned(),
-        }
+        let role = match self {
+            What::Files => Role::Headline,
+            _ => Role::Detail,
+        };
+        MetricCard::new(name, label, self.unit(), role, about)
     }
 
     /// Name, label and explanation.
@@ -166,27 +158,9 @@ impl What {
         }
     }
 
-    fn direction(self) -> Direction {
-        match self {
-            What::Files | What::Removed => Direction::Higher,
-            What::Overhead | What::Time(_) => Direction::Lower,
-        }
-    }
-
     /// `None` where the loop did nothing of the kind.
     fn sample(self, of: &Loop) -> Option<Sample> {
-        let mut sample = Sample {
-            metric: self.words()[0].to_owned(),
-            value: 0.0,
-            unit: self.unit(),
-            direction: self.direction(),
-            at: of.point(),
-            operations: 0,
-            bytes: 0,
-            elapsed_s: 0.0,
-            native: None,
-            latency_ns: None,
-        };
+        let mut sample = self.card().sample(0.0, of.point());
         match self {
             What::Files => {
                 let reading = &of.creation.reading;
@@ -202,17 +176,11 @@ impl What {
                 sample.native = native((overhead_ns / 1_000) as f64, "microseconds");
             }
             What::Time(call) => {
-                let times = of.merged(call);
-                let latency = times.to_wire()?;
-                sample.value = latency.mean / 1e9;
-                sample.operations = latency.count;
-                sample.bytes = match call {
-                    Call::Write => of.creation.reading.bytes,
-                    _ => 0,
-                };
-                sample.elapsed_s = times.sum_ns() as f64 / 1e9;
+                sample = of.merged(call).sample(self.card(), of.point())?;
+                if call == Call::Write {
+                    sample.bytes = of.creation.reading.bytes;
+                }
                 sample.native = native(of.classic_mean_us(call) as f64, "microseconds");
-                sample.latency_ns = Some(latency);
             }
         }
         Some(sample)
@@ -228,10 +196,7 @@ fn rate(sample: &mut Sample, reading: &Reading) {
 }
 
 fn native(value: f64, unit: &str) -> Option<Native> {
-    Some(Native {
-        value,
-        unit: unit.to_owned(),
-    })
+    Some(Native::new(value, unit))
 }
 
 fn one_decimal(value: f64) -> f64 {

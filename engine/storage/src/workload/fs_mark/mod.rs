@@ -25,12 +25,12 @@ mod worker;
 
 use std::path::Path;
 
-use kit::trial;
+use kit::trial::{self, Planned};
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, TargetKind};
+use wire::{Card, TargetKind};
 
 use self::params::Params;
-use super::{Trial, Workload};
+use super::Workload;
 
 /// The workload; see the module.
 pub struct FsMark;
@@ -60,11 +60,7 @@ impl Workload for FsMark {
         }
     }
 
-    fn plan(
-        &self,
-        parameters: &Map<String, Value>,
-        directory: &Path,
-    ) -> Result<Box<dyn Trial>, Failure> {
+    fn plan(&self, parameters: &Map<String, Value>, directory: &Path) -> Planned {
         let params = Params::parse(parameters)?;
         let (threads, directory) = (params.threads, directory.to_owned());
         Ok(trial::ready(params, threads, move |params, event_sink| {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use kit::EventSink;
 use serde_json::json;
-use wire::{Event, FailureKind, Sample};
+use wire::{Event, Failure, FailureKind, Sample};
 
 use super::*;
 

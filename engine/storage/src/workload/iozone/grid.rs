@@ -2,6 +2,7 @@
 
 use kit::failure::bad_parameter;
 use kit::limits::within;
+use kit::trial::point;
 use kit::{List, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,10 +41,7 @@ impl Cell {
 
     /// Its place in the grid, as a sample names it.
     pub fn point(self) -> Map<String, Value> {
-        [("file", self.file), ("record", self.record)]
-            .map(|(name, size)| (name.to_owned(), json!(size)))
-            .into_iter()
-            .collect()
+        point([("file", json!(self.file)), ("record", json!(self.record))])
     }
 }
 

@@ -35,9 +35,10 @@ mod throughput;
 use std::path::{Path, PathBuf};
 
 use kit::failure::bad_parameter;
+use kit::trial::Planned;
 use kit::EventSink;
 use serde_json::{json, Map, Value};
-use wire::{Card, Direction, Failure, MetricCard, Role, TargetKind, Timing, Unit};
+use wire::{Card, Failure, MetricCard, Role, TargetKind, Timing, Unit};
 
 use self::grid::{Cell, Grid};
 use self::options::{Existing, StrideOrder};
@@ -83,18 +84,11 @@ impl Workload for Iozone {
         }
     }
 
-    fn plan(
-        &self,
-        parameters: &Map<String, Value>,
-        directory: &Path,
-    ) -> Result<Box<dyn Trial>, Failure> {
+    fn plan(&self, parameters: &Map<String, Value>, directory: &Path) -> Planned {
         let (params, left_out) = Params::parse(parameters)?;
         let path = directory.join(&params.name);
         match params.existing {
-            Existing::Refuse if path.symlink_metadata().is_ok() => {
-                return Err(scratch::in_the_way(&path));
-            }
-            Existing::Refuse => {}
+            Existing::Refuse => scratch::check_free([path])?,
             Existing::Read | Existing::TakeOver => check_found(&path, &params)?,
         }
         log::check_place(&params, log::paths(&params))?;
@@ -163,14 +157,14 @@ fn metrics() -> Vec<MetricCard> {
     let passes = Test::ALL.iter().flat_map(|test| test.passes());
     passes
         .filter_map(|pass| {
-            Some(MetricCard {
-                name: pass.metric?.to_owned(),
-                label: pass.label.to_owned(),
-                unit: Unit::BytesPerSecond,
-                direction: Direction::Higher,
-                role: Role::Headline,
-                about: pass.about.to_owned(),
-            })
+            let (unit, role) = (Unit::BytesPerSecond, Role::Headline);
+            Some(MetricCard::new(
+                pass.metric?,
+                pass.label,
+                unit,
+                role,
+                pass.about,
+            ))
         })
         .collect()
 }

@@ -4,7 +4,6 @@
 use std::io::{self, SeekFrom};
 
 use kit::buffers::fetch;
-use kit::failure::interrupted;
 use kit::{clock, stop};
 use rustix::fs::{Mode, OFlags};
 use wire::{AccessKind, Failure};
@@ -88,9 +87,7 @@ impl<B: Backend> Stage<'_, B> {
         let mut pump = self.pump(&mut file, watch, hooks, buffer);
         let next = self.drive(&mut pump, pass.pattern, self.work)?;
         let checksum = pump.checksum;
-        if stop::requested() {
-            return Err(interrupted());
-        }
+        stop::check()?;
         self.unlock(&mut file).map_err(failed("unlock"))?;
         let left_open = self
             .end_timed(pass, file)
@@ -138,9 +135,7 @@ impl<B: Backend> Stage<'_, B> {
         let mut watch = Logging::new(&mut untimed, None);
         let mut pump = self.pump(&mut file, &mut watch, hooks, buffer);
         self.drive(&mut pump, pattern, self.work)?;
-        if stop::requested() {
-            return Err(interrupted());
-        }
+        stop::check()?;
         sync_and_close(file).map_err(failed)
     }
 

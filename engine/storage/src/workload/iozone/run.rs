@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use kit::failure::{interrupted, no_memory};
+use kit::failure::no_memory;
 use kit::{stop, Buffer, EventSink, OperationProbe, PassProbe, Probe, Reading};
 use rustix::fs::OFlags;
 use wire::{AccessKind, Direction, Failure, Native, Sample, Timing, Unit};
@@ -168,9 +168,7 @@ where
                 let (part, reading) = bench.execute(test, pass)?;
                 bench.write_log(pass, &reading)?;
                 progress.hand_over(pass, params, part, &reading);
-                if stop::requested() {
-                    return Err(interrupted());
-                }
+                stop::check()?;
             }
         }
         if params.keep && is_last {
@@ -359,10 +357,7 @@ fn native(timed: Timed, unit: NativeUnit) -> Native {
         NativeUnit::Operations => ((operations / elapsed_s).floor(), "ops/s"),
         NativeUnit::Latency => ((1e6 * elapsed_s / operations).floor(), "us/op"),
     };
-    Native {
-        value,
-        unit: unit.to_owned(),
-    }
+    Native::new(value, unit)
 }
 
 #[cfg(test)]

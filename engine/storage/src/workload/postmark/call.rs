@@ -2,7 +2,7 @@
 
 use kit::Calls;
 use serde_json::Map;
-use wire::{Direction, MetricCard, Role, Sample, Unit};
+use wire::{MetricCard, Role, Sample, Unit};
 
 /// A part of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,35 +68,16 @@ pub type CallsOfRun = Calls<{ Call::ALL.len() }>;
 
 /// The metrics as `describe` lists them.
 pub fn cards() -> impl Iterator<Item = MetricCard> {
-    Call::ALL.into_iter().map(|call| {
-        let [name, label, about] = call.words();
-        MetricCard {
-            name: name.to_owned(),
-            label: label.to_owned(),
-            unit: Unit::Second,
-            direction: Direction::Lower,
-            role: Role::Detail,
-            about: about.to_owned(),
-        }
-    })
+    Call::ALL.into_iter().map(card)
+}
+
+fn card(call: Call) -> MetricCard {
+    let [name, label, about] = call.words();
+    MetricCard::new(name, label, Unit::Second, Role::Detail, about)
 }
 
 /// The values of all metrics whose calls there were.
 pub fn samples(calls: &CallsOfRun) -> impl Iterator<Item = Sample> + '_ {
-    Call::ALL.into_iter().filter_map(|call| {
-        let times = calls.histogram(call);
-        let latency = times.to_wire()?;
-        Some(Sample {
-            metric: call.words()[0].to_owned(),
-            value: latency.mean / 1e9,
-            unit: Unit::Second,
-            direction: Direction::Lower,
-            at: Map::new(),
-            operations: latency.count,
-            bytes: 0,
-            elapsed_s: times.sum_ns() as f64 / 1e9,
-            native: None,
-            latency_ns: Some(latency),
-        })
-    })
+    let all = Call::ALL.into_iter();
+    all.filter_map(|call| calls.histogram(call).sample(card(call), Map::new()))
 }

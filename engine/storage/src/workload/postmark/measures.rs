@@ -2,7 +2,7 @@
 
 use kit::probe::Reading;
 use serde_json::Map;
-use wire::{Direction, MetricCard, Native, Role, Sample, Unit};
+use wire::{MetricCard, Native, Role, Sample, Unit};
 
 use super::phase_times::{Phase, PhaseTimes};
 use super::tally::Tally;
@@ -132,18 +132,11 @@ pub fn samples(tally: &Tally, times: &PhaseTimes) -> Vec<Sample> {
 
 impl Measure {
     fn card(&self) -> MetricCard {
-        MetricCard {
-            name: self.name.to_owned(),
-            label: self.label.to_owned(),
-            unit: self.unit(),
-            direction: self.direction(),
-            role: if self.name == HEADLINE {
-                Role::Headline
-            } else {
-                Role::Detail
-            },
-            about: self.about.to_owned(),
-        }
+        let role = match self.name {
+            HEADLINE => Role::Headline,
+            _ => Role::Detail,
+        };
+        MetricCard::new(self.name, self.label, self.unit(), role, self.about)
     }
 
     fn sample(&self, tally: &Tally, times: &PhaseTimes) -> Sample {
@@ -166,16 +159,12 @@ impl Measure {
             What::Kind(_) | What::Bytes(..) | What::Time(_) => None,
         };
         Sample {
-            metric: self.name.to_owned(),
-            value,
-            unit: self.unit(),
-            direction: self.direction(),
-            at: Map::new(),
             operations,
             bytes,
             elapsed_s,
             native: Some(native),
             latency_ns,
+            ..self.card().sample(value, Map::new())
         }
     }
 
@@ -196,13 +185,6 @@ impl Measure {
             What::Time(_) => Unit::Second,
         }
     }
-
-    fn direction(&self) -> Direction {
-        match self.what {
-            What::Phase(_) | What::Kind(_) | What::Bytes(..) => Direction::Higher,
-            What::Time(_) => Direction::Lower,
-        }
-    }
 }
 
 const KILO: f64 = 1024.0;
@@ -210,31 +192,24 @@ const MEGA: f64 = KILO * KILO;
 
 /// A number of operations per second, rounded down.
 fn classic_rate(operations: u64, whole_s: u64) -> Native {
-    native((operations / whole_s) as f64, "per second")
+    Native::new((operations / whole_s) as f64, "per second")
 }
 
 /// Data per second with two decimals: in megabytes if there is more than one, else in kilobytes.
 fn classic_data_rate(bytes: u64, whole_s: u64) -> Native {
     let bytes_per_s = bytes as f64 / whole_s as f64;
     if bytes_per_s > MEGA {
-        native(two_decimals(bytes_per_s / MEGA), "megabytes per second")
+        Native::new(two_decimals(bytes_per_s / MEGA), "megabytes per second")
     } else if bytes_per_s > 0.0 {
-        native(two_decimals(bytes_per_s / KILO), "kilobytes per second")
+        Native::new(two_decimals(bytes_per_s / KILO), "kilobytes per second")
     } else {
-        native(0.0, "bytes per second")
+        Native::new(0.0, "bytes per second")
     }
 }
 
 /// A time in seconds.
 fn classic_time(whole_s: u64) -> Native {
-    native(whole_s as f64, "seconds")
-}
-
-fn native(value: f64, unit: &str) -> Native {
-    Native {
-        value,
-        unit: unit.to_owned(),
-    }
+    Native::new(whole_s as f64, "seconds")
 }
 
 fn two_decimals(value: f64) -> f64 {

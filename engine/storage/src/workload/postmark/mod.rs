@@ -34,6 +34,7 @@ mod thread;
 use std::path::{Path, PathBuf};
 
 use kit::failure::{bad_parameter, failure, io_failure};
+use kit::trial::Planned;
 use kit::{EventSink, OperationProbe, PassProbe, Probe};
 use serde_json::{json, Map, Value};
 use wire::{Card, Failure, FailureKind, TargetKind, Timing};
@@ -71,11 +72,7 @@ impl Workload for Postmark {
         }
     }
 
-    fn plan(
-        &self,
-        parameters: &Map<String, Value>,
-        directory: &Path,
-    ) -> Result<Box<dyn Trial>, Failure> {
+    fn plan(&self, parameters: &Map<String, Value>, directory: &Path) -> Planned {
         let params: Params = kit::params::read(parameters)?;
         params.check()?;
         let threads = (0..params.threads).map(|index| params.of_thread(index));

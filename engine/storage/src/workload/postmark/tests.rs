@@ -1,8 +1,9 @@
 //! The workload as the engine sees it: parameters in, a plan or a failure out.
 
 use super::*;
+use kit::trial::Planned;
 
-fn plan(given: Value, directory: &Path) -> Result<Box<dyn Trial>, Failure> {
+fn plan(given: Value, directory: &Path) -> Planned {
     let Value::Object(parameters) = given else {
         panic!("parameters are an object")
     };

@@ -13,6 +13,7 @@ mod params;
 use std::path::Path;
 
 use kit::splitmix::SplitMix;
+use kit::trial::Planned;
 use kit::{EventSink, Probe};
 use serde_json::{json, Map, Value};
 use wire::{Card, Failure, TargetKind, Unit};
@@ -22,7 +23,7 @@ use super::blocks::measures::Kind;
 use super::blocks::params::{Cell, Common};
 use super::blocks::{self, Channel, Mix, Outcome, Permuted, Primitive, Site, Skewed, Uniform};
 use super::region::Region;
-use super::{Trial, Workload};
+use super::Workload;
 use crate::backend::Backend;
 use crate::io::Step;
 
@@ -80,11 +81,7 @@ impl Workload for Random {
         }
     }
 
-    fn plan(
-        &self,
-        parameters: &Map<String, Value>,
-        directory: &Path,
-    ) -> Result<Box<dyn Trial>, Failure> {
+    fn plan(&self, parameters: &Map<String, Value>, directory: &Path) -> Planned {
         blocks::plan(Params::parse(parameters)?, directory)
     }
 }

@@ -11,6 +11,7 @@ mod params;
 
 use std::path::Path;
 
+use kit::trial::Planned;
 use kit::Probe;
 use serde_json::{json, Map, Value};
 use wire::{Card, Failure, TargetKind};
@@ -18,7 +19,7 @@ use wire::{Card, Failure, TargetKind};
 use self::params::{Params, Phase};
 use super::blocks::params::{Cell, Common};
 use super::blocks::{self, Channel, Mix, Primitive, Sequential, Site};
-use super::{Trial, Workload};
+use super::Workload;
 use crate::backend::Backend;
 
 /// The workload; see the module.
@@ -53,11 +54,7 @@ impl Workload for Stream {
         }
     }
 
-    fn plan(
-        &self,
-        parameters: &Map<String, Value>,
-        directory: &Path,
-    ) -> Result<Box<dyn Trial>, Failure> {
+    fn plan(&self, parameters: &Map<String, Value>, directory: &Path) -> Planned {
         blocks::plan(Params::parse(parameters)?, directory)
     }
 }

@@ -64,14 +64,18 @@ pub fn samples(params: &Params, cell: Cell, measured: &Measured) -> Vec<Sample> 
     let cpu_share = params.version.cpu_overcount(cell.threads) * cpu_s / reading.elapsed_s();
     let values = [
         (RATE, reading.bytes_per_s(), rate(params, cell, measured)),
-        (LATENCY_MEAN, mean_ns / 1e9, native(mean_ns / 1e6, "ms")),
-        (LATENCY_MAX, max_ns / 1e9, native(max_ns / 1e6, "ms")),
-        (CPU, cpu_s, native(100.0 * cpu_share, "%")),
+        (
+            LATENCY_MEAN,
+            mean_ns / 1e9,
+            Native::new(mean_ns / 1e6, "ms"),
+        ),
+        (LATENCY_MAX, max_ns / 1e9, Native::new(max_ns / 1e6, "ms")),
+        (CPU, cpu_s, Native::new(100.0 * cpu_share, "%")),
     ];
     let values = values.map(|(metric, value, native)| Sample {
         native: Some(native),
         latency_ns: (metric.role == Role::Headline).then(|| latency.clone()),
-        ..region.sample(metric, value, cell.point(), reading)
+        ..reading.sample(region.card(metric), value, cell.point())
     });
     let calls = calls_of(phase).iter();
     let calls = calls.filter_map(|&call| region.sample_of_call(call, cell.point(), measured.calls));
@@ -100,12 +104,5 @@ fn rate(params: &Params, cell: Cell, measured: &Measured) -> Native {
     } else {
         "MB/s, whole files credited"
     };
-    native(credited as f64 / MIB / reading.elapsed_s(), unit)
-}
-
-fn native(value: f64, unit: &str) -> Native {
-    Native {
-        value,
-        unit: unit.to_owned(),
-    }
+    Native::new(credited as f64 / MIB / reading.elapsed_s(), unit)
 }

@@ -22,13 +22,13 @@ mod version;
 
 use std::path::Path;
 
-use kit::trial;
+use kit::trial::{self, Planned};
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, TargetKind};
+use wire::{Card, TargetKind};
 
 use self::params::Params;
-use super::{Trial, Workload};
-use crate::scratch::in_the_way;
+use super::Workload;
+use crate::scratch::check_free;
 
 /// The workload; see the module.
 pub struct Tiobench;
@@ -58,18 +58,10 @@ impl Workload for Tiobench {
         }
     }
 
-    fn plan(
-        &self,
-        parameters: &Map<String, Value>,
-        directory: &Path,
-    ) -> Result<Box<dyn Trial>, Failure> {
+    fn plan(&self, parameters: &Map<String, Value>, directory: &Path) -> Planned {
         let params = Params::parse(parameters)?;
-        let files = (0..params.threads_max()).map(|index| run::file_in(directory, index));
-        for path in files {
-            if path.symlink_metadata().is_ok() {
-                return Err(in_the_way(&path));
-            }
-        }
+        let files = 0..params.threads_max();
+        check_free(files.map(|index| run::file_in(directory, index)))?;
         let (threads, directory) = (params.threads_max(), directory.to_owned());
         Ok(trial::ready(params, threads, move |params, event_sink| {
             run::run(params, &directory, event_sink)

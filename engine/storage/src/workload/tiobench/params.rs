@@ -2,6 +2,7 @@
 
 use kit::content::Filling;
 use kit::failure::bad_parameter;
+use kit::trial::point;
 use kit::{params, List, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -115,14 +116,11 @@ impl Cell {
 
     /// Its place in the grid, as a sample names it.
     pub fn point(self) -> Map<String, Value> {
-        let keys = [
+        point([
             ("file", json!(self.file)),
             ("block", json!(self.block)),
             ("threads", json!(self.threads)),
-        ];
-        keys.map(|(key, value)| (key.to_owned(), value))
-            .into_iter()
-            .collect()
+        ])
     }
 }
 

@@ -72,7 +72,7 @@ def take(subject: Subject, place: Place = HERE, sections: Iterable[Section] = SE
     """
     wanted = tuple(sections)
     seen = look(wanted, subject, place)
-    return {section.name: section.tell(seen, subject) for section in wanted}
+    return {section.name: section.tell(seen) for section in wanted}
 
 
 def changes(

@@ -1,13 +1,12 @@
 """Clocks that the kernel reads."""
 
-from tiltyard.host.record.section import Section, Seen, Subject
+from tiltyard.host.record.section import Section, Seen
 
 _SOURCE = "/sys/devices/system/clocksource/clocksource0"
 _EVENTS = "/sys/devices/system/clockevents/clockevent0/current_device"
 
 
-def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
-    del subject
+def _tell(seen: Seen) -> dict[str, str]:
     return {
         "source": seen.file(f"{_SOURCE}/current_clocksource"),
         "sources there are": seen.file(f"{_SOURCE}/available_clocksource"),

@@ -9,7 +9,6 @@ from tiltyard.host.record.section import (
     Command,
     Section,
     Seen,
-    Subject,
     because,
     fields,
     joined,
@@ -36,8 +35,7 @@ _OF_LINKS = ("speed", "width")
 _SLOT = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
-def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
-    del subject
+def _tell(seen: Seen) -> dict[str, str]:
     named = _names(seen.answer(_LSPCI))
     found: dict[str, list[str]] = {}
     for slot, what in _controllers(seen):
@@ -136,8 +134,7 @@ def _number(seen: Seen, slot: str, name: str) -> str:
     return seen.file(f"{_BUS}/{slot}/{name}").removeprefix("0x")
 
 
-def _ask(seen: Seen, subject: Subject) -> list[Command]:
-    del subject
+def _ask(seen: Seen) -> list[Command]:
     asked = [_LSPCI] if any(_controllers(seen)) else []
     return [*asked, *(_VOLUMES if _has_raid(seen) else ())]
 

@@ -11,7 +11,6 @@ from tiltyard.host.record.section import (
     Command,
     Section,
     Seen,
-    Subject,
     because,
     either,
 )
@@ -56,8 +55,8 @@ _NVME: Final = "nvme is not installed, may not ask, or the drive has none"
 _WCE: Final = re.compile(r"^WCE\s+(\d)", re.MULTILINE)
 
 
-def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
-    mount = stack.mount_seen(seen, subject.directory)
+def _tell(seen: Seen) -> dict[str, str]:
+    mount = stack.mount_seen(seen, seen.subject.directory)
     device = stack.device_of(seen, mount) if mount else None
     worked_on = stack.disks_under(seen, device) if device else []
     found = {
@@ -155,9 +154,8 @@ def _smart(seen: Seen, name: str) -> dict[str, str]:
     return {"rotation_rate": f"{rate}/min" if rate else "does not rotate"}
 
 
-def _ask(seen: Seen, subject: Subject) -> list[Command]:
+def _ask(seen: Seen) -> list[Command]:
     """Disks behind a controller; virtual ones know nothing of the kind."""
-    del subject
     asks = {
         "SATA": (_smart_command, _hdparm),
         "SAS": (_smart_command, _sdparm),

@@ -2,7 +2,7 @@
 
 import re
 
-from tiltyard.host.record.section import ABSENT, Section, Seen, Subject, either
+from tiltyard.host.record.section import ABSENT, Section, Seen, either
 
 _RELEASE = "/etc/os-release"
 _LOCALES = ("/etc/locale.conf", "/etc/default/locale")
@@ -12,8 +12,7 @@ _SELINUX = "/sys/fs/selinux/enforce"
 _FIRST = "/proc/1/comm"
 
 
-def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
-    del subject
+def _tell(seen: Seen) -> dict[str, str]:
     return {
         "name": _value(seen, _RELEASE, "PRETTY_NAME"),
         "language": either(*(_value(seen, path, "LANG") for path in _LOCALES)),

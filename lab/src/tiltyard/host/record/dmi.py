@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from tiltyard.host.record.section import Command, Seen, Subject, because, fields
+from tiltyard.host.record.section import Command, Seen, because, fields
 
 _TABLE = "/sys/firmware/dmi/tables/DMI"
 _DMIDECODE: Command = ("dmidecode", "-q", "-t", "4,17,39")
@@ -12,9 +12,8 @@ _NOTHING = ("", "Unknown", "Not Specified", "None", "No Module Installed", "To B
 LINKS = (_TABLE,)
 
 
-def ask(seen: Seen, subject: Subject) -> list[Command]:
+def ask(seen: Seen) -> list[Command]:
     """Where there is no table, dmidecode would search the memory for one: it is not asked."""
-    del subject
     return [_DMIDECODE] if _TABLE in seen.links else []
 
 

@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from tiltyard.folder import sha256
-from tiltyard.host.record.section import ABSENT, Section, Seen, Subject, because
+from tiltyard.host.record.section import ABSENT, Section, Seen, because
 
 DIGEST: Final = "all of them, SHA-256"
 _CLASS: Final = "/sys/class/firmware-attributes"
@@ -19,8 +19,7 @@ _PRIVATE: Final = re.compile(r"asset|owner|passw|serial|secret|tag|uuid|key|user
 """What says whose machine it is, or opens it."""
 
 
-def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
-    del subject
+def _tell(seen: Seen) -> dict[str, str]:
     values = {
         path.split("/")[-2]: " ".join(text.split())
         for path, text in seen.files.items()

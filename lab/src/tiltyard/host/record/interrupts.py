@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from tiltyard.host.record.section import ABSENT, Section, Seen, Subject
+from tiltyard.host.record.section import ABSENT, Section, Seen
 
 _TABLE: Final = "/proc/interrupts"
 _IRQ: Final = "/proc/irq"
@@ -18,8 +18,7 @@ _QUEUE: Final = re.compile(r"(?<=\D)\d+(?=@)|[-._q]\d+$")
 """What tells the queues of one device apart: ``nvme0q3``, ``eth0-TxRx-7``, ``mlx5_comp3@pci:…``."""
 
 
-def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
-    del subject
+def _tell(seen: Seen) -> dict[str, str]:
     devices: dict[str, list[str]] = {}
     served: Counter[str] = Counter()
     for number, device in _numbered(seen):

@@ -4,7 +4,7 @@ import hashlib
 import re
 from typing import Final
 
-from tiltyard.host.record.section import ABSENT, Command, Section, Seen, Subject
+from tiltyard.host.record.section import ABSENT, Command, Section, Seen
 
 _SYSTEM = "/proc/sys/kernel"
 _COMMAND_LINE = "/proc/cmdline"
@@ -27,8 +27,7 @@ _TAINTS: Final = (
 """Bit by bit; Documentation/admin-guide/tainted-kernels.rst."""
 
 
-def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
-    del subject
+def _tell(seen: Seen) -> dict[str, str]:
     config = _config(seen)
     hertz = _HZ.search(config)
     compiler = _COMPILER.search(seen.file("/proc/version"))
@@ -92,8 +91,7 @@ def _modules(seen: Seen) -> str:
     return f"{len(lines)}" + (f", of which taint: {', '.join(tainting)}" if tainting else "")
 
 
-def _ask(seen: Seen, subject: Subject) -> list[Command]:
-    del subject
+def _ask(seen: Seen) -> list[Command]:
     return [_print_config(seen)]
 
 

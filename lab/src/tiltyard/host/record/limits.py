@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from tiltyard.host.record.section import ABSENT, Command, Section, Seen, Subject
+from tiltyard.host.record.section import ABSENT, Command, Section, Seen
 from tiltyard.units import format_size
 
 _OWN = "/proc/self/cgroup"
@@ -19,8 +19,7 @@ _FILES: Mapping[str, tuple[str, str, str]] = {
 _QUOTA = ("cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.max")
 
 
-def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
-    del subject
+def _tell(seen: Seen) -> dict[str, str]:
     groups = _groups(seen)
     told = dict(
         line.partition(":")[::2] for line in seen.answer(_command(seen)).splitlines() if ":" in line
@@ -108,8 +107,7 @@ def _command(seen: Seen) -> Command:
     return ("sh", "-c", 'grep -sH "" -- "$@"; true', "sh", *paths)
 
 
-def _ask(seen: Seen, subject: Subject) -> list[Command]:
-    del subject
+def _ask(seen: Seen) -> list[Command]:
     return [_command(seen)] if _groups(seen) else []
 
 

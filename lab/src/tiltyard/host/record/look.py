@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -41,10 +42,11 @@ def look(sections: Sequence[Section], subject: Subject, place: Place) -> Seen:
     """
     files = sorted({pattern for section in sections for pattern in section.files})
     links = sorted({pattern for section in sections for pattern in section.links})
-    first = _there(files, links, place) if place.ssh else _here(files, links)
-    commands = list(dict.fromkeys(c for section in sections for c in section.ask(first, subject)))
+    there = _there(files, links, place) if place.ssh else _here(files, links)
+    first = replace(there, subject=subject)
+    commands = list(dict.fromkeys(c for section in sections for c in section.ask(first)))
     answers = _answers_there(commands, place) if place.ssh else _answers_here(commands)
-    return Seen(first.files, first.links, answers)
+    return replace(first, answers=answers)
 
 
 def _here(files: Iterable[str], links: Iterable[str]) -> Seen:

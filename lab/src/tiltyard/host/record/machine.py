@@ -4,7 +4,7 @@ Serial numbers and the UUID of the machine are not recorded: a report is made to
 """
 
 from tiltyard.host.record import dmi
-from tiltyard.host.record.section import ABSENT, Section, Seen, Subject, either, joined
+from tiltyard.host.record.section import ABSENT, Section, Seen, either, joined
 
 _DMI = "/sys/class/dmi/id"
 _TREE = "/proc/device-tree/model"
@@ -12,9 +12,7 @@ _PROFILE = "/sys/firmware/acpi/platform_profile"
 _EFI = "/sys/firmware/efi"
 
 
-def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
-    del subject
-
+def _tell(seen: Seen) -> dict[str, str]:
     def told(name: str) -> str:
         return seen.file(f"{_DMI}/{name}")
 

@@ -1,7 +1,7 @@
 """Memory: how much, in which modules, and how the kernel hands it out."""
 
 from tiltyard.host.record import dmi
-from tiltyard.host.record.section import ABSENT, Section, Seen, Subject
+from tiltyard.host.record.section import ABSENT, Section, Seen
 from tiltyard.units import format_size
 
 _INFO = "/proc/meminfo"
@@ -15,8 +15,7 @@ _IDLE = "stat"
 """The action of a scheme that only counts: Documentation/admin-guide/mm/damon/usage.rst."""
 
 
-def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
-    del subject
+def _tell(seen: Seen) -> dict[str, str]:
     module = "Memory Device"
     return {
         "size": _size(seen, "MemTotal"),

@@ -1,12 +1,11 @@
 """Vulnerabilities of the processors, and what the kernel does about each: it costs time."""
 
-from tiltyard.host.record.section import ABSENT, Section, Seen, Subject
+from tiltyard.host.record.section import ABSENT, Section, Seen
 
 _ALL = "/sys/devices/system/cpu/vulnerabilities"
 
 
-def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
-    del subject
+def _tell(seen: Seen) -> dict[str, str]:
     inside = f"{_ALL}/"
     found = {
         path.removeprefix(inside): text

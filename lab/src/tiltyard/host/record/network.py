@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from tiltyard.host.record.section import ABSENT, Command, Section, Seen, Subject, fields, joined
+from tiltyard.host.record.section import ABSENT, Command, Section, Seen, fields, joined
 
 _CLASS = "/sys/class/net"
 _MOST: Final = 8
@@ -24,8 +24,7 @@ _NOW = "Current hardware settings:"
 _COALESCING = ("rx-usecs", "rx-frames", "tx-usecs", "tx-frames")
 
 
-def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
-    del subject
+def _tell(seen: Seen) -> dict[str, str]:
     found = {
         f"{name}: {fact}": value
         for name in _names(seen)
@@ -74,8 +73,7 @@ def _ethtool(option: str, name: str) -> Command:
     return ("ethtool", option, name)
 
 
-def _ask(seen: Seen, subject: Subject) -> list[Command]:
-    del subject
+def _ask(seen: Seen) -> list[Command]:
     return [_ethtool(option, name) for name in _names(seen) for option in _QUESTIONS.values()]
 
 

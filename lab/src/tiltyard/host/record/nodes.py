@@ -2,15 +2,14 @@
 
 import re
 
-from tiltyard.host.record.section import ABSENT, Section, Seen, Subject
+from tiltyard.host.record.section import ABSENT, Section, Seen
 from tiltyard.units import format_size
 
 _NODE = "/sys/devices/system/node"
 _TOTAL = re.compile(r"MemTotal:\s+(\d+) kB")
 
 
-def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
-    del subject
+def _tell(seen: Seen) -> dict[str, str]:
     found = {"nodes": seen.file(f"{_NODE}/online")}
     for path, cpus in seen.files.items():
         if path.startswith(_NODE) and path.endswith("/cpulist"):

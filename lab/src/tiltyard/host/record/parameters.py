@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from tiltyard.host.record.section import Section, Seen, Subject
+from tiltyard.host.record.section import Section, Seen
 
 _ROOT = "/proc/sys"
 _MEMORY = "/proc/meminfo"
@@ -59,8 +59,7 @@ def _path(key: str) -> str:
     return f"{_ROOT}/{key.replace('.', '/')}"
 
 
-def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
-    del subject
+def _tell(seen: Seen) -> dict[str, str]:
     memory_kib = int(seen.field(_MEMORY, "MemTotal").split()[0]) if _MEMORY in seen.files else 0
     release = _version(seen.file(_RELEASE))
     set_by = _set_by(seen)

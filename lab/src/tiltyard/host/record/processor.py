@@ -3,7 +3,7 @@
 from collections import Counter
 
 from tiltyard.host.record import dmi
-from tiltyard.host.record.section import ABSENT, Section, Seen, Subject, either, joined
+from tiltyard.host.record.section import ABSENT, Section, Seen, either, joined
 
 _INFO = "/proc/cpuinfo"
 _CPU = "/sys/devices/system/cpu"
@@ -17,9 +17,7 @@ _TELLING_FLAGS = (
 """What moves data, reads the clock or crosses into the kernel differently with them."""
 
 
-def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
-    del subject
-
+def _tell(seen: Seen) -> dict[str, str]:
     def info(name: str) -> str:
         return seen.field(_INFO, name)
 

@@ -35,6 +35,7 @@ class Seen:
     """Path of whatever exists → where it really is."""
     answers: Mapping[Command, str] = field(default_factory=dict)
     """Command that succeeded → what it printed."""
+    subject: Subject = Subject()
 
     def file(self, path: str) -> str:
         """The text of a file, or that it is not available."""
@@ -64,10 +65,6 @@ class Seen:
         return sorted(found, key=_natural)
 
 
-Tell = Callable[[Seen, Subject], dict[str, str]]
-Ask = Callable[[Seen, Subject], list[Command]]
-
-
 @dataclass(frozen=True)
 class Section:
     """One line of :data:`tiltyard.host.record.SECTIONS`.
@@ -76,13 +73,13 @@ class Section:
     """
 
     name: str
-    tell: Tell
+    tell: Callable[[Seen], dict[str, str]]
     """Facts, from what was seen; it reads nothing itself."""
     files: tuple[str, ...] = ()
     """Files that do nothing when they are read; ``*`` stands for any part of one name."""
     links: tuple[str, ...] = ()
     """What may exist, and where it leads; it is not opened."""
-    ask: Ask = lambda _seen, _subject: []
+    ask: Callable[[Seen], list[Command]] = lambda _: []
     """Commands that only tell, chosen by the files and links of this section."""
     volatile: frozenset[str] = frozenset()
     """Facts that change from one moment to the next."""

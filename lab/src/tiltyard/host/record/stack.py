@@ -83,7 +83,7 @@ def disks_below(where: str | Path) -> str:
     Returns:
         ``vda, through a loop device over a file on ext4``; empty where there is no disk.
     """
-    seen = look((Section("stack", lambda _seen, _subject: {}, FILES, LINKS),), Subject(), Place())
+    seen = look((Section("stack", lambda _: {}, FILES, LINKS),), Subject(), Place())
     if isinstance(where, str):
         device: str | None = Path(where).name
     else:

@@ -2,15 +2,15 @@
 
 from tiltyard.host.record import stack
 from tiltyard.host.record.geometry import geometry_command, geometry_told
-from tiltyard.host.record.section import ABSENT, Command, Section, Seen, Subject
+from tiltyard.host.record.section import ABSENT, Command, Section, Seen
 
 _RAID = "/proc/mdstat"
 _ARRAY = ("chunk_size", "layout", "stripe_cache_size", "consistency_policy")
 """Files of an array that only tell; admin-guide/md.rst of the kernel."""
 
 
-def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
-    mount = stack.mount_seen(seen, subject.directory)
+def _tell(seen: Seen) -> dict[str, str]:
+    mount = stack.mount_seen(seen, seen.subject.directory)
     if mount is None:
         return {"file system": ABSENT}
     device = stack.device_of(seen, mount)
@@ -25,8 +25,8 @@ def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
     }
 
 
-def _ask(seen: Seen, subject: Subject) -> list[Command]:
-    mount = stack.mount_seen(seen, subject.directory)
+def _ask(seen: Seen) -> list[Command]:
+    mount = stack.mount_seen(seen, seen.subject.directory)
     device = stack.device_of(seen, mount) if mount else None
     command = geometry_command(mount.type, f"/dev/{device}") if mount and device else None
     return [command] if command else []

@@ -1,6 +1,6 @@
 """Versions of the lab, its engine and libraries, and of the programs that prepare systems."""
 
-from tiltyard.host.record.section import ABSENT, Command, Section, Seen, Subject
+from tiltyard.host.record.section import ABSENT, Command, Section, Seen
 
 _BASIC: tuple[Command, ...] = (
     ("mount", "--version"),
@@ -10,16 +10,15 @@ _BASIC: tuple[Command, ...] = (
 )
 
 
-def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
-    found = dict(subject.own)
-    for command in _ask(seen, subject):
+def _tell(seen: Seen) -> dict[str, str]:
+    found = dict(seen.subject.own)
+    for command in _ask(seen):
         found[command[0]] = next(iter(seen.answer(command).splitlines()), ABSENT)
     return found
 
 
-def _ask(seen: Seen, subject: Subject) -> list[Command]:
-    del seen
-    given = [(tool.command, *tool.version) for tool in subject.tools]
+def _ask(seen: Seen) -> list[Command]:
+    given = [(tool.command, *tool.version) for tool in seen.subject.tools]
     return list(dict.fromkeys((*given, *_BASIC)))
 
 

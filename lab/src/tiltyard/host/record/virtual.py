@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tiltyard.host.record.section import ABSENT, Command, Section, Seen, Subject, either, fields
+from tiltyard.host.record.section import ABSENT, Command, Section, Seen, either, fields
 
 NONE_SEEN: Final = "none seen"
 """No hypervisor shows itself."""
@@ -20,8 +20,7 @@ _STEAL = 7
 """Place of stolen time among the times of ``/proc/stat``; proc_stat(5)."""
 
 
-def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
-    del subject
+def _tell(seen: Seen) -> dict[str, str]:
     return {
         "hypervisor": _hypervisor(seen),
         "container": either(
@@ -52,8 +51,7 @@ def _stolen(seen: Seen) -> str:
     return f"{100 * times[_STEAL] / sum(times):.2g} %"
 
 
-def _ask(seen: Seen, subject: Subject) -> list[Command]:
-    del subject
+def _ask(seen: Seen) -> list[Command]:
     return [_LSCPU] if "hypervisor" in seen.field(_INFO, "flags").split() else []
 
 

@@ -13,7 +13,7 @@ from tiltyard.collected.model import CollectedMetric
 from tiltyard.importers.fio.claims import disproved
 from tiltyard.importers.fio.report import FOR_PEOPLE, jobs_of, report_of
 from tiltyard.importers.fio.ways import METRICS, measured
-from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.importer import Imported, Importer, Measured, single
 
 _PACING: Final = frozenset(("rate", "rate_iops", "rate_min", "thinktime"))
 _SLICES: Final = (
@@ -37,18 +37,13 @@ def read(data: bytes, name: str) -> Imported:
         limits += job.remarks([one.metric for one in own])
         options[job.name] = job.options
         found += own
-    return Imported(
-        workloads=(
-            ImportedWorkload(
-                name="fio",
-                use="fio",
-                lineage=top["fio version"].text(),
-                metrics=_headlines(options.values()),
-                measured=tuple(found),
-                parameters=_parameters(options),
-                grid=("job",),
-            ),
-        ),
+    return single(
+        use="fio",
+        lineage=top["fio version"].text(),
+        metrics=_headlines(options.values()),
+        measured=tuple(found),
+        parameters=_parameters(options),
+        grid=("job",),
         limits=tuple(dict.fromkeys(limits)),
     )
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use kit::team::{Outcome, Share};
-use wire::{Direction, MetricCard, Native, Role, Sample, Unit};
+use wire::{MetricCard, Native, Role, Sample, Unit};
 
 use super::super::options::NativeUnit;
 use super::super::pass::Part;
@@ -139,21 +139,13 @@ impl Figures {
             NativeUnit::Operations => (figure(Rate::operations_per_s), "ops/sec"),
             _ => (figure(Rate::bytes_per_s) / 1024.0, "kB/sec"),
         };
-        let card = what.card(phase);
+        let value = figure(Rate::bytes_per_s);
         Sample {
-            metric: card.name,
-            value: figure(Rate::bytes_per_s),
-            unit: card.unit,
-            direction: card.direction,
-            at: point.at(),
             operations: covered.operations,
             bytes: covered.bytes,
             elapsed_s: covered.elapsed_ns as f64 / NS_PER_S,
-            native: Some(Native {
-                value: native,
-                unit: unit.to_owned(),
-            }),
-            latency_ns: None,
+            native: Some(Native::new(native, unit)),
+            ..what.card(phase).sample(value, point.at())
         }
     }
 
@@ -216,17 +208,13 @@ impl What {
                 "The mean of their rates.",
             ),
         };
-        MetricCard {
-            name: format!("{}{ending}", phase.metric()),
-            label: format!("{}{label}", pass.label),
-            unit: Unit::BytesPerSecond,
-            direction: Direction::Higher,
-            role: match self {
-                What::Children => Role::Headline,
-                What::Parent | What::Least | What::Most | What::Mean => Role::Detail,
-            },
-            about: about.to_owned(),
-        }
+        let name = format!("{}{ending}", phase.metric());
+        let label = format!("{}{label}", pass.label);
+        let role = match self {
+            What::Children => Role::Headline,
+            What::Parent | What::Least | What::Most | What::Mean => Role::Detail,
+        };
+        MetricCard::new(name, label, Unit::BytesPerSecond, role, about)
     }
 }
 

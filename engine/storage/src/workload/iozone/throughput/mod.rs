@@ -26,6 +26,7 @@ mod shared_state;
 
 use std::path::{Path, PathBuf};
 
+use kit::trial::Planned;
 use kit::EventSink;
 use serde_json::{json, Map, Value};
 use wire::{Card, Failure, TargetKind, Timing};
@@ -35,7 +36,7 @@ use self::phase::Phase;
 use super::super::{Trial, Workload};
 use super::options::Existing;
 use super::{check_found, log, warn_of_depth};
-use crate::scratch::in_the_way;
+use crate::scratch::check_free;
 
 /// The workload; see the module.
 pub struct Throughput;
@@ -75,19 +76,12 @@ impl Workload for Throughput {
         }
     }
 
-    fn plan(
-        &self,
-        parameters: &Map<String, Value>,
-        directory: &Path,
-    ) -> Result<Box<dyn Trial>, Failure> {
+    fn plan(&self, parameters: &Map<String, Value>, directory: &Path) -> Planned {
         let (params, left_out) = Params::parse(parameters)?;
         for child in 0..params.children_max() {
             let path = directory.join(params.file_name(child));
             match params.own.existing {
-                Existing::Refuse if path.symlink_metadata().is_ok() => {
-                    return Err(in_the_way(&path));
-                }
-                Existing::Refuse => {}
+                Existing::Refuse => check_free([path])?,
                 Existing::Read | Existing::TakeOver => check_found(&path, &params.shared)?,
             }
         }

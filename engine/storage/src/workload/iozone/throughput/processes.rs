@@ -59,9 +59,7 @@ pub fn execute<S>(
         children.0.push(Some(fork(life).map_err(refused)?));
     }
     children.reap(&shared);
-    if stop::requested() {
-        return Err(interrupted());
-    }
+    stop::check()?;
     match shared.failure() {
         Some(failure) => Err(failure),
         None => Ok(gather(&shared, size)),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kit::failure::{interrupted, no_memory};
+use kit::failure::no_memory;
 use kit::team::{self, Outcome};
 use kit::{stop, Buffer, EventSink, OperationProbe, PassProbe, Probe};
 use rustix::fs::OFlags;
@@ -88,9 +88,7 @@ where
             let outcome = bench.execute(phase, &mut evidence)?;
             bench.hand_over(phase, &outcome, event_sink);
             bench.write_logs(phase, &outcome)?;
-            if stop::requested() {
-                return Err(interrupted());
-            }
+            stop::check()?;
         }
         if params.shared.keep && index == last {
             bench.keep();
