@@ -150,7 +150,7 @@ def test_demo_is_the_ready_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         begun.append(folder)
         raise InterruptedRunError("enough")
 
-    monkeypatch.setattr(sys.modules["tiltyard.cli.run"], "carried_out", stop)
+    monkeypatch.setattr("tiltyard.cli.run.carried_out", stop)
     monkeypatch.setattr("os.geteuid", lambda: 0)
     with pytest.raises(InterruptedRunError):
         demo(folder=tmp_path / "demo")

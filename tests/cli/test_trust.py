@@ -2,7 +2,6 @@
 
 import shutil
 import socket
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn
@@ -196,7 +195,7 @@ def test_what_is_typed_is_trusted_and_a_plan_that_was_there_is_not(
         planned(made, Engine.find(), scale)
         raise BegunError
 
-    monkeypatch.setattr(sys.modules["tiltyard.cli.run"], "carried_out", begun)
+    monkeypatch.setattr("tiltyard.cli.run.carried_out", begun)
     made = StudyFolder(folder.root / "made")
     typed = ("qdisc=pfifo limit 9", "qdisc=netem delay 1ms distribution ./mine")
     with pytest.raises(BegunError):
