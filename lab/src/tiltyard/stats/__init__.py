@@ -47,7 +47,6 @@ from tiltyard.stats.sequential import (
 )
 from tiltyard.stats.signed_rank import (
     SignedRank,
-    SignedRanks,
     largest_c,
     nominal_p,
     signed_rank,
@@ -57,12 +56,12 @@ from tiltyard.stats.signed_rank import (
 from tiltyard.stats.slope import slopes
 from tiltyard.stats.spread import quantile_interval, variation
 from tiltyard.stats.steady import SteadyState, mser5, steady_state
-from tiltyard.stats.student import Students, paired_ts
+from tiltyard.stats.student import paired_ts
 from tiltyard.stats.summary import ValueSummary, geometric_mean, median_rank, summarise
 from tiltyard.stats.totals import total_rate_ratio, total_ratio
 from tiltyard.stats.trend import Trend, trend
 from tiltyard.stats.types import Estimate
-from tiltyard.stats.welch import MeanDifferences, Moments, moments, welch
+from tiltyard.stats.welch import Moments, moments, welch
 
 __all__ = [
     "ConfidenceSequence",
@@ -73,18 +72,15 @@ __all__ = [
     "FamilyRules",
     "FamilyVerdicts",
     "LevelShift",
-    "MeanDifferences",
     "Modes",
     "Moments",
     "Outlier",
     "PairwiseTost",
     "RepeatedInterval",
     "SignedRank",
-    "SignedRanks",
     "Spending",
     "SpreadRatio",
     "SteadyState",
-    "Students",
     "Trend",
     "ValueSummary",
     "VarianceComponents",

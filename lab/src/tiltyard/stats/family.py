@@ -30,8 +30,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tiltyard.stats.sequential import LEVEL, Evidence, Spending
-from tiltyard.stats.types import BoolArray, FloatArray
+from tiltyard.stats.sequential import LEVEL, Spending
+from tiltyard.stats.types import BoolArray, Evidence, FloatArray
 
 IntArray = npt.NDArray[np.intp]
 

@@ -39,7 +39,7 @@ from tiltyard.stats.looks import (
 )
 from tiltyard.stats.signed_rank import largest_c, nominal_p, signed_ranks
 from tiltyard.stats.student import critical_t, paired_ts
-from tiltyard.stats.types import BoolArray, FloatArray
+from tiltyard.stats.types import Evidence, FloatArray
 
 __all__ = [
     "FIXED",
@@ -117,22 +117,6 @@ def sequential_p(profile: str, smallest_p: float) -> float:
     if profile == FIXED:
         return smallest_p
     return float(table_of(profile).probability(np.array(smallest_p)))
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Many comparisons at one look, each array of shape (m,); in the unit of the differences."""
-
-    estimate: FloatArray
-    """Hodges–Lehmann's; at a look by t the mean."""
-    low: FloatArray
-    high: FloatArray
-    p: FloatArray
-    """Two-sided p-value of this look by itself."""
-
-    def of(self, rows: BoolArray) -> "Evidence":
-        """That of some of the comparisons."""
-        return Evidence(self.estimate[rows], self.low[rows], self.high[rows], self.p[rows])
 
 
 @dataclass(frozen=True)
@@ -218,14 +202,12 @@ class Spending:
         if not self.has_interval(place, level, blocks):
             raise ValueError(f"{blocks} blocks have no interval of level {1 - level:g}")
         if self._by_t(place):
-            t = paired_ts(differences, self.nominal_level(place, level))
-            return Evidence(t.estimate, t.low, t.high, t.p)
+            return paired_ts(differences, self.nominal_level(place, level))
         weights: FloatArray | None = None
         if covariates is not None:
             left = residuals(differences, covariates)
             differences, weights = left.values, left.weights
-        ranks = signed_ranks(differences, self._c(place, level, blocks), weights)
-        return Evidence(ranks.estimate, ranks.low, ranks.high, ranks.p)
+        return signed_ranks(differences, self._c(place, level, blocks), weights)
 
     def constants(self, place: int, level: float) -> tuple[int, float]:
         """By what the interval of a look is made, for who makes it elsewhere.

@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tiltyard.stats.types import FloatArray
+from tiltyard.stats.types import Evidence, FloatArray
 from tiltyard.stats.walsh import walsh_average, walsh_signs
 
 EXACT_MOST: Final = 500
@@ -110,24 +110,13 @@ def _null_moments(n: int) -> tuple[float, float]:
     return n * (n + 1) / 4, math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
 
 
-@dataclass(frozen=True)
-class SignedRanks:
-    """Estimates, intervals and exact p-values of many samples of one size, each of shape (m,)."""
-
-    n: int
-    estimate: FloatArray
-    low: FloatArray
-    high: FloatArray
-    p: FloatArray
-
-
 _NO_WEIGHT: Final = 1e-9
 """Sums of two weights up to this one are zero but for rounding."""
 _CHUNK_VALUES: Final = 4_000_000
 """Walsh averages that are held at once: 32 MB."""
 
 
-def signed_ranks(differences: FloatArray, c: int, weights: FloatArray | None = None) -> SignedRanks:
+def signed_ranks(differences: FloatArray, c: int, weights: FloatArray | None = None) -> Evidence:
     """:func:`signed_rank` of every row of an array of shape (m, n), without a loop over rows.
 
     Args:
@@ -164,7 +153,7 @@ def signed_ranks(differences: FloatArray, c: int, weights: FloatArray | None = N
             averages[:, count - 1 - c],
             attainable_p(n)[np.minimum(not_negative, not_positive)],
         )
-    return SignedRanks(n, *found)
+    return Evidence(*found)
 
 
 def _weighted(

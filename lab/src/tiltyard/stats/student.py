@@ -6,25 +6,12 @@ under symmetry conditions", J. Am. Stat. Assoc. 64, 1969). It can decide from a 
 where ranks cannot yet: 5 signs that all agree have a probability of 6 %.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from tiltyard.stats.types import FloatArray
+from tiltyard.stats.types import Evidence, FloatArray
 
 
-@dataclass(frozen=True)
-class Students:
-    """Means, intervals and p-values of many samples of one size, each of shape (m,)."""
-
-    n: int
-    estimate: FloatArray
-    low: FloatArray
-    high: FloatArray
-    p: FloatArray
-
-
-def paired_ts(differences: FloatArray, alpha: float) -> Students:
+def paired_ts(differences: FloatArray, alpha: float) -> Evidence:
     """Two-sided t intervals of the mean of every row of an array of shape (m, n), n >= 2.
 
     They cover with ``1 - alpha`` if the differences are normal. Differences that are all equal
@@ -40,7 +27,7 @@ def paired_ts(differences: FloatArray, alpha: float) -> Students:
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(mean == 0, 0.0, np.abs(mean) / error)
     half_width = critical_t(n, alpha) * error
-    return Students(n, mean, mean - half_width, mean + half_width, 2 * stdtr(n - 1, -t))
+    return Evidence(mean, mean - half_width, mean + half_width, 2 * stdtr(n - 1, -t))
 
 
 def critical_t(n: int, alpha: float) -> float:

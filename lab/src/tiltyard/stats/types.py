@@ -11,6 +11,22 @@ IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """Many comparisons, each array of shape (m,); in the unit of the differences."""
+
+    estimate: FloatArray
+    """Hodges–Lehmann's; by t the mean, or the difference of means."""
+    low: FloatArray
+    high: FloatArray
+    p: FloatArray
+    """Two-sided; at a look, that of this look by itself."""
+
+    def of(self, rows: BoolArray) -> "Evidence":
+        """That of some of the comparisons."""
+        return Evidence(self.estimate[rows], self.low[rows], self.high[rows], self.p[rows])
+
+
+@dataclass(frozen=True)
 class Estimate:
     """A number with the interval that it rests on, in one unit."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tiltyard.stats.types import BoolArray, FloatArray
+from tiltyard.stats.types import BoolArray, Evidence, FloatArray
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,6 @@ class Moments:
         return np.sqrt(self.variance / self.n)
 
 
-@dataclass(frozen=True)
-class MeanDifferences:
-    """Differences of means with their intervals and p-values, each of shape (m,)."""
-
-    estimate: FloatArray
-    low: FloatArray
-    high: FloatArray
-    p: FloatArray
-
-
 def moments(values: FloatArray, used: BoolArray | None = None) -> Moments:
     """Moments of every row of values of shape (m, n); with ``used``, of the marked ones only.
 
@@ -54,7 +44,7 @@ def moments(values: FloatArray, used: BoolArray | None = None) -> Moments:
     return Moments(n, mean, (centred**2).sum(axis=1) / (n - 1))
 
 
-def welch(first: Moments, second: Moments, alpha: float = 0.05) -> MeanDifferences:
+def welch(first: Moments, second: Moments, alpha: float = 0.05) -> Evidence:
     """``first − second`` for every row, by Welch's t with Satterthwaite's degrees of freedom.
 
     Where both variances are zero the interval is the difference itself, and p is 0 or 1.
@@ -66,7 +56,7 @@ def welch(first: Moments, second: Moments, alpha: float = 0.05) -> MeanDifferenc
     flat = error == 0
     reach = stdtrit(freedom, 1 - alpha / 2) * error
     p = 2 * stdtr(freedom, -np.abs(estimate) / np.where(flat, 1.0, error))
-    return MeanDifferences(
+    return Evidence(
         estimate, estimate - reach, estimate + reach, np.where(flat, (estimate == 0) * 1.0, p)
     )
 

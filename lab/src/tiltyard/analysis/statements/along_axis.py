@@ -24,8 +24,8 @@ from tiltyard.analysis.statements.statement import Statement
 from tiltyard.stats.equivalence import MIN_BLOCKS, PairwiseTost
 from tiltyard.stats.multiple import holm
 from tiltyard.stats.slope import slopes
-from tiltyard.stats.student import Students, p_below, paired_ts
-from tiltyard.stats.types import FloatArray
+from tiltyard.stats.student import p_below, paired_ts
+from tiltyard.stats.types import Evidence, FloatArray
 from tiltyard.units import count_of, format_size
 
 LEVELS: Final = 3
@@ -308,7 +308,7 @@ def _cliff_test(scene: Scene, course: Course) -> Result:
     return Result(p, _cliff_claim(scene, course, found, place, p))
 
 
-def _cliff_claim(scene: Scene, course: Course, found: Students, place: int, p: float) -> Candidate:
+def _cliff_claim(scene: Scene, course: Course, found: Evidence, place: int, p: float) -> Candidate:
     """The cliff between the levels ``place`` and ``place + 1``."""
     parts = (found.estimate[place], found.low[place], found.high[place])
     loss = Shift(*_as_measured(course.sign, *(float(part) for part in parts)))

@@ -178,7 +178,7 @@ def _claims(
             ending = f"without it {winner} and {other} are equivalent"
         else:
             continue
-        rest = Without(part, ending, (float(found.estimate[place]), low, high), found.n)
+        rest = Without(part, ending, (float(found.estimate[place]), low, high), lead.shape[1])
         yield _leave_one_out_claim(scene, contrast, systems, rest)
 
 
