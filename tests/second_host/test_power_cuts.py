@@ -250,7 +250,7 @@ def test_cuts_at_any_moment_of_a_turn(
     failed = [reason for reason in why.values() if reason]
     assert len(failed) <= cuts
     ways = (f"lost the connection to {host.far}: ", f"cannot reach {host.far}: ")
-    assert all(reason.startswith(ways) for reason in failed)
+    assert all(any(way in reason for way in ways) for reason in failed)
     assert not [*state.iterdir()]
 
 

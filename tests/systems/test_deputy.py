@@ -286,8 +286,10 @@ def test_what_others_do_to_a_disk_there_is_seen_there(system: System, tmp_path: 
     assert seen.foreign_bytes is not None
     assert seen.foreign_bytes >= 16 * 2**20
     with up.watch() as watching:
+        assert up.lost() == ""
         deputy_of(system)._process.kill()
         assert watching.telemetry().own_bytes is None, "nothing is known of a host that is lost"
+        assert "what prepared one there has ended" in up.lost()
     assert watching.telemetry().host == str(up.place)
 
 
