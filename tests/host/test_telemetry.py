@@ -75,6 +75,7 @@ def test_swapping_and_stalls_are_differences(
     others = "compact_stall 9\nthp_fault_fallback_charge 1\nzone_pswpin 1\n"
     file.write_text(f"pswpin 5\npswpout 7\nallocstall_dma 1\nallocstall_normal 2\n{others}")
     with Watch(None) as watch:
+        others = others.replace(" 1", " 8")
         file.write_text(f"pswpin 6\npswpout 9\nallocstall_dma 2\nallocstall_normal 4\n{others}")
         seen = watch.telemetry()
     assert (seen.swapped_pages, seen.allocation_stalls, seen.compaction_stalls) == (3, 3, 0)

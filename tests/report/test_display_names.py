@@ -16,7 +16,7 @@ from tiltyard.app.report import findings_of
 from tiltyard.charts import forest
 from tiltyard.executors.engine import Engine
 from tiltyard.plan.model import Plan
-from tiltyard.report.document import Document, Figure, Section, Table
+from tiltyard.report.document import Document, Facts, Figure, Section, Table
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.styles import STYLES
 from tiltyard.run.record import RunRecord
@@ -35,16 +35,12 @@ def titled(plan: Plan, **titles: str) -> Plan:
     return plan.model_copy(update={"workloads": workloads})
 
 
-def network() -> tuple[Plan, RunRecord]:
-    return network_study(effects={"optimized": 1.1})
-
-
 def heads(document: Document) -> list[str]:
     def of(section: Section) -> list[str]:
         return [section.title, *(title for part in section.sections for title in of(part))]
 
     found = [title for section in document.sections for title in of(section)]
-    return found + [b.title for b in document.blocks() if isinstance(b, Figure | Table)]
+    return found + [b.title for b in document.blocks() if isinstance(b, Facts | Figure | Table)]
 
 
 def test_every_native_workload_has_words_of_its_own() -> None:
@@ -63,21 +59,31 @@ def test_titles_are_unique_and_those_of_profiles_are_read() -> None:
     assert by_name["zstd"].title == ""
 
 
-def test_headings_figures_and_sentences_have_the_title_and_machines_the_name() -> None:
-    plan, run = network()
+@pytest.mark.parametrize(
+    ("study", "name", "label"),
+    [
+        (network_study(effects={"optimized": 1.1}), NAME, f"{TITLE} received"),
+        (synthetic_study(workloads=("postmark", "iozone")), "postmark", f"{TITLE} transactions"),
+    ],
+    ids=["of a grid", "of one cell"],
+)
+def test_headings_figures_and_sentences_have_the_title_and_machines_the_name(
+    study: tuple[Plan, RunRecord], name: str, label: str
+) -> None:
+    plan, run = study
     names = [one.spec.name for one in plan.workloads]
-    assert NAME in names
-    findings = analyse(titled(plan, **dict.fromkeys(names, "X") | {NAME: TITLE}), run)
-    assert f"{TITLE} received" in findings.workloads[names.index(NAME)].index.label
+    findings = analyse(titled(plan, **dict.fromkeys(names, "X") | {name: TITLE}), run)
+    assert label in findings.workloads[names.index(name)].index.label
     for style in STYLES:
         document = style.compose(findings)
         assert any(TITLE in head for head in heads(document)), style.name
-        assert not [head for head in heads(document) if NAME in head], style.name
-        assert not [figure.alt for figure in document.figures() if NAME in figure.alt], style.name
-    assert f"{TITLE} received" in [test.name for test in choices(findings).tests]
+        assert not [head for head in heads(document) if name in head], style.name
+        assert not [figure.alt for figure in document.figures() if name in figure.alt], style.name
+    assert label in [test.name for test in choices(findings).tests]
     told = " ".join(sentence for one in findings.workloads for sentence in (
         one.answer, *(pair.sentence for pair in one.index.comparisons)))  # fmt: skip
-    assert NAME not in told
+    told += " ".join(one.head for one in lines(findings))
+    assert name not in told
     json_format = next(one for one in FORMATS if one.name == "json")
     data = json.loads(json_format.render(STYLES[0].compose(findings), findings)["report.json"])
     assert [one["name"] for one in data["workloads"]] == names

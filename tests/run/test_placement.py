@@ -272,6 +272,30 @@ def test_a_lost_host_is_replaced_by_one_that_nobody_waits_for(
     assert begun == ["2 on n2", "3 on n3", "1 on n4"]
 
 
+def test_the_end_of_a_session_is_heard_while_those_of_other_processes_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    ended = tmp_path / "ended"
+
+    def carry_out(session: Any, *_: object, **__: object) -> None:
+        if session.number == 1:
+            wait_until(ended.exists, "the end of the other one is not heard")
+
+    def note(text: str) -> None:
+        if text == "n2: session 2 is done":
+            ended.touch()
+
+    monkeypatch.setattr("tiltyard.app.fleet._OF_A_PROCESS", 1)
+    monkeypatch.setattr("tiltyard.app.fleet.run_until_decided", carry_out)
+    plan = SimpleNamespace(sequence=[SimpleNamespace(number=1)])
+    sessions = [(SimpleNamespace(number=number, plan=plan), f"n{number}") for number in (1, 2)]
+    nodes = SimpleNamespace(places={"n1": None, "n2": None}, lost=set())
+    fleet = _Fleet(nodes, None, note, {})  # type: ignore[arg-type]
+    fleet.carry_out(sessions)  # type: ignore[arg-type]
+    assert not fleet.open
+    assert ended.exists()
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Sshd]:
     with sshd(tmp_path / "server") as server:

@@ -172,7 +172,14 @@ def test_a_server_that_dies_under_load_fails_the_trial_that_did_not_notice(
     folder: StudyFolder, engine: Engine
 ) -> None:
     server = "s.listen()\ns.accept()\nsys.exit('out of memory')"
-    program = "import socket\nsocket.socket(socket.AF_UNIX).connect(os.environ['AT'])\n"
+    # A connection that nobody will accept is refused or reset when the server has ended.
+    program = (
+        "import contextlib, socket\n"
+        "socket.socket(socket.AF_UNIX).connect(os.environ['AT'])\n"
+        "with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as one:\n"
+        "    one.connect(os.environ['AT'])\n"
+        "    one.recv(1)\n"
+    )
     plan = plan_of(
         folder, engine, f"{program}time.sleep(0.5)", server=server, env='{ AT = "{socket}" }'
     )

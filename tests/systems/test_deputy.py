@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -34,7 +35,7 @@ from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems import kind
-from tiltyard.systems.deputy import copy
+from tiltyard.systems.deputy import copy, serve
 from tiltyard.systems.deputy.link import Deputies, Deputy
 from tiltyard.systems.deputy.messages import Request, line
 from tiltyard.systems.deputy.serve import engines_of
@@ -299,7 +300,10 @@ def _write(path: Path, mebibytes: int) -> None:
         os.fsync(file.fileno())
 
 
-def test_engines_that_came_by_a_connection_of_their_own_are_ours(tmp_path: Path) -> None:
+def test_engines_that_came_by_a_connection_of_their_own_are_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serve, "Watch", lambda *asked: asked)
     (home := tmp_path / "home").mkdir()
     (other := tmp_path / "other").mkdir()
     for folder in (home, other):
@@ -313,6 +317,11 @@ def test_engines_that_came_by_a_connection_of_their_own_are_ours(tmp_path: Path)
             wait_until(lambda: len(engines_of(home)) == 2, "a program and what it has started")
             assert ours.pid in engines_of(home)
             assert theirs.pid not in engines_of(home)
+            deputy = serve._Deputy(home, MagicMock(), "preview")
+            deputy._up["one"] = MagicMock(target=tmp_path)
+            deputy._begin_to_watch(Request(do="watch", system="one"))
+            *_, engines = deputy._watch  # type: ignore[misc]
+            assert engines() == engines_of(home), "those of a watch"
         finally:
             for one in (ours, theirs):
                 os.killpg(one.pid, signal.SIGKILL)

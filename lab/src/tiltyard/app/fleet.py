@@ -219,8 +219,12 @@ class _Fleet:
         parent = multiprocessing.parent_process()
         if parent is None or os.getppid() != parent.pid:
             return
+        own = set(map(id, batch))
         for runner in self._runners:
             runner.said.close()
+            if id(runner) not in own:
+                # The end of a session of another process would not be heard while we hold it.
+                runner.tell.close()
         with Interrupt(""):
             threads = [Thread(target=self._carry_out_one, args=(runner,)) for runner in batch]
             for thread in threads:

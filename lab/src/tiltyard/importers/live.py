@@ -7,6 +7,7 @@ mean.
 
 import base64
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
@@ -230,7 +231,8 @@ def _asked(
     """The metrics of a reader as a command makes them."""
     if reader.asked is None:
         return reader.metrics
-    files = [file for word in command if (file := root / word).is_file()]
+    paths = (root / word for word in command)
+    files = [path for path in paths if os.path.isfile(path)]  # noqa: PTH113 - a long text is no path
     small = [file for file in files if file.stat().st_size <= _ASKED_BYTES]
     texts = [file.read_text(errors="replace") for file in small]
     return reader.asked(command, [*inputs, *texts])

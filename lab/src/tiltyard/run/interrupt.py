@@ -38,17 +38,19 @@ class Interrupt:
         """Install the handlers."""
         is_main = threading.current_thread() is threading.main_thread()
         numbers = SIGNALS if is_main else ()
-        self._before = {number: signal.signal(number, _note) for number in numbers}
         _entered.append(self)
-        # One that has come already is for us too.
-        self.received = next((one.received for one in tuple(_entered) if one.received), None)
+        self._before = {number: signal.signal(number, _note) for number in numbers}
+        # One that has come already is for us too; one that comes at this moment stays.
+        for one in tuple(_entered):
+            if one.received is not None:
+                self.received = one.received
         return self
 
     def __exit__(self, *_: object) -> None:
         """Put the old handlers back."""
-        _entered.remove(self)
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        _entered.remove(self)
 
     def check(self) -> None:
         """Between two steps.
