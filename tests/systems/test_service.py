@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import signal
 import socket
 import subprocess
 import time
@@ -233,10 +235,18 @@ def test_none_outlives_its_turn(make: Make, tmp_path: Path, behaves: str) -> Non
     assert not list(tmp_path.iterdir())
 
 
+def catches(pid: int, number: signal.Signals) -> bool:
+    (caught,) = re.findall(r"SigCgt:\t(\w+)", Path(f"/proc/{pid}/status").read_text())
+    return bool(int(caught, 16) >> number - 1 & 1)
+
+
 def test_one_that_ends_within_its_turn_is_told_with_its_last_words(make: Make) -> None:
-    text = f"{LISTENS}\ntime.sleep(0.3)\nsys.exit('out of order')"
-    system = make({"start": script(text, "{socket}")})
+    ends = "import signal\nsignal.signal(signal.SIGUSR1, lambda *_: sys.exit('out of order'))"
+    system = make({"start": script(f"import sys\n{ends}\n{LISTENS}\ntime.sleep(1000)", "{socket}")})
     up = system.bring_up()
+    assert not up.lost()
+    (pid,) = (each for each in up.servers() if catches(each, signal.SIGUSR1))
+    os.kill(pid, signal.SIGUSR1)
     wait_until(up.lost, "it ends")
     assert up.lost() == "the service ended with status 1: out of order"
     system.take_down()
