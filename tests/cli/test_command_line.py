@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -127,7 +128,7 @@ def test_a_wrong_option_leaves_nothing_in_the_way_of_the_right_one(tmp_path: Pat
         (tmp_path / system).mkdir()
     done = tiltyard("compare", "a", "b", "--blocks", "2", cwd=tmp_path)
     assert done.returncode == 2
-    assert "blocks: 2 is too small: at least 6" in done.stderr
+    assert "--blocks 2: is a number from 6 to 1000" in done.stderr
     assert not (tmp_path / "postmark-a-b").exists()
 
 
@@ -225,6 +226,24 @@ def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> Non
     done = tiltyard("new", "file/study", cwd=tmp_path)
     assert done.returncode == 3
     assert done.stderr == "tiltyard: file/study: Not a directory\n"
+
+
+@needs_root
+def test_a_full_disk_leaves_no_folder_in_the_way_of_the_same_command(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", small]
+    subprocess.run(mount, check=True, timeout=PATIENCE_S)
+    try:
+        (small / "state").mkdir(mode=0o700)
+        (small / "filled").write_bytes(bytes(shutil.disk_usage(small).free))
+        done = tiltyard("compare", "-c", "true", "-c", "sleep 0", cwd=small)
+        left = {path.name for path in small.iterdir()}
+    finally:
+        subprocess.run(["umount", small], check=True, timeout=PATIENCE_S)
+    assert done.returncode == 3
+    assert "No space left on device. Fix: make room there" in done.stderr
+    assert left == {"state", "filled"}
 
 
 @needs_root

@@ -202,6 +202,12 @@ def test_the_nearest_system_is_named(typed: str, meant: str) -> None:
         plan_of("old", typed)
 
 
+def test_what_is_no_disk_is_not_offered_as_one() -> None:
+    Path("/dev/pts/ptmx").stat()
+    with pytest.raises(UsageError, match=r'"/dev/pts/pmtx" no such file.*tiltyard devices$'):
+        plan_of("ext4", "ext4@/dev/pts/pmtx")
+
+
 def test_the_nearest_study_is_named() -> None:
     typed_study(("old", "new"), (), asked=ASKED)
     with pytest.raises(UsageError, match=r'no study here\. Did you mean "postmark-old-new"\?'):

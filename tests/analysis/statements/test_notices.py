@@ -117,11 +117,15 @@ def test_cache_state_that_is_not_confirmed_is_told(verdict, gist):
     assert gist in texts(plan, with_trials(run, change))
 
 
-def test_warnings_of_the_engine_are_told_once_with_their_number():
-    warning = WarningNote(code="clock", message="The clock is coarse.", advice="Use tsc.")
+@pytest.mark.parametrize(("code", "severity"), [("clock", "note"), ("mostly_shell", "warning")])
+def test_warnings_of_the_engine_are_told_once_with_their_number(code, severity):
+    warning = WarningNote(code=code, message="the clock is coarse", advice="use tsc")
     plan, run = synthetic_study(blocks=10)
-    found = texts(plan, with_trials(run, lambda t: t.model_copy(update={"warnings": (warning,)})))
-    assert found.count("The clock is coarse (30 of 30 trials).") == 1
+    warned = with_trials(run, lambda t: t.model_copy(update={"warnings": (warning,)}))
+    system = run.trials[-1].key.system
+    (found,) = (one for one in analyse(plan, warned).notices if "coarse" in one.text)
+    assert found.text == f"postmark on {system}: the clock is coarse (30 of 30 trials)."
+    assert (found.severity, found.advice) == (severity, "Use tsc.")
 
 
 def test_too_few_blocks_and_blocks_beyond_a_look():

@@ -93,7 +93,7 @@ def typed_study(
     names = [*map(_name, systems), *(name for name, _ in levels)]
     if commands:
         slug = "-".join(filter(None, (verb, *names, *commands.names)))
-        name = _NO_SLUG.sub("_", slug).strip("_")[:_SLUG_MAX]
+        name = _NO_SLUG.sub("_", slug).strip("_-")[:_SLUG_MAX]
     else:
         scale = scale_suffix(parse_scale(asked.scale)) if asked.scale else ""
         name = "-".join((*map(_word, workloads), *names))[:_SLUG_MAX] + scale

@@ -144,8 +144,16 @@ def place_study(folder: StudyFolder, text: bytes) -> None:
         RefusedError: if another user has a hand in the folder.
     """
     folder.require_own()
+    existed = folder.root.exists()
     if not folder.study.exists():
-        write_whole(folder.study, text)
+        try:
+            write_whole(folder.study, text)
+        except OSError:
+            # An empty folder would stand in the way of the same command.
+            if not existed:
+                with contextlib.suppress(OSError):
+                    folder.root.rmdir()
+            raise
     elif read_text(folder.study).encode() != text:
         raise UsageError(
             f"{folder.study}: another study is in this folder. Choose one with --folder, "

@@ -4,6 +4,7 @@ A verb parses and calls; what it does lives in the rooms to its left. A verb's f
 it is called, and imports the heavy rooms inside its functions, so that ``--help`` answers at once.
 """
 
+import errno
 import io
 import os
 import shlex
@@ -120,7 +121,9 @@ def main() -> None:
     except OSError as error:
         # A full disk, a lost mount, a missing right: the host's matter, not a defect of ours.
         place = f"{error.filename}: " if error.filename else ""
-        code = _fail(f"{place}{error.strerror or error}", ExitCode.HOST_LACKS)
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        fix = ". Fix: make room there; tiltyard clean shows what may go" if full else ""
+        code = _fail(f"{place}{error.strerror or error}{fix}", ExitCode.HOST_LACKS)
     sys.exit(int(code or ExitCode.DONE))
 
 

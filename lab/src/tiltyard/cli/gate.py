@@ -169,7 +169,7 @@ def table(gate: "Gate") -> "RenderableType":
 def _next_step(gate: "Gate", *, typed: bool) -> str:
     """What exit code 6 means, and what would end it."""
     from tiltyard.cli.compare import again
-    from tiltyard.cli.run import BLOCKS_MAX
+    from tiltyard.cli.measuring import BLOCKS_MAX
 
     means = (
         f"Exit code 6: neither a regression beyond {100 * gate.within:g} % nor its absence is shown"

@@ -8,6 +8,18 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     from tiltyard.study.compare import Asked
 
+BLOCKS_MAX: Final = 1000
+"""Of a study."""
+
+
+def require_blocks(blocks: int | None) -> None:
+    """That a study can have so many, as the option that asks for them says it."""
+    from tiltyard.errors import UsageError
+    from tiltyard.stats.looks import FEWEST
+
+    if blocks is not None and not FEWEST <= blocks <= BLOCKS_MAX:
+        raise UsageError(f"--blocks {blocks}: is a number from {FEWEST} to {BLOCKS_MAX}")
+
 
 @Parameter(name="*")
 @dataclass(frozen=True)
@@ -44,6 +56,7 @@ class Measuring:
         from tiltyard.study.compare import Asked
         from tiltyard.study.scaling import parse_scale
 
+        require_blocks(self.blocks)
         fraction = None if self.scale is None else parse_scale(self.scale)
         # A desktop and a CI runner are never idle, and so many executions were asked for.
         return Asked(

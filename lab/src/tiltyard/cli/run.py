@@ -4,9 +4,10 @@ import shlex
 from collections.abc import Callable
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from tiltyard.cli.completers import Study
+from tiltyard.cli.measuring import BLOCKS_MAX, require_blocks
 from tiltyard.cli.printing import WORDS, Printing
 from tiltyard.units import count_of
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from tiltyard.folder import StudyFolder
     from tiltyard.run.record import Amendment
     from tiltyard.run.sessions import Session
-
-BLOCKS_MAX: Final = 1000
-"""Of a study."""
 
 
 class RunOptions(TypedDict, total=False):
@@ -96,7 +94,6 @@ def run(
     """
     from tiltyard.app.freeze import open_study
     from tiltyard.errors import UsageError
-    from tiltyard.stats.looks import FEWEST
     from tiltyard.study.scaling import parse_scale
     from tiltyard.units import parse_duration
 
@@ -105,8 +102,7 @@ def run(
         wait_s = None if wait is None else parse_duration(wait)
     except ValueError as error:
         raise UsageError(f"--wait: {error}") from None
-    if blocks is not None and not FEWEST <= blocks <= BLOCKS_MAX:
-        raise UsageError(f"--blocks {blocks}: is a number from {FEWEST} to {BLOCKS_MAX}")
+    require_blocks(blocks)
     fraction = None if scale is None else parse_scale(scale)
     target = open_study(study, folder, fraction, blocks)
     findings = carried_out(

@@ -212,9 +212,11 @@ def _on_device(word: str, base: str, device: str) -> TypedSystem:
         found = BlockDevice.at(Path(device))
     except RefusedError as error:
         parent = Path(device).parent
-        near = [str(each) for each in parent.iterdir()] if parent.is_dir() else []
+        beside = parent.iterdir() if parent.is_dir() else ()
+        near = perhaps(device, (each for each in beside if each.is_block_device()))
         why = str(error).removeprefix(f"{device}: ")
-        raise _wrong(word, device, f"{why[:1].lower()}{why[1:]}.{perhaps(device, near)}") from None
+        fix = near or " Which could be used: tiltyard devices"
+        raise _wrong(word, device, f"{why[:1].lower()}{why[1:]}.{fix}") from None
     marks = ("serial", "wwn", "partuuid", "backing_file")
     confirm: dict[str, TomlValue] = {"size": found.size_bytes}
     confirm |= {mark: str(value) for mark in marks if (value := getattr(found, mark)) is not None}

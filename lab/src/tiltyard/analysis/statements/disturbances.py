@@ -18,6 +18,8 @@ STEAL_SHARE: Final = 0.01
 """CPU time taken by the hypervisor, as a share of the trial's wall time."""
 PREEMPTIONS_PER_S: Final = 100.0
 """Involuntary context switches per second from which on a trial did not have its CPU to itself."""
+_OF_FIGURES: Final = frozenset({"mostly_shell", "not_steady", "rate-not-kept"})
+"""Warnings of the engine after which a figure is not of what was asked for."""
 
 
 @statement("notice", "N trials of M failed. The first: …")
@@ -174,15 +176,19 @@ def _preempted(evidence: Evidence) -> Iterator[Notice]:
         )
 
 
-@statement("notice", "WARNING OF THE ENGINE (N of M trials).")
+@statement("notice", "WORKLOAD on SYSTEM: WARNING OF THE ENGINE (N of M trials).")
 def _warned(evidence: Evidence) -> Iterator[Notice]:
-    """The engine warned; each kind once, with the number of trials that gave it."""
+    """The engine warned; each kind once, as the last of so many trials gave it."""
     trials = evidence.run.trials
-    by_code = {warned.code: warned for trial in trials for warned in trial.warnings}
-    for code, warned in by_code.items():
+    last = {warned.code: (trial.key, warned) for trial in trials for warned in trial.warnings}
+    for code, (key, warned) in last.items():
         count = sum(any(own.code == code for own in trial.warnings) for trial in trials)
-        text = f"{warned.message.rstrip('.')} ({count} of {count_of(len(trials), 'trial')})."
-        yield note(text=text, advice=warned.advice)
+        severe = warning if code in _OF_FIGURES else note
+        yield severe(
+            text=f"{key.workload} on {key.system}: {warned.message.rstrip('.')} "
+            f"({count} of {count_of(len(trials), 'trial')}).",
+            advice=warned.advice and f"{warned.advice[:1].upper()}{warned.advice[1:].rstrip('.')}.",
+        )
 
 
 @statement("notice", "WORKLOAD on SYSTEM: client N had X % of what the median client had.")
