@@ -64,7 +64,8 @@ def _reason(findings: Findings, comparisons: Sequence[Comparison]) -> str:
     if done >= last and not findings.complete:
         lacking = sum(_is_lacking(found, last) for found in comparisons)
         return (
-            f"{part_of(lacking, family, 'comparison', 'lacks', 'lack')} blocks in which trials failed; "
+            f"{part_of(lacking, family, 'comparison', 'lacks', 'lack')} blocks in which trials "
+            "failed; "
             "replacement blocks follow"
         )
     if done >= last:
