@@ -128,7 +128,8 @@ def _undecided(evidence: Evidence) -> Iterator[Notice]:
     found = int((contrasts.has_interval & (contrasts.columns["verdict"] == "undecided")).sum())
     if found:
         yield note(
-            text=(f"{part_of(found, len(evidence.contrasts), 'comparison')} undecided: neither a " "difference nor equivalence was ")
+            text=f"{part_of(found, len(evidence.contrasts), 'comparison')} undecided: neither a "
+            "difference nor equivalence was "
             "shown.",
             advice="The sentence on each gives its interval and the number of blocks needed.",
         )
