@@ -75,9 +75,7 @@ WIRE_SCHEMA = ROOT / "schema/wire.schema.json"
 def write_wire_schema() -> None:
     """The wire, as the engine's types define it: a test of theirs says when it is stale."""
     cargo = ["cargo", "run", "--quiet", "--locked", "--package", "tiltyard-wire"]
-    done = subprocess.run(
-        [*cargo, "--example", "schema"], cwd=ROOT, check=True, capture_output=True
-    )
+    done = subprocess.run([*cargo, "--example", "schema"], cwd=ROOT, check=True, capture_output=True)
     WIRE_SCHEMA.write_bytes(done.stdout)
 
 

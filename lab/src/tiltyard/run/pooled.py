@@ -416,11 +416,8 @@ def _usage(ends: Sequence[End]) -> object:
              "major_faults", "peak_memory_bytes")  # fmt: skip
     sums = {name: sum(getattr(one, name) for one in usages) for name in added}
     own_s = sums["user_s"] + sums["system_s"]
-    strangers_s = [
-        one.foreign_s - (own_s - one.user_s - one.system_s)
-        for one in usages
-        if one.foreign_s is not None
-    ]
+    seen = (one for one in usages if one.foreign_s is not None)
+    strangers_s = [one.foreign_s - (own_s - one.user_s - one.system_s) for one in seen]
     foreign_s = max(0.0, min(strangers_s)) if strangers_s else None
     return first.model_copy(update={**sums, "foreign_s": foreign_s})
 
