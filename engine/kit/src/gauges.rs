@@ -53,7 +53,10 @@ impl Gauges {
             (Some(before), Some(now)) => used_s(before, now),
             _ => 0.0,
         };
-        let both = self.kernel_threads.as_ref().zip(now.kernel_threads.as_ref());
+        let both = self
+            .kernel_threads
+            .as_ref()
+            .zip(now.kernel_threads.as_ref());
         let kernel_threads_s = both.map(|(before, now)| kernel_threads_s(before, now));
         let busy_s = match (self.machine, now.machine) {
             (Some(before), Some(now)) => proc::ticks_to_s(now.busy_ticks - before.busy_ticks),
