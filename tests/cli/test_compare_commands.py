@@ -85,7 +85,8 @@ def _is_the_same_in_composite_xml(path: Path) -> None:
 def test_the_gate_fails_a_slower_head_and_passes_a_faster_one(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    slower = Commands(command=(FAST, SLOW))
+    slow = "slow=sleep 0.2"
+    slower = Commands(command=(FAST, slow))
     code = gate(
         within="50%", blocks=6, commands=slower, junit=here / "g.xml", printing=Printing(json=True)
     )
@@ -93,7 +94,7 @@ def test_the_gate_fails_a_slower_head_and_passes_a_faster_one(
     (line,) = json.loads(capsys.readouterr().out)["headlines"]
     assert (line["metric"], line["outcome"], line["system"]) == ("time", "regression", "slow")
     assert b"<failure" in (here / "g.xml").read_bytes()
-    faster = Commands(command=(SLOW, FAST))
+    faster = Commands(command=(slow, FAST))
     (here / "g.md").write_text("Before.\n")
     assert gate(within="3%", blocks=6, commands=faster, markdown=here / "g.md") == ExitCode.DONE
     before, *lines = (here / "g.md").read_text().splitlines()
@@ -194,7 +195,7 @@ def test_standard_output_may_be_a_file_or_nothing(here: Path) -> None:
 def test_neither_answer_is_told_apart_from_both(here: Path) -> None:
     """Every other block the other one of two is the slower one."""
     (here / "turns").write_text(
-        'echo >> "$1.log"; [ $((($(wc -l < "$1.log") + $2) % 2)) = 0 ] || sleep 0.05\n'
+        'echo >> "$1.log"; [ $((($(wc -l < "$1.log") + $2) % 2)) = 0 ] || sleep 0.3\n'
     )
     turns = tuple(f"{name}=sh {here}/turns {name} {n}" for n, name in enumerate("ab"))
     assert gate(within="0.0001%", commands=Commands(command=turns, runs=6)) == ExitCode.UNDECIDED

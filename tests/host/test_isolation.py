@@ -128,7 +128,7 @@ def test_a_task_that_the_kernel_refuses_for_a_moment_is_tried_again(
 
     monkeypatch.setattr(changes, "move", refused_once)
     monkeypatch.setattr(Path, "rmdir", shutil.rmtree)
-    assert moved.undo() == "put 1 tasks back to their CPUs"
+    assert moved.undo() == "put 1 task back to their CPUs"
     assert tries == [os.getpid()] * 2
 
 
