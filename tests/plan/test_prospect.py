@@ -41,7 +41,7 @@ def test_six_blocks_for_ten_pairs_find_nothing() -> None:
     text = said(systems=5, blocks=6)
     assert "10 comparisons of workloads as a whole are corrected together, and 6 blocks" in text
     assert "6 blocks are too few to decide any of them" in text
-    assert "can only be shown where 1 cell or fewer are compared" in text
+    assert "can only be shown where no more than 1 cell is compared" in text
 
 
 def test_one_system_is_compared_with_nothing() -> None:

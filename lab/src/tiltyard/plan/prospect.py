@@ -41,7 +41,8 @@ def prospects(plan: Plan) -> Iterator[str]:
     if alone < _FEW:
         yield (
             f"with {design.amount(last)}, a difference in a single cell of a grid can only be "
-            f"shown where no more than {count_of(alone, 'cell')} {agreeing(alone, 'is', 'are')} compared; more blocks lift that"
+            f"shown where no more than {count_of(alone, 'cell')} {agreeing(alone, 'is', 'are')} "
+            "compared; more blocks lift that"
         )
 
 
