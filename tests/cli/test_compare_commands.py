@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,7 +18,7 @@ from tiltyard.analysis.values import cells_of
 from tiltyard.cli.commands import Commands
 from tiltyard.cli.compare import compare
 from tiltyard.cli.exports import Exports
-from tiltyard.cli.gate import gate
+from tiltyard.cli.gate import _next_step, gate
 from tiltyard.cli.printing import Printing
 from tiltyard.errors import ExitCode, RefusedError, UsageError
 from tiltyard.exporters import phoronix as exporter
@@ -108,18 +109,28 @@ def test_the_gate_fails_a_slower_head_and_passes_a_faster_one(
 def test_an_undecided_gate_says_in_words_what_to_do(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    same = Commands(command=("a=true", "b=true"))
+    same = Commands(command=("a=sleep 0.1", "b=sleep 0.1"))
     assert gate(within="0.001%", blocks=6, commands=same) == ExitCode.UNDECIDED
     said = " ".join(capsys.readouterr().out.split())
     assert "Exit code 6: neither a regression beyond 0.001 % nor its absence is shown" in said
     named = re.search(r"--within ([\d.]+)%, inside which it would lie", said)
     assert named
-    if float(named[1]) < 100:
-        assert gate(here / "gate-a-b", within=f"{named[1]}%") == ExitCode.DONE
+    assert gate(here / "gate-a-b", within=f"{named[1]}%") == ExitCode.DONE
     capsys.readouterr()
     gate(here / "gate-a-b", within="0.001%")
     said = " ".join(capsys.readouterr().out.split())
     assert "≈" not in said or "blocks = " in said, "a study has its blocks in its file"
+
+
+def test_no_margin_is_named_that_the_gate_would_refuse() -> None:
+    line = SimpleNamespace(high=3.0)
+    found = SimpleNamespace(within=0.01, blocks_needed=9.0, margin_reached=0.994)
+    found.having = lambda _: [line]
+    assert "or --within 99.4%" in _next_step(found, typed=True)  # type: ignore[arg-type]
+    found.margin_reached = 2.0
+    assert "--within" not in _next_step(found, typed=True)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="less than 100%"):
+        gate(within="200%", commands=Commands(command=(FAST, SLOW)))
 
 
 def test_what_is_printed_is_compared_by_a_command_and_shown(

@@ -145,8 +145,7 @@ def test_from_the_wheel_to_the_first_verdict_in_a_minute(
     with capsys.disabled():
         for name, wall_s, cpu_s in (*first_verdict, total):
             sys.stdout.write(f"\n{name}: {wall_s:.1f} s, of CPU time {cpu_s:.1f} s")
-    # Beside other work the wall time says how busy the host is; most of it is one thread's work.
-    assert total[2] <= FIRST_VERDICT_S
+    assert total[1] <= FIRST_VERDICT_S
 
 
 def test_the_readme_shows_ten_commands() -> None:

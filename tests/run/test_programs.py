@@ -291,7 +291,10 @@ def test_short_trials_have_little_around_them(
     plan = plan_of(folder, engine).model_copy(update={"gates": kept})
     folder.plan.unlink()
     write_plan(folder, plan)
-    run(folder, engine, plan)
+    trials = run(folder, engine, plan).trials
+    own = [trial.end and trial.end.usage.foreign_s is not None for trial in trials]
+    assert own == [True, False, False, False], "of what is brief the lab counts it, for both"
+    assert all(trial.foreign_s is not None for trial in trials)
     events = [entry.event for entry in read_journal(folder.journal)]
     assert (sum(isinstance(event, CanaryRun) for event in events) == 4) == (worth_s == 0.0)
     first, *later = [event for event in events if isinstance(event, TrialStarted)]

@@ -268,6 +268,8 @@ def test_a_job_file_is_carried_out_by_the_fio_of_that_host(
     _, record = one_block(open_study(study, None))
     shutil.rmtree(state / "trusted")
     for trial in record.trials:
+        assert trial.end is not None
+        assert trial.end.usage.foreign_s is not None, "nobody else counts it there"
         assert {sample.at.get("job") for sample in trial.samples} - {None} == {"mail"}
 
 

@@ -122,9 +122,9 @@ def test_warnings_of_the_engine_are_told_once_with_their_number(code, severity):
     warning = WarningNote(code=code, message="the clock is coarse", advice="use tsc")
     plan, run = synthetic_study(blocks=10)
     warned = with_trials(run, lambda t: t.model_copy(update={"warnings": (warning,)}))
-    system = run.trials[-1].key.system
+    last = f"the last postmark on {run.trials[-1].key.system}"
     (found,) = (one for one in analyse(plan, warned).notices if "coarse" in one.text)
-    assert found.text == f"postmark on {system}: the clock is coarse (30 of 30 trials)."
+    assert found.text == f"The clock is coarse (30 of 30 trials, {last})."
     assert (found.severity, found.advice) == (severity, "Use tsc.")
 
 

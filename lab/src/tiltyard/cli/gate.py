@@ -176,17 +176,14 @@ def _next_step(gate: "Gate", *, typed: bool) -> str:
     )
     if any(line.high is None for line in gate.having("undecided")):
         return f"{means}: too few blocks for an interval. Give it more time: a longer --budget"
-    wider = f"--within {ceil(1000 * gate.margin_reached) / 10:g}%, inside which it would lie"
+    reached = ceil(1000 * gate.margin_reached) / 10
+    # No wider margin than that is one.
+    wider = f", or --within {reached:g}%, inside which it would lie" if reached < 100 else ""
     if gate.blocks_needed > BLOCKS_MAX:
-        return (
-            f"{means}: the difference is too near the margin. Longer trials may decide, or {wider}"
-        )
+        return f"{means}: the difference is too near the margin. Longer trials may decide{wider}"
     blocks = int(gate.blocks_needed)
     how = again(blocks) if typed else f"blocks = {blocks} under [precision], in a new folder"
-    return (
-        f"{means}. ≈ {count_of(blocks, 'block is', 'blocks are')} likely to decide: {how}; or "
-        f"{wider}"
-    )
+    return f"{means}. ≈ {count_of(blocks, 'block is', 'blocks are')} likely to decide: {how}{wider}"
 
 
 def _exit_code(gate: "Gate") -> int:

@@ -187,7 +187,7 @@ def _decided(told: Sequence[Comparison], of: int) -> Iterator[str]:
         if pair.verdict != "equivalent" and pair.over and pair.over.apart:
             yield f"In {listed(pair.over.apart)} it is the other way round."
     if len(told) > TOLD:
-        yield (f"{part_of(len(told), of, 'comparison')} decided.")
+        yield f"{part_of(len(told), of, 'comparison')} decided."
 
 
 def _left_open(findings: Findings, of: int) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Warnings on the trials: failures, other processes, cache state, warnings of the engine."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from tiltyard.analysis.model import Notice
@@ -32,8 +32,8 @@ def _failed(evidence: Evidence) -> Iterator[Notice]:
         reason = (failed[0].reason or "no reason given").rstrip(".")
         yield problem(
             deviation=True,
-            text=f"{_trials(failed)} of {len(trials)} failed. The first: {key.workload} on "
-            f"{key.system} in block {key.block}, {reason}.",
+            text=f"{count_of(len(failed), 'trial')} of {len(trials)} failed. The first: "
+            f"{key.workload} on {key.system} in block {key.block}, {reason}.",
             advice="The table of trials has every reason. A failed trial is never counted as slow.",
         )
 
@@ -63,15 +63,16 @@ def _access(evidence: Evidence) -> Iterator[Notice]:
     if contradicted:
         yield problem(
             deviation=True,
-            text=f"{_trials(contradicted)} did not have the declared cache state, and count as "
-            "failed.",
+            text=f"{count_of(len(contradicted), 'trial')} did not have the declared cache state, "
+            "and count as failed.",
             advice="Choose a file that fits in memory for in-cache access, a larger one for "
             "out-of-cache access, or direct access.",
         )
     if unverified:
         yield warning(
             deviation=True,
-            text=f"In {_trials(unverified)} no counter could verify the declared cache state.",
+            text=f"In {count_of(len(unverified), 'trial')} no counter could verify the declared "
+            "cache state.",
             advice="Use a target on a block device whose traffic the kernel counts.",
         )
 
@@ -176,19 +177,24 @@ def _preempted(evidence: Evidence) -> Iterator[Notice]:
         )
 
 
-@statement("notice", "WORKLOAD on SYSTEM: WARNING OF THE ENGINE (N of M trials).")
+@statement("notice", "WARNING OF THE ENGINE (N of M trials, the last WORKLOAD on SYSTEM).")
 def _warned(evidence: Evidence) -> Iterator[Notice]:
     """The engine warned; each kind once, as the last of so many trials gave it."""
-    trials = evidence.run.trials
+    trials, titles = evidence.run.trials, evidence.plan.titles
     last = {warned.code: (trial.key, warned) for trial in trials for warned in trial.warnings}
     for code, (key, warned) in last.items():
         count = sum(any(own.code == code for own in trial.warnings) for trial in trials)
         severe = warning if code in _OF_FIGURES else note
         yield severe(
-            text=f"{key.workload} on {key.system}: {warned.message.rstrip('.')} "
-            f"({count} of {count_of(len(trials), 'trial')}).",
-            advice=warned.advice and f"{warned.advice[:1].upper()}{warned.advice[1:].rstrip('.')}.",
+            text=f"{_sentence(warned.message)} ({count} of {count_of(len(trials), 'trial')}, the "
+            f"last {titles[key.workload]} on {key.system}).",
+            advice=warned.advice and f"{_sentence(warned.advice)}.",
         )
+
+
+def _sentence(words: str) -> str:
+    """With a capital, and no full stop yet."""
+    return f"{words[:1].upper()}{words[1:].rstrip('.')}"
 
 
 @statement("notice", "WORKLOAD on SYSTEM: client N had X % of what the median client had.")
@@ -242,7 +248,3 @@ their own reports them."""
 
 def _done(evidence: Evidence) -> list[TrialRecord]:
     return [trial for trial in evidence.run.trials if trial.outcome == "done"]
-
-
-def _trials(trials: Sequence[TrialRecord]) -> str:
-    return count_of(len(trials), "trial")

@@ -85,8 +85,6 @@ def _too_early(compared: Compared) -> str:
     if first is None:
         last = design.looks[-1].blocks
         return f"{head}{design.amount(last)} are too few for {size} simultaneous intervals."
-    if done >= first:
-        return f"{head}the first look, after {count_of(first, design.unit)}, is not taken yet."
     there = f"{head}{done} of the {count_of(first, design.unit)}"
     if first > design.looks[0].blocks:
         return f"{there} that {size} simultaneous intervals need."
@@ -293,11 +291,10 @@ def _answer_too_early(
         few = f"too few {design.unit}s for its comparisons"
         return f"No verdict on {topic} {here}: the plan has {few}."
     blocks = min(len(contrast.differences) for contrast in rivals.against)
-    needed = f"the {count_of(first, design.unit)} that the first look needs"
-    if blocks >= first:
-        return f"No verdict yet on {topic} {here}: {needed} are done, the look is not taken yet."
-    are = agreeing(blocks, "is", "are")
-    return f"No verdict yet on {topic} {here}: {blocks} of {needed} {are} done."
+    return (
+        f"No verdict yet on {topic} {here}: {blocks} of the {count_of(first, design.unit)} that "
+        f"the first look needs {agreeing(blocks, 'is', 'are')} done."
+    )
 
 
 NAMED: Final = 3

@@ -45,14 +45,10 @@ def _hold(states: States, scene: Scene) -> Held:
         equal(stated, times),
         f"{stated.digits_of(stated.value)} {form.unit}",
         f"{printed} {form.unit}",
-        f"The {NAMES[states.of]} of the {_counted(len(places))} of {states.system} is "
-        f"{printed} {form.unit}; what they were rounded of leaves {times.low:,.{_more(stated)}f} "
-        f"to {times.high:,.{_more(stated)}f} possible.",
+        f"The {NAMES[states.of]} of the {count_of(len(places), 'printed number')} of "
+        f"{states.system} is {printed} {form.unit}; what they were rounded of leaves "
+        f"{times.low:,.{_more(stated)}f} to {times.high:,.{_more(stated)}f} possible.",
     )
-
-
-def _counted(numbers: int) -> str:
-    return count_of(numbers, "printed number")
 
 
 def _more(stated: Stated) -> int:

@@ -45,13 +45,10 @@ def _hold(states: States, scene: Scene) -> Held:
         worst(outcomes),
         stated,
         extent,
-        f"From the least {states.over} to the greatest, {_counted(len(found))} by {told}"
+        f"From the least {states.over} to the greatest, "
+        f"{count_of(len(found), 'course changes', 'courses change')} by {told}"
         f"{_against(found, states.change)}.",
     )
-
-
-def _counted(courses: int) -> str:
-    return count_of(courses, "course changes", "courses change")
 
 
 def _ratio(course: Course) -> Span:
