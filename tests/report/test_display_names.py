@@ -43,6 +43,13 @@ def heads(document: Document) -> list[str]:
     return found + [b.title for b in document.blocks() if isinstance(b, Facts | Figure | Table)]
 
 
+def test_deltas_of_several_metrics_have_the_title() -> None:
+    plan, run = synthetic_study(("ext4", "xfs"), ("iozone",), blocks=7)
+    told = [one.head for one in lines(analyse(titled(plan, iozone=TITLE), run))]
+    assert f"{TITLE}, all metrics" in told
+    assert not [head for head in told if "iozone" in head]
+
+
 def test_every_native_workload_has_words_of_its_own() -> None:
     for card in Engine.find().describe().workloads:
         if card.name != "program":
