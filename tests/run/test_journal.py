@@ -1,3 +1,4 @@
+import io
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,38 @@ def test_a_torn_last_line_is_cut_off(tmp_path: Path, torn_line: bytes) -> None:
         assert path.read_bytes() == whole
         journal.append(started(2))
     assert [start.number for start in History(read_journal(path)).starts] == [1, 2]
+
+
+class HalfWritten(io.BytesIO):
+    """A file that another process lengthens: a first look finds ``seen`` bytes, the next all."""
+
+    def __init__(self, content: bytes, seen: int) -> None:
+        super().__init__(content)
+        self.seen = seen
+
+    def __next__(self) -> bytes:
+        line = self.readline(self.seen - self.tell() if self.tell() < self.seen else -1)
+        if not line:
+            raise StopIteration
+        return line
+
+
+def test_a_line_that_is_just_being_written_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal, _ = Journal.open(path)
+    with journal:
+        journal.append(started(1))
+        journal.append(Stopped(reason="x"))
+        journal.append(Stopped(reason="y"))
+    content = path.read_bytes()
+    for seen in range(1, len(content)):
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "open", lambda *_, seen=seen: HalfWritten(content, seen))
+            read = len(read_journal(path))
+        whole = content[:seen]
+        assert read == (3 if whole.endswith(b"\n") else whole.count(b"\n")), seen
 
 
 def test_a_damaged_line_in_the_middle_is_an_error_with_its_number(tmp_path: Path) -> None:

@@ -380,7 +380,8 @@ def _follow(path: Path, listen: Listener, until: float = math.inf) -> tuple[Chai
 
     A kill or a power failure can damage only the last line, and those that wait: every other line
     was synced before the next one was begun. What is missing of a line that has its end are whole
-    pages, which read as zeros.
+    pages, which read as zeros. A line without its end may just be being written: what comes after
+    it is not read, or the rest of the line would count as one.
     """
     chain, whole = Chain(), 0
     with contextlib.ExitStack() as stack:
@@ -389,7 +390,9 @@ def _follow(path: Path, listen: Listener, until: float = math.inf) -> tuple[Chai
         except FileNotFoundError:
             return chain, whole
         for number, line in enumerate(file, start=1):
-            if whole >= until or (is_damaged(line) and all(map(waits, file))):
+            if whole >= until or not line.endswith(b"\n"):
+                break
+            if is_damaged(line) and all(map(waits, file)):
                 break
             try:
                 entry = _parsed(chain.follow(line[:-1]))
