@@ -13,6 +13,8 @@ from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings
 from tiltyard.app.report import findings_of, formats_of
 from tiltyard.charts.theme import text_px
+from tiltyard.report.document import Paragraph
+from tiltyard.report.sections.verdict import ranking
 from tiltyard.report.styles import STYLES
 from tiltyard.run.record import Amendment
 
@@ -68,10 +70,19 @@ def test_another_budget_is_told() -> None:
     assert not any("budget" in notice.text for notice in analyse(plan, run).notices)
 
 
+def test_intervals_of_whole_workloads_are_called_simultaneous_where_the_source_is_print() -> None:
+    """They were called selection-adjusted beneath each ranking, and judged by Holm."""
+    findings = findings_of(PUBLISHED / "linux-3.13")
+    for workload in findings.workloads:
+        notes = [one.text for one in ranking(findings, workload) if isinstance(one, Paragraph)]
+        assert any("Simultaneous 95 % confidence intervals. The level" in text for text in notes)
+        assert not any("false coverage rate" in text for text in notes)
+
+
 @pytest.mark.parametrize("name", ["linux-3.13", "iozone-magazine"])
 def test_a_headline_over_many_tests_fits_two_lines(name: str) -> None:
     """In the size of long headlines."""
     answer = findings_of(PUBLISHED / name).answer
     assert BOLD * text_px(answer, LEAD_PX) < TWO_LINES_PX, answer
-    assert "In " in answer
+    assert re.search(r"\. \d+ (tests|comparisons): ", answer)
     assert " CI" in answer

@@ -10,7 +10,6 @@ import pytest
 from support.collections import KB, collection, metric
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings, WorkloadFindings
-from tiltyard.analysis.statements.numbers import coverage
 from tiltyard.collected.model import Kept, PrintedAs, Reading
 
 ROUNDS = tuple(range(1, 9))
@@ -288,7 +287,7 @@ def test_intervals_of_differences_are_corrected_for_having_been_selected() -> No
     level = 1 - 0.05 * len(claimed) / len(pairs)
     assert 2 <= len(claimed) < len(pairs)
     assert [pair.level for pair in claimed] == pytest.approx([level] * len(claimed))
-    assert all(coverage(level) in pair.sentence for pair in claimed)
+    assert all("(selection-adjusted 95 % CI " in pair.sentence for pair in claimed)
     assert all(pair.level == 0.95 for pair in pairs if pair.verdict == "undecided")
     for pair in claimed:
         assert pair.low is not None
@@ -301,7 +300,7 @@ def test_intervals_of_whole_workloads_hold_together() -> None:
     )
     index = analyse_collection(collection(clear)).workloads[0].index
     assert [pair.level for pair in index.comparisons] == pytest.approx([1 - 0.05 / 3] * 3)
-    assert all("98.3 % CI" in pair.sentence for pair in index.comparisons)
+    assert all("simultaneous 95 % CI" in pair.sentence for pair in index.comparisons)
 
 
 def test_ranks_are_told_only_where_they_hold_together() -> None:

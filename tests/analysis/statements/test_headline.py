@@ -121,7 +121,7 @@ def test_the_mean_over_tests_has_the_interval_of_its_blocks() -> None:
         for own in (w.index.comparisons[0] for w in found.workloads)
     ]
     assert pair.high - pair.low < min(widths)
-    assert found.answer.startswith("xfs against ext4, mean over 4 tests (95 % CI): +")
+    assert found.answer.startswith("xfs against ext4, mean of 4 tests (95 % CI): +")
     assert " better." in found.answer
     assert analyse(*synthetic_study()).overall == ()
 
@@ -137,10 +137,10 @@ def test_a_mean_has_the_level_of_its_pairs_and_a_count_its_own_number(
     assert overall != found.overall
     assert over_all(found.model_copy(update={"overall": overall})) == over_all(found) != ""
     first, *rest = over_lines(found)
-    assert "In 4 tests: " in headline(found)
+    assert " 4 tests: " in headline(found)
     fewer = [replace(first, of=first.of - 1), *rest]
     monkeypatch.setattr("tiltyard.analysis.statements.headline.over_lines", lambda _: fewer)
-    assert "In tests: xfs 4 better of 3; " in headline(found)
+    assert " Tests: xfs 4 better of 3; " in headline(found)
 
 
 def test_of_equal_systems_the_mean_over_tests_is_seldom_decided() -> None:

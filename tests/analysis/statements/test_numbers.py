@@ -2,7 +2,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from tiltyard.analysis.statements.numbers import compatible, ends, scale_of_difference
+from tiltyard.analysis.statements.numbers import (
+    compatible,
+    confidence,
+    ends,
+    scale_of_difference,
+)
 from tiltyard.charts.figures import interval_text
 
 
@@ -21,6 +26,20 @@ from tiltyard.charts.figures import interval_text
 )
 def test_all_that_an_interval_leaves_possible(low, high, text):
     assert compatible(low, high) == text
+
+
+@pytest.mark.parametrize(
+    ("level", "rate", "text"),
+    [
+        (0.95, None, "95 % CI"),
+        (0.95, 0.05, "95 % CI"),
+        (1 - 0.05 / 6, None, "simultaneous 95 % CI"),
+        (1 - 0.05 / 90, 0.05, "selection-adjusted 95 % CI"),
+        (1 - 0.20 / 90, 0.20, "selection-adjusted 80 % CI"),
+    ],
+)
+def test_an_interval_among_many_is_called_by_what_holds_for_all_of_them(level, rate, text):
+    assert confidence(level, rate) == text
 
 
 def test_doubling_is_told_as_a_factor_and_halving_in_percent():

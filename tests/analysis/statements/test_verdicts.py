@@ -88,11 +88,11 @@ def test_a_detected_difference_is_never_told_as_zero():
     assert tell([1.0001] * 7).endswith("; a difference of +0.0100 % was detected.")
 
 
-def test_an_undecided_sentence_names_the_level_of_its_interval():
+def test_an_undecided_sentence_names_the_kind_of_its_interval():
     quantities = [quantity_of(row) for row in [[0.97, 1.052, 1.01, 0.99, 1.02, 1.005, 1.0] * 2] * 2]
     found = judge(quantities, ["a", "b"], design_of(), holm, 0.05, together=True)[0].contrasts[0]
     text = sentence(found, design_of(), Family(2, "Holm"))
-    assert "undecided after 14 blocks (97.5 % CI " in text
+    assert "undecided after 14 blocks (simultaneous 95 % CI " in text
 
 
 def test_undecided_says_what_is_possible_and_how_far_a_decision_is():

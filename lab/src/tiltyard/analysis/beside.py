@@ -8,7 +8,7 @@ import numpy as np
 
 from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.quantity import COVARIATE_WORDS
-from tiltyard.analysis.statements.numbers import compatible, coverage
+from tiltyard.analysis.statements.numbers import compatible, confidence
 from tiltyard.analysis.verdict import Beside
 from tiltyard.plan.model import Design
 from tiltyard.stats.covariates import explained
@@ -72,7 +72,7 @@ def _sentence(
     if interval is None:
         return f"{head}{other.verdict}; too few blocks."
     possible = compatible(math.exp(interval.low), math.exp(interval.high))
-    evidence = f"{coverage(interval.level)} CI {possible}, {count_of(interval.blocks, 'block')}"
+    evidence = f"{confidence(interval.level)} {possible}, {count_of(interval.blocks, 'block')}"
     return f"{head}{other.verdict} ({evidence}); {_share(used, share)}."
 
 

@@ -25,7 +25,7 @@ from tiltyard.analysis.collected.workload import Point, direction_of, locations
 from tiltyard.analysis.contrast import MAX_FAILED_SHARE
 from tiltyard.analysis.model import Cell, Findings, WorkloadFindings
 from tiltyard.analysis.quantity import metric_of
-from tiltyard.analysis.statements.numbers import coverage
+from tiltyard.analysis.statements.numbers import confidence
 from tiltyard.collected.model import CollectedMetric, Reading
 from tiltyard.stats.sequential import LEVEL
 from tiltyard.study.model import Frozen
@@ -75,7 +75,7 @@ class Choices(Frozen):
     cuts: tuple[Cut | None, ...] = ()
     """By the number of usable blocks, from 0; ``None`` where there is no interval yet."""
     coverage: str = ""
-    """Of each interval: ``98.3 %``."""
+    """Of each interval: ``simultaneous 95 % CI``."""
     failed_max: float = 0.0
     """A larger share of failed blocks has no ratio."""
     fewest: int = 0
@@ -109,7 +109,7 @@ def _choices(findings: Findings) -> Choices:
             systems=systems,
             baseline=findings.baseline,
             tests=tuple(test for own in findings.workloads for test in _heaps(own, systems)),
-            coverage=coverage(1 - level),
+            coverage=confidence(1 - level),
             fewest=FEWEST_VALUES,
             quantiles=_quantiles(level),
         )
@@ -127,7 +127,7 @@ def _choices(findings: Findings) -> Choices:
         blocks=blocks,
         tests=tests,
         cuts=tuple(_cut(findings, usable, level) for usable in range(len(blocks) + 1)),
-        coverage=coverage(1 - level),
+        coverage=confidence(1 - level),
         failed_max=MAX_FAILED_SHARE,
     )
 

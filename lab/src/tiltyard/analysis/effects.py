@@ -28,7 +28,7 @@ from tiltyard.analysis.judging import judge_rows
 from tiltyard.analysis.model import Effect, WorkloadFindings
 from tiltyard.analysis.quantity import Quantity
 from tiltyard.analysis.statements.family import BENJAMINI_HOCHBERG, Family
-from tiltyard.analysis.statements.numbers import coverage, scale_of_difference
+from tiltyard.analysis.statements.numbers import confidence, scale_of_difference
 from tiltyard.analysis.statements.verdicts import sentence
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Design, Plan
@@ -264,7 +264,7 @@ def _interaction(found: JudgedTerm, sides: tuple[Contrast, Contrast], design: De
     What is gained or lost on each side is told only where both sides are decided.
     """
     term = found.term
-    topic = f"in {found.contrast.quantity.topic} ({_evidence(found.contrast)})"
+    topic = f"in {found.contrast.quantity.topic} ({_evidence(found.contrast, design)})"
     verdicts = [side.verdict for side in sides]
     if "undecided" in verdicts or verdicts == ["equivalent", "equivalent"]:
         better = "better" if found.contrast.verdict == "faster" else "worse"
@@ -300,8 +300,8 @@ def _moved(side: Contrast, design: Design) -> tuple[str, str]:
     return "gained" if side.verdict == "faster" else "lost", amount
 
 
-def _evidence(contrast: Contrast) -> str:
-    """``interaction 1.07, 95 % interval 1.04 … 1.11, 10 blocks``."""
+def _evidence(contrast: Contrast, design: Design) -> str:
+    """``interaction 1.07, 95 % CI 1.04 … 1.11, 10 blocks``."""
     interval = contrast.interval
     if interval is None:
         raise ValueError("a difference without an interval")
@@ -310,7 +310,8 @@ def _evidence(contrast: Contrast) -> str:
         format_ratio(value, rounding_width(low, high))
         for value in (math.exp(interval.estimate), low, high)
     )
+    level = confidence(interval.level, design.false_discovery_rate)
     return (
-        f"interaction {ratio}, {coverage(interval.level)} CI {' … '.join(ends)}, "
+        f"interaction {ratio}, {level} {' … '.join(ends)}, "
         f"{count_of(interval.blocks, contrast.quantity.unit_of_replication)}"
     )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tiltyard.analysis.model import Comparison, Index
-from tiltyard.analysis.statements.numbers import compatible, coverage
+from tiltyard.analysis.statements.numbers import compatible, confidence
 from tiltyard.units import count_of, listed
 
 NAMED: Final = 3
@@ -69,7 +69,7 @@ def _named(pair: Comparison, best: str) -> str:
     if pair.low is None or pair.high is None:
         return f"{other} (no interval)"
     basis = (
-        f"{coverage(pair.level)} CI {compatible(pair.low, pair.high)}, "
+        f"{confidence(pair.level)} {compatible(pair.low, pair.high)}, "
         f"{count_of(pair.blocks, 'value')}"
     )
     return f"{other} ({pair.system}: {basis})"

@@ -13,7 +13,7 @@ from tiltyard.analysis.model import Comparison
 from tiltyard.analysis.quantity import Direction
 from tiltyard.analysis.statements.numbers import (
     compatible,
-    coverage,
+    confidence,
     ends,
     is_extended,
     scale_of_difference,
@@ -61,6 +61,7 @@ def compare(pairs: Sequence[Pair], equivalent_within: float, together: bool) -> 
             pair,
             _Outcome() if pair.evidence.p is None else next(judged),
             equivalent_within,
+            None if together else RATE,
         )
         for pair in pairs
     ]
@@ -124,7 +125,7 @@ def _reaching_zero(ends: tuple[float, float] | None) -> tuple[float, float] | No
     return None if ends is None else (min(ends[0], 0.0), max(ends[1], 0.0))
 
 
-def _comparison(pair: Pair, outcome: _Outcome, within: float) -> Comparison:
+def _comparison(pair: Pair, outcome: _Outcome, within: float, rate: float | None) -> Comparison:
     found = pair.evidence
     verdict: Verdict = "faster"
     if outcome.verdict != "different":
@@ -148,7 +149,7 @@ def _comparison(pair: Pair, outcome: _Outcome, within: float) -> Comparison:
         at_least=_nearest(low, high) if verdict in ("faster", "slower") else None,
         geometric_mean_ratio=estimate,
         ahead=_ahead(found, pair.direction),
-        sentence=_sentence(pair, verdict, low, high, 1 - outcome.alpha, within),
+        sentence=_sentence(pair, verdict, low, high, 1 - outcome.alpha, within, rate),
         differences=tuple(map(ratio_of, found.differences)),
         unpaired=not found.paired,
         over=over,
@@ -175,13 +176,14 @@ def _sentence(
     high: float | None,
     level: float,
     within: float,
+    rate: float | None,
 ) -> str:
-    """The verdict in words, with what it rests on."""
+    """The verdict in words, with what it rests on; ``rate``: of the selection, if not together."""
     head = f"{pair.system} against {pair.against} in {pair.topic}: "
     ratio = ratio_of(pair.evidence.estimate)
     if low is None or high is None:
         return f"{head}{ratio:.3f}×; undecided, because {pair.evidence.lacks(level)}."
-    basis = f"{coverage(level)} CI {compatible(low, high)}, {pair.evidence.basis}"
+    basis = f"{confidence(level, rate)} {compatible(low, high)}, {pair.evidence.basis}"
     if verdict == "equivalent":
         estimate = scale_of_doubt(low, high).signed(ratio)
         detected = f"; a difference of {estimate} % was detected" if low > 1 or high < 1 else ""
@@ -191,7 +193,7 @@ def _sentence(
         return f"{head}undecided ({basis}{_NOT_AMONG_MANY if extended else ''})."
     scale = scale_of_difference(low, high)
     amount = scale.amount(ratio)
-    basis = f"{coverage(level)} CI {ends(low, high)}, {pair.evidence.basis}"
+    basis = f"{confidence(level, rate)} {ends(low, high)}, {pair.evidence.basis}"
     if pair.unit == "s":
         of = f"{amount} the time of" if scale.factor else f"{amount} {_LESS[ratio > 1]} time than"
         where = "" if pair.topic == "time" else f" in {pair.topic}"

@@ -20,7 +20,7 @@ from tiltyard.analysis.statements.deltas import (
     delta,
     unprinted_decimals,
 )
-from tiltyard.analysis.statements.numbers import coverage
+from tiltyard.analysis.statements.numbers import confidence
 from tiltyard.analysis.statements.statement import statement
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.units import count_of
@@ -133,7 +133,7 @@ def _counted(findings: Findings) -> str:
 
 
 def over_all(findings: Findings) -> str:
-    """``3.13 against 3.12, mean over 13 tests (95 % CI): Btrfs −6.4 % (−9.0 … −3.9 %, slower), …``.
+    """``3.13 against 3.12, mean of 13 tests (95 % CI): Btrfs −6.4 % (−9.0 … −3.9 %, slower), …``.
 
     The mean is the geometric one. A level that is compared once stands with the others of its sort.
     """
@@ -149,7 +149,7 @@ def over_all(findings: Findings) -> str:
                 )
     if not told or sum(map(len, told.values())) > MOST:
         return ""
-    over = f"mean over {count_of(len(relative_tests(findings)), 'test')}"
+    over = f"mean of {count_of(len(relative_tests(findings)), 'test')}"
     if len(told) > 1 and all(own[0].within == "" for own in told.values()):
         means = [replace(own, within=level) for level, (own,) in told.items()]
         return _told(f"{over[0].upper()}{over[1:]} against {crossed.base}", means)
@@ -170,19 +170,19 @@ class _Mean:
 
 def _told(subject: str, means: Sequence[_Mean]) -> str:
     """Of pairs of which none is decided the intervals only."""
-    levels = ", ".join(sorted({coverage(own.level) for own in means}))
+    levels = ", ".join(sorted({confidence(own.level) for own in means}))
     if all(own.verdict == "undecided" for own in means):
         ends = [f"{own.within} {own.delta.interval} %".strip() for own in means]
-        return f"{subject}: no difference shown ({levels} CI {', '.join(ends)})."
+        return f"{subject}: no difference shown ({levels} {', '.join(ends)})."
     shown = [
         f"{own.within} {own.delta.text} % ({own.delta.interval} %, {own.verdict})".strip()
         for own in means
     ]
-    return f"{subject} ({levels} CI): {', '.join(shown)}."
+    return f"{subject} ({levels}): {', '.join(shown)}."
 
 
 def _in_short(found: Sequence[tuple[Count, str]]) -> str:
-    """``In 39 comparisons: 2 better, 7 worse.``; the tables have the range."""
+    """``39 comparisons: 2 better, 7 worse.``; the tables have the range."""
     told = []
     alike = len({one.of for one, _ in found}) == 1
     for one, _ in found:
@@ -196,7 +196,7 @@ def _in_short(found: Sequence[tuple[Count, str]]) -> str:
     over = f"{first.of} {what}" if alike else what
     if not any(one.decided for one, _ in found):
         told = ["no difference shown"]
-    return f"In {over}: {'; '.join(told)}."
+    return f"{over[0].upper()}{over[1:]}: {'; '.join(told)}."
 
 
 HEADLINES: Final = (_single, _no_verdict, _answers, _main_effects, _pairs, _counted)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tiltyard.analysis.verdict import Verdict
+from tiltyard.stats.sequential import LEVEL
 
 DOUBLE: Final = 2.0
 """From this ratio on a difference is given as a factor, below it in percent."""
@@ -116,6 +117,21 @@ def coverage(level: float) -> str:
     left_out = 100 * (1 - level)
     digits = 1 - math.floor(math.log10(left_out) + 1e-9)
     return f"{round(100 * level, digits):.6g} %"
+
+
+def confidence(level: float, rate: float | None = None) -> str:
+    """``95 % CI``; of one among many comparisons ``simultaneous 95 % CI``, whatever its own level.
+
+    Args:
+        level: coverage of this interval alone.
+        rate: the false coverage rate over those that were selected, if it is that which is kept:
+            ``selection-adjusted 95 % CI``.
+    """
+    if level <= 1 - LEVEL:
+        return f"{coverage(level)} CI"
+    if rate is None:
+        return f"simultaneous {coverage(1 - LEVEL)} CI"
+    return f"selection-adjusted {coverage(1 - rate)} CI"
 
 
 NAMED_WITHIN: Final = math.log(1.1)

@@ -7,11 +7,11 @@ from typing import Final
 from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.model import Index
 from tiltyard.analysis.network import between_hosts
-from tiltyard.analysis.statements.family import Family
+from tiltyard.analysis.statements.family import HOLM, Family
 from tiltyard.analysis.statements.numbers import (
     Scale,
     compatible,
-    coverage,
+    confidence,
     ends,
     is_extended,
     nearest_first,
@@ -42,6 +42,11 @@ class Compared:
         """What a sentence without a winner begins with."""
         own = self.contrast
         return f"{own.system} against {own.against} in {own.quantity.topic}"
+
+    @property
+    def rate(self) -> float | None:
+        """The false coverage rate of the family; ``None``: its intervals are simultaneous."""
+        return None if self.family.correction == HOLM else self.design.false_discovery_rate
 
     @property
     def evidence(self) -> str:
@@ -117,7 +122,7 @@ def _equivalent(compared: Compared) -> str:
     return (
         f"{contrast.system} and {contrast.against} are equivalent within "
         f"±{100 * design.equivalent_within:g} % in {contrast.quantity.topic} "
-        f"({_basis(interval, compatible(low, high), design)}){detected}."
+        f"({_basis(interval, compatible(low, high), design, compared.rate)}){detected}."
     )
 
 
@@ -129,7 +134,7 @@ def _undecided(compared: Compared) -> str:
         return ""
     low, high = math.exp(interval.low), math.exp(interval.high)
     head = f"{compared.pair}: undecided after {design.amount(interval.blocks)} "
-    level = f"{coverage(interval.level)} CI {compatible(low, high)}"
+    level = f"{confidence(interval.level, compared.rate)} {compatible(low, high)}"
     if is_extended(low, high, interval.p, interval.level):
         return (
             f"{head}({level}, extended to equality): not significant after correction for "
@@ -187,7 +192,7 @@ def _different(compared: Compared) -> str:
     if interval.high - interval.low <= SAME:
         claim = _claim(contrast, f"exactly {size}", scale)
         return f"{claim} in {topic}, the same in each of {design.amount(interval.blocks)}."
-    basis = _basis(interval, ends(low, high), design)
+    basis = _basis(interval, ends(low, high), design, compared.rate)
     text = f"{_claim(contrast, size, scale)} in {topic} ({basis})"
     if abs(math.log(nearest)) >= math.log1p(design.equivalent_within):
         return f"{text}."
@@ -325,9 +330,9 @@ def _possible(contrast: Contrast, family: Family, design: Design) -> str:
     return text
 
 
-def _basis(interval: RepeatedInterval, ends: str, design: Design) -> str:
+def _basis(interval: RepeatedInterval, ends: str, design: Design, rate: float | None = None) -> str:
     """``95 % CI 4 to 27 %, 20 blocks``."""
-    return f"{coverage(interval.level)} CI {ends}, {design.amount(interval.blocks)}"
+    return f"{confidence(interval.level, rate)} {ends}, {design.amount(interval.blocks)}"
 
 
 def _answer_equivalent(topic: str, rivals: Rivals, judged: Judged, design: Design) -> str:

@@ -119,7 +119,10 @@ def every_pair(findings: Findings, workload: WorkloadFindings) -> tuple[Block, .
             _pairs(findings, cells, f"{own}-{number}-{slug(cells[0].metric)}-pairs")
             for number, cells in enumerate(_by_metric(workload), 1)
         ),
-        *levels_note(pair.level for cell in judged for pair in cell.comparisons),
+        *levels_note(
+            (pair.level for cell in judged for pair in cell.comparisons),
+            findings.design.false_discovery_rate,
+        ),
     )
 
 

@@ -199,7 +199,7 @@ def _effect_blocks(findings: Findings, table: EffectTable, id: str) -> Iterator[
         rows=tuple(_line(findings, effect) for group in table.groups for effect in group),
         caption="Main effects stand out; below each, what it is on each level of another factor.",
     )
-    yield from levels_note(table.levels)
+    yield from levels_note(table.levels, findings.design.false_discovery_rate)
     yield Sentences(tuple(effect.sentence for effect in table.in_words))
 
 
@@ -224,7 +224,13 @@ def overview(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...
         block
         for index in workload.by_metric
         for block in (
-            *ranked_table(findings, index, f"{own}-{ids[index.name]}-ranking", index.label),
+            *ranked_table(
+                findings,
+                index,
+                f"{own}-{ids[index.name]}-ranking",
+                index.label,
+                findings.design.false_discovery_rate,
+            ),
             Sentences(tuple(pair.sentence for pair in index.comparisons)),
         )
     )

@@ -253,24 +253,23 @@ def levels_above(levels: Iterable[float]) -> str:
     return " to ".join(dict.fromkeys(map(coverage, (*above[:1], *above[-1:]))))
 
 
-def levels_note(levels: Iterable[float], *, together: bool = False) -> tuple[Block, ...]:
-    """Where intervals are wider than usual, and why: those of an index hold together."""
+def levels_note(levels: Iterable[float], rate: float | None = None) -> tuple[Block, ...]:
+    """Where intervals are wider than usual, and why.
+
+    Args:
+        levels: of each interval alone.
+        rate: the false coverage rate of those that were selected; ``None``: they are simultaneous.
+    """
     above = levels_above(levels)
     if not above:
         return ()
-    if together:
+    text = "Simultaneous 95 % confidence intervals."
+    if rate is not None:
         text = (
-            "Simultaneous 95 % confidence intervals; the ranks hold with them. The level of each "
-            "alone "
-            f"is {above}."
+            "Intervals of differences that were selected from many are selection-adjusted: at most "
+            f"{100 * rate:g} % of them are expected to miss (false coverage rate)."
         )
-    else:
-        text = (
-            f"95 % confidence intervals; of differences selected from many {above}, so that at "
-            "most 5 % "
-            "of all claimed ones are expected to miss (false coverage rate)."
-        )
-    return (Paragraph(text, "note"),)
+    return (Paragraph(f"{text} The level of each alone is {above}.", "note"),)
 
 
 def without_empty_columns(table: Table) -> Table:

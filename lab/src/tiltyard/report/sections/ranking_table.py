@@ -147,7 +147,7 @@ def effect_word(effect: Effect, clock: Clock) -> str:
 
 
 def ranked_table(
-    findings: Findings, index: Index, id: str, title: str, *, together: bool = False
+    findings: Findings, index: Index, id: str, title: str, rate: float | None = None
 ) -> tuple[Block, ...]:
     """The ranked table of an index with the notes on how to read it.
 
@@ -156,7 +156,7 @@ def ranked_table(
         index: of a workload, or of one of its metrics.
         id: of the table.
         title: of the table.
-        together: whether its intervals are simultaneous, as those of workloads are.
+        rate: as :func:`levels_note` takes it; intervals of workloads are simultaneous.
     """
     if not index.standings:
         return ()
@@ -187,7 +187,7 @@ def ranked_table(
             ),
         ),
     )
-    return (without_empty_columns(table), *levels_note(covered, together=together))
+    return (without_empty_columns(table), *levels_note(covered, rate))
 
 
 def pairs(findings: Findings, index: Index) -> tuple[Block, ...]:

@@ -79,7 +79,6 @@ def ranking(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]
         workload.index,
         f"{place(findings, workload)}-ranking",
         f"{workload.index.label}: ranking",
-        together=not findings.origin,
     )
     return (*table, *pairs(findings, workload.index))
 

@@ -322,7 +322,7 @@ function linesOf(state) {
 }
 
 function tableOf(lines) {
-  const head = ["System", "estimate", `${data.coverage} CI`, isElsewhere ? "values a side" : "blocks"];
+  const head = ["System", "estimate", data.coverage, isElsewhere ? "values a side" : "blocks"];
   const table = made("table", {}, made("thead", {}, made("tr", {})), made("tbody"));
   table.setAttribute("aria-label", "Your view");
   head.forEach((text, at) => {
