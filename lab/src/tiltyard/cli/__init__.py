@@ -82,11 +82,11 @@ verdict with its interval: faster, slower, equivalent or undecided.
 Begin with `tiltyard compare ext4 xfs btrfs` (root), or `tiltyard compare DIR_A DIR_B`.
 """,
 )
-for path in (
+for place, path in enumerate((
     *(f"tiltyard.cli.{verb}:{verb}" for verb in VERBS),
     *(point.value for point in entry_points(group="tiltyard.verbs")),
-):
-    app.command(path)
+)):  # fmt: skip
+    app.command(path, sort_key=place)
 
 
 def main() -> None:
@@ -95,8 +95,11 @@ def main() -> None:
     warnings.showwarning = _warn
     try:
         with listening(PhaseLine()):
+            arguments = [*translated(sys.argv[1:])]
+            if arguments in ([], ["--help"], ["-h"]):
+                _load_verbs()
             code = app(
-                [*translated(sys.argv[1:])],
+                arguments,
                 console=out(),
                 exit_on_error=False,
                 print_error=False,
@@ -125,6 +128,12 @@ def main() -> None:
         fix = ". Fix: make room there; tiltyard clean shows what may go" if full else ""
         code = _fail(f"{place}{error.strerror or error}{fix}", ExitCode.HOST_LACKS)
     sys.exit(int(code or ExitCode.DONE))
+
+
+def _load_verbs() -> None:
+    """The list of verbs has the first line of each; of a file that is not loaded it has none."""
+    for verb in app:
+        app[verb].help  # noqa: B018
 
 
 def _told(error: CycloptsError) -> str:
