@@ -121,6 +121,25 @@ def test_the_average_over_sizes_is_arithmetic_with_its_ratios() -> None:
     assert theirs.ratios == {"out-of-box": pytest.approx(theirs.value / ours.value)}
 
 
+def test_a_time_that_is_rounded_to_zero_has_no_mean() -> None:
+    """As dbench prints a fast operation: 0.000 ms."""
+    plan, run = network_study(workloads=("tcp_rr",))
+
+    def rounded(trial: TrialRecord) -> TrialRecord:
+        is_fast = trial.key.system == "optimized"
+        samples = (
+            replace(one, value=0.0) if is_fast and one.metric == "latency" else one
+            for one in trial.samples
+        )
+        return trial.model_copy(update={"samples": Samples.of(samples)})
+
+    trials = tuple(map(rounded, run.trials))
+    workload = only(analyse(plan, run.model_copy(update={"trials": trials})))
+    assert workload.latencies is not None
+    assert [own.system for own in workload.latencies.index.standings] == ["out-of-box"]
+    assert {own.median for own in workload.latencies.cells[0].summaries} > {0}
+
+
 def mean_of_medians(cells: tuple[Cell, ...], system: str) -> float:
     medians = [s.median for cell in cells for s in cell.summaries if s.system == system]
     return sum(medians) / len(medians)

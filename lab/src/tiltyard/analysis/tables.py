@@ -187,12 +187,16 @@ def index_of(
 
 
 def averages_of(cells: Sequence[Cell]) -> tuple[Average, ...]:
-    """Arithmetic mean over cells of the medians, of each system with values in all of them."""
+    """Arithmetic mean over cells of the medians, of each system with values in all of them.
+
+    Times that all are rounded to zero have no ratio.
+    """
     medians: dict[str, list[float]] = {}
     for cell in cells:
         for summary in cell.summaries:
             medians.setdefault(summary.system, []).append(summary.median)
-    means = {s: fmean(own) for s, own in medians.items() if len(own) == len(cells)}
+    complete = {s: own for s, own in medians.items() if len(own) == len(cells) and any(own)}
+    means = {s: fmean(own) for s, own in complete.items()}
     return tuple(
         Average(
             system=system,

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import get_args
 
-import numpy as np
-
 from tiltyard.analysis.clients import client_lines
 from tiltyard.analysis.contrast import Judged, Withheld
 from tiltyard.analysis.model import Cell, Index, Latencies, Loss, WorkloadFindings
@@ -205,9 +203,12 @@ def _findings(
 
 
 def _medians(measured: Measured, summaries: FloatArray) -> dict[str, FloatArray]:
-    """Of each system with values in all of some cells, shape (cells,)."""
+    """Of each system with values in all of some cells, shape (cells,).
+
+    A time that a tool rounds to 0.000 ms has no logarithm, so it is none that a mean can hold.
+    """
     columns = zip(measured.systems, summaries[:, :, 0].T, strict=True)
-    return {system: own for system, own in columns if np.isfinite(own).all()}
+    return {system: own for system, own in columns if (own > 0).all()}
 
 
 def _by_metric(

@@ -15,6 +15,7 @@ from tiltyard.cli.console import err, remark
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan, TrialKey
 from tiltyard.plan.prospect import prospects
+from tiltyard.run.history import Failing
 from tiltyard.run.observer import Decision, Outlook
 from tiltyard.run.record import TrialRecord
 from tiltyard.run.stream import read_stream
@@ -53,6 +54,7 @@ class LiveDisplay:
         self._block = ""
         self._trial = ""
         self._titles: dict[str, str] = {}
+        self._failing: dict[tuple[str, str], Failing] = {}
         self.decision: str | None = None
         """Why the latest look ends the run, if it does."""
 
@@ -125,12 +127,22 @@ class LiveDisplay:
         if record.outcome != "done":
             key = record.key
             title = self._titles.get(key.workload, key.workload)
-            remark(f"Failed   block {key.block} {key.system}, {title}: {record.reason}")
+            remark(f"Failed   block {key.block} {key.system}, {title}: {self._reason(record)}")
         if self._outputs_in is not None and record.file:
             for line in _printed(self._outputs_in.root / record.file):
                 remark(line)
         self._move(outlook)
         self._say("")
+
+    def _reason(self, record: TrialRecord) -> str:
+        """Why a trial failed: in full the first time, then the block that has said it."""
+        key, reason = record.key, record.reason or "no reason given"
+        first = self._failing.setdefault(
+            (key.system, key.workload), Failing(reason, frozenset([key.block]))
+        )
+        if key.block in first.blocks or not first.like(reason):
+            return reason
+        return f"as in block {min(first.blocks)}"
 
     def looked(self, blocks: int, decision: Decision) -> None:
         """The data were looked at."""

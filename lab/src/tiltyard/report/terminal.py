@@ -69,7 +69,8 @@ def verdicts(findings: Findings, *reports: Path) -> RenderableType:
     over = bool(findings.origin and findings.origin.studies)
     parts += studies_compared(findings) if over else _legend(findings)
     for workload in () if over else findings.workloads:
-        parts += [_ranked(workload, findings), *_counted_beside(workload, findings), Text()]
+        if workload.index.standings:
+            parts += [_ranked(workload, findings), *_counted_beside(workload, findings), Text()]
         if len(_lines_of(workload)) > 1 and len(findings.systems) > 1:
             parts += [_by_line(workload, findings), Text()]
     return Group(*parts, Text(_counts(findings)), Text(), *_closing(findings, reports))

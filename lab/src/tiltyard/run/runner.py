@@ -53,7 +53,7 @@ from tiltyard.run.stages import around
 from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.kind import System
 from tiltyard.systems.placement import pinned_cpus
-from tiltyard.units import count_of, format_duration, format_number, part_of
+from tiltyard.units import count_of, format_duration, format_number, listed, part_of
 
 HOPELESS_BLOCKS: Final = 3
 """What has failed in so many blocks in the same way, and never worked, will fail in the others."""
@@ -137,11 +137,9 @@ def _nothing_left(course: PlanProgress, block: Block) -> str | None:
 
 def _always_failing(history: History, course: PlanProgress, block: Block) -> str | None:
     """No workload is left that works on two systems, or on the one that there is."""
-    hopeless = {
-        pair: failing.reason
-        for pair, failing in history.failing.items()
-        if len(failing.blocks) >= HOPELESS_BLOCKS
-    }
+    hopeless = [
+        pair for pair, failing in history.failing.items() if len(failing.blocks) >= HOPELESS_BLOCKS
+    ]
     if not hopeless:
         return None
     working = Counter(
@@ -151,11 +149,10 @@ def _always_failing(history: History, course: PlanProgress, block: Block) -> str
     )
     if any(systems >= min(2, len(course.plan.systems)) for systems in working.values()):
         return None
-    first, *others = (f"{course.plan.titles[each]} on {system}" for system, each in hopeless)
-    more = f" (and {', '.join(others)})" if others else ""
+    failing = listed([f"{course.plan.titles[each]} on {system}" for system, each in hopeless])
     return (
-        f"nothing can be compared: {first}{more} never worked, and failed in {HOPELESS_BLOCKS} "
-        f"blocks in the same way: {next(iter(hopeless.values()))}. Then begin a new folder"
+        f"nothing can be compared: {failing} never worked, and failed in {HOPELESS_BLOCKS} blocks "
+        "in the same way. Fix: what the first of these trials says, then begin a new folder"
     )
 
 

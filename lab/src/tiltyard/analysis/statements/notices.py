@@ -82,9 +82,9 @@ def _unsteady(evidence: Evidence) -> Iterator[Notice]:
 def _looks(evidence: Evidence) -> Iterator[Notice]:
     """Comparisons wait for a look, or blocks were made after the latest one."""
     plan, contrasts = evidence.plan, evidence.contrasts
-    if evidence.withheld and not contrasts:
-        return
     over = evidence.run.stopped is not None
+    if not contrasts and (evidence.withheld or over):
+        return
     more = None if over else "Run the study again: it continues where it stopped."
     first = plan.design.looks[0].blocks
     is_early = ~contrasts.has_interval & (contrasts.columns["verdict"] != "invalid")
@@ -93,7 +93,8 @@ def _looks(evidence: Evidence) -> Iterator[Notice]:
     if (early or not contrasts) and fewest < first:
         yield warning(
             text=f"{count_of(fewest, plan.design.unit)} of the {first} that the first look needs: "
-            f"{count_of(early, 'comparison has', 'comparisons have')} no interval yet.",
+            f"{count_of(early, 'comparison has', 'comparisons have') if early else 'there is'} "
+            "no interval yet.",
             advice=more,
         )
     elif early:

@@ -38,13 +38,14 @@ def _unfinished(findings: Findings) -> Iterator[Notice]:
         rests = f"Verdicts rest on {findings.design.amount(findings.look)}."
     if findings.stopped:
         text = f"The study ended before everything was decided: {findings.stopped}."
+        rests = rests if findings.look else ""
     else:
         text = (
             f"This study is not finished: {findings.blocks_done} of at most "
             f"{count_of(findings.blocks_planned, 'block')} "
             f"{agreeing(findings.blocks_done, 'is', 'are')} done."
         )
-    yield warning(text=f"{text} {rests}")
+    yield warning(text=f"{text} {rests}".rstrip())
 
 
 _ORDERED: Final = ("step", "drift")
