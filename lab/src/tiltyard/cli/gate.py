@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from tiltyard.cli.commands import NONE, Commands
 from tiltyard.cli.completers import Study
 from tiltyard.cli.printing import WORDS, Printing
+from tiltyard.cli.typed import Typed
 from tiltyard.units import count_of
 
 if TYPE_CHECKING:
@@ -83,11 +84,13 @@ def gate(
     outputs = {"junit": junit, "markdown": markdown}
     require_writable({name: path for name, path in outputs.items() if path is not None})
     existed = folder is not None and folder.exists()
-    target = _target(study, commands, within, blocks, budget, seed, disturbed, folder)
-    remark(f"Study    {target.root}/")
-    typed = kept_if_begun(target, existed=existed) if study is None else nullcontext()
-    with typed:
-        findings = carried_out(target, trust=trust, within=margin, show_output=commands.show_output)
+    with Typed(commands=commands).blamed() if study is None else nullcontext():
+        target = _target(study, commands, within, blocks, budget, seed, disturbed, folder)
+        remark(f"Study    {target.root}/")
+        with kept_if_begun(target, existed=existed) if study is None else nullcontext():
+            findings = carried_out(
+                target, trust=trust, within=margin, show_output=commands.show_output
+            )
     found = judged(findings, margin)
     if not printing.emit(found):
         show(table(found))
