@@ -66,7 +66,7 @@ def gate(
     from tiltyard.analysis.gate import gate as judged
     from tiltyard.app.compare import kept_if_begun
     from tiltyard.cli.commands import require_writable
-    from tiltyard.cli.console import remark, say, show
+    from tiltyard.cli.console import remark, show, tell
     from tiltyard.cli.run import carried_out
     from tiltyard.errors import UsageError
     from tiltyard.exporters.junit import junit as as_junit
@@ -95,7 +95,7 @@ def gate(
     if not printing.emit(found):
         show(table(found))
         if found.result == "undecided":
-            say(f"{'Next':9}{_next_step(found, typed=study is None)}")
+            tell(f"{'Next':9}{_next_step(found, typed=study is None)}")
         remark(f"Report   {target.report / 'index.html'}")
     if junit is not None:
         write_whole(junit, as_junit(found))
