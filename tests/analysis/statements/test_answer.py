@@ -110,6 +110,27 @@ def test_a_system_that_always_fails_is_named():
     )
 
 
+@pytest.mark.parametrize(
+    ("hosts", "where"),
+    [
+        (("bench@srv1", "bench@srv1", "bench@srv1"), "bench@srv1"),
+        (("", "bench@srv1", "bench@srv1"), "this host and bench@srv1"),
+        (("a@srv1", "b@srv2", "c@srv3"), "several hosts"),
+        (("", "", ""), "this host"),
+    ],
+)
+def test_the_hosts_of_the_systems_are_named(hosts, where):
+    plan, run = synthetic_study(effects={"xfs": 1.31}, foreign_share=0.3)
+    far = [
+        system.model_copy(update={"settings": {**system.settings, "host": host}})
+        for system, host in zip(plan.systems, hosts, strict=True)
+    ]
+    findings = analyse(plan.model_copy(update={"systems": tuple(far)}), run)
+    assert findings.answer.endswith(f" on {where}.")
+    advice = " ".join(notice.advice or "" for notice in findings.notices)
+    assert f"Stop other work on {where}" in advice
+
+
 @pytest.mark.parametrize("effect", [1.31, 0.7, 0.3])
 def test_times_are_told_as_time(effect):
     shapes = {"unpack": Shape((card("time", "total time", "s", "lower"),), {"time": 3.0})}

@@ -25,7 +25,7 @@ from cyclopts import (
 
 from tiltyard import __version__
 from tiltyard.cli.commands import instead_of, translated
-from tiltyard.cli.console import out, remark
+from tiltyard.cli.console import broken, err, out, remark
 from tiltyard.cli.phase_line import PhaseLine
 from tiltyard.errors import ExitCode, TiltyardError, WrittenWarning
 from tiltyard.installation import repair
@@ -166,7 +166,8 @@ def _warn(message: Warning | str, category: type[Warning], *_: object, **__: obj
 
 def _fail(message: str, code: ExitCode) -> ExitCode:
     """Print a message for people; nothing in it is for their terminal."""
-    sys.stderr.write(f"tiltyard: {visible(message)}\n")
+    lines = broken(f"tiltyard: {visible(message)}", err())
+    sys.stderr.writelines(f"{line}\n" for line in lines)
     return code
 
 

@@ -56,7 +56,7 @@ def check(
     """
     from tiltyard.app.check import asked, outline, rehearsed, told_only
     from tiltyard.app.freeze import frozen, rehearsal_of
-    from tiltyard.cli.console import say
+    from tiltyard.cli.console import say, tell
     from tiltyard.executors.engine import Engine
     from tiltyard.run.trust import Bringing
     from tiltyard.study.scaling import parse_scale
@@ -70,7 +70,7 @@ def check(
         bringing = Bringing.of(plan, catalogue_of(engine, folder), folder)
         begun = outline(plan, bringing, folder)
         for line in () if printing.json else _outlined(begun):
-            say(line)
+            tell(line)
         systems = asked(plan, bringing)
         found = (
             told_only(begun, plan, folder, systems)
@@ -79,7 +79,8 @@ def check(
         )
     if not printing.emit(found):
         for line in _found(found):
-            say(line)
+            # What is indented are commands.
+            (say if line.startswith(" ") else tell)(line)
     return _exit_code(found)
 
 

@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +12,7 @@ from tiltyard.cli.commands import NONE, Commands
 from tiltyard.cli.exports import NO_EXPORTS, Exports, write_executions
 from tiltyard.cli.measuring import AS_USUAL, Measuring
 from tiltyard.cli.printing import WORDS, Printing
+from tiltyard.cli.typed import Typed
 
 if TYPE_CHECKING:
     from tiltyard.analysis.model import Findings
@@ -95,51 +95,38 @@ def compare(
         return studies_compared(
             studies, folder, given, printing, pool=pool, require_decision=require_decision
         )
-    typed = understood(commands, systems)
-    files = exports.files(of_commands=typed is not None)
-    asked = measuring.asked(of_commands=typed is not None)
-    target, findings = _compared(
-        systems, workload, folder, vary, typed, asked, show_output=commands.show_output
-    )
+    read = understood(commands, systems)
+    files = exports.files(of_commands=read is not None)
+    asked = measuring.asked(of_commands=read is not None)
+    target, findings = _compared(Typed(systems, workload, vary, commands), read, folder, asked)
     write_executions(target, findings, files, exports.time_unit)
     return shown(target, findings, printing, require_decision=require_decision, again=again)
 
 
 def _compared(
-    systems: Sequence[str],
-    workloads: Sequence[str],
-    folder: Path | None,
-    vary: Sequence[str],
-    commands: "TypedCommands | None",
-    asked: "Asked",
-    *,
-    show_output: bool,
+    typed: Typed, commands: "TypedCommands | None", folder: Path | None, asked: "Asked"
 ) -> "tuple[StudyFolder, Findings]":
     """Write the study and carry it out; what is refused leaves no folder."""
     from tiltyard.app.compare import kept_if_begun, typed_study
     from tiltyard.cli.console import remark
     from tiltyard.cli.run import carried_out
-    from tiltyard.errors import UsageError
-    from tiltyard.study.problems import StudyFileError
     from tiltyard.study.scaling import parse_scale
 
     existed = folder is not None and folder.exists()
     scale = parse_scale(asked.scale) if asked.scale else None
-    try:
+    with typed.blamed():
         target, amendment = typed_study(
-            systems, workloads, folder, vary=vary, commands=commands, asked=asked
+            typed.systems, typed.workloads, folder, vary=typed.vary, commands=commands, asked=asked
         )
         remark(f"Study    {target.root}/")
         with kept_if_begun(target, existed=existed):
             findings = carried_out(
-                target, scale=scale, amendment=amendment, show_output=show_output
+                target,
+                scale=scale,
+                amendment=amendment,
+                show_output=typed.commands.show_output,
             )
-        return target, findings
-    except StudyFileError as error:
-        if error.source.exists():
-            raise
-        # What was typed is wrong, and there is no file to look into.
-        raise UsageError(error.text) from error
+    return target, findings
 
 
 def again(blocks: int) -> str:

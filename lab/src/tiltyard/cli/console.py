@@ -1,16 +1,22 @@
 """Where output goes: results to stdout, words for people about the work to stderr."""
 
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
-from string import ascii_letters
 from textwrap import wrap
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from tiltyard.printable import visible, visible_in_json
+
+_HEAD: Final = re.compile(r"(?:[A-Za-z]* +)?")
+_WHOLE: Final = re.compile(r"^[A-Za-z]* +|(?<=: )tiltyard (?:'[^']*'|[^'])*?(?=$|[,;.] )")
+"""In what no line ends: between head and text, and in a command."""
+_SPACE: Final = "\ue000"
+"""Stands for a space at which no line ends."""
 
 
 class _Console(Console):
@@ -58,16 +64,28 @@ def say(text: str) -> None:
 
 
 def tell(text: str) -> None:
-    """A head and its text to stdout; a terminal that is too narrow breaks it between words.
-
-    A line with a command to copy is left in one piece, and so is every line through a pipe.
-    """
-    if not out().is_terminal or ": tiltyard " in text:
-        say(text)
-        return
-    beneath = " " * (len(text) - len(text.lstrip(ascii_letters).lstrip()))
-    for line in wrap(text, out().width, subsequent_indent=beneath, break_on_hyphens=False):
+    """A head and its text to stdout, as :func:`broken` has it."""
+    for line in broken(text, out()):
         say(line)
+
+
+def broken(text: str, console: Console) -> list[str]:
+    """The lines of a head and its text: a terminal that is too narrow breaks it between words.
+
+    A command to copy stays in one piece, as a word that is longer than a line does: the terminal
+    folds them. Through a pipe every text is one line.
+    """
+    if not console.is_terminal:
+        return [text]
+    beneath = " " * len(_HEAD.match(text)[0])  # type: ignore[index]  # It may be empty.
+    lines = wrap(
+        _WHOLE.sub(lambda found: found[0].replace(" ", _SPACE), text),
+        console.width,
+        subsequent_indent=beneath,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace(_SPACE, " ") for line in lines] or [""]
 
 
 def show(renderable: RenderableType) -> None:
@@ -76,5 +94,6 @@ def show(renderable: RenderableType) -> None:
 
 
 def remark(text: str) -> None:
-    """A line for people, to stderr."""
-    err().print(visible(text), markup=False, soft_wrap=True)
+    """A head and its text for people, to stderr, as :func:`broken` has it."""
+    for line in broken(text, err()):
+        err().print(visible(line), markup=False, soft_wrap=True)

@@ -26,6 +26,8 @@ from tiltyard.units import count_of
 
 RUNS_MIN: Final = 6
 """Fewer runs of a command are too few blocks for a verdict."""
+_EXECUTIONS_MAX: Final = 100_000
+"""Of a trial."""
 KEPT: Final = "64k"
 """Of each output: nothing is read of it, and all of it is hashed."""
 KEPT_TO_COMPARE: Final = "4M"
@@ -187,6 +189,12 @@ def _serving(line: str, name: str, known: Collection[str], here: Path | None) ->
 def _sign(line: str, known: Collection[str]) -> dict[str, TomlValue]:
     """A port, also one that is a parameter; what it prints; or the words of a command."""
     port = line.strip()
+    if port in ("", _PRINTED):
+        raise UsageError(
+            f'--ready "{port}": says nothing. Fix: give a port, stdout=TEXT or a command'
+        )
+    if port.isdigit():
+        _require_between("--ready", int(port), 1, 65535)
     if port.isdigit() or (port[1:-1] in known and port == f"{{{port[1:-1]}}}"):
         return {"port": port}
     if line.startswith(_PRINTED):
@@ -227,19 +235,28 @@ def _steps(lines: Sequence[str], known: Collection[str], *, shell: bool) -> Toml
 def _parameters(typed: Commands) -> Iterator[tuple[str, list[str]]]:
     """Each parameter with its values, as text."""
     seen: set[str] = set()
-    scans = [(name, _scan(name, low, high, typed)) for name, low, high in typed.parameter_scan]
-    lists = [(name, _values(values)) for name, values in typed.parameter_list]
+    scans = [
+        (f"--parameter-scan {name}", name, _scan(name, low, high, typed))
+        for name, low, high in typed.parameter_scan
+    ]
+    lists = [
+        (f"--parameter-list {name}", name, _values(values)) for name, values in typed.parameter_list
+    ]
     if typed.parameter_step_size and not scans:
         raise UsageError("--parameter-step-size goes with --parameter-scan NAME MIN MAX")
-    for name, values in (*lists, *scans):
+    for about, name, values in (*lists, *scans):
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in _OWN | {
             "command", "prepare", "serving", "ready",
         }:  # fmt: skip
-            raise UsageError(f'"{name}" cannot name a parameter: it stands in commands as {{name}}')
+            raise UsageError(
+                f'{about}: "{name}" cannot name a parameter: it stands in commands as {{name}}'
+            )
         if name in seen or len(set(values)) != len(values) or not all(values):
-            raise UsageError(f"the parameter {name} has a value twice, or an empty one")
+            raise UsageError(f"{about}: the parameter {name} has a value twice, or an empty one")
         if not any(f"{{{name}}}" in text for text in _all_lines(typed)):
-            raise UsageError(f"no command has {{{name}}} in it: the parameter {name} does nothing")
+            raise UsageError(
+                f"{about}: no command has {{{name}}} in it: the parameter {name} does nothing"
+            )
         seen.add(name)
         yield name, values
 
@@ -247,6 +264,7 @@ def _parameters(typed: Commands) -> Iterator[tuple[str, list[str]]]:
 def _all_lines(typed: Commands) -> tuple[str, ...]:
     steps = (
         typed.setup, typed.prepare, typed.conclude, typed.cleanup, typed.server, typed.ready,
+        typed.env, (typed.input or "", typed.output or ""),
     )  # fmt: skip
     return (*typed.command, *(line for lines in steps for line in lines))
 
@@ -283,15 +301,22 @@ def _amounts(typed: Commands) -> tuple[int | None, int | None]:
     if runs is not None and least is not None:
         raise UsageError("--runs and --min-runs: give one of them")
     if least is not None:
-        return None, max(1, ceil(least / 7))
+        _require_between("--min-runs", least, 1, 7 * _EXECUTIONS_MAX)
+        return None, ceil(least / 7)
     if runs is None:
         return None, None
     if runs < RUNS_MIN:
         raise UsageError(f"--runs {runs}: a verdict takes {RUNS_MIN} runs of each command or more")
+    _require_between("--runs", runs, RUNS_MIN, _RUNS_IN_BLOCKS[-1] * _EXECUTIONS_MAX)
     if runs <= _RUNS_IN_BLOCKS[-1]:
         return runs, 1
     blocks = min(_RUNS_IN_BLOCKS, key=lambda many: (ceil(runs / many) * many, -many))
     return blocks, ceil(runs / blocks)
+
+
+def _require_between(option: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise UsageError(f"{option} {value}: is a number from {least} to {most}")
 
 
 def _expected(typed: Commands, known: Collection[str]) -> dict[str, TomlValue] | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from tiltyard.cli.commands import NONE, Commands
 from tiltyard.cli.completers import Study
 from tiltyard.cli.printing import WORDS, Printing
+from tiltyard.cli.typed import Typed
 from tiltyard.units import count_of
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def gate(
     from tiltyard.analysis.gate import gate as judged
     from tiltyard.app.compare import kept_if_begun
     from tiltyard.cli.commands import require_writable
-    from tiltyard.cli.console import remark, say, show
+    from tiltyard.cli.console import remark, show, tell
     from tiltyard.cli.run import carried_out
     from tiltyard.errors import UsageError
     from tiltyard.exporters.junit import junit as as_junit
@@ -83,16 +84,18 @@ def gate(
     outputs = {"junit": junit, "markdown": markdown}
     require_writable({name: path for name, path in outputs.items() if path is not None})
     existed = folder is not None and folder.exists()
-    target = _target(study, commands, within, blocks, budget, seed, disturbed, folder)
-    remark(f"Study    {target.root}/")
-    typed = kept_if_begun(target, existed=existed) if study is None else nullcontext()
-    with typed:
-        findings = carried_out(target, trust=trust, within=margin, show_output=commands.show_output)
+    with Typed(commands=commands).blamed() if study is None else nullcontext():
+        target = _target(study, commands, within, blocks, budget, seed, disturbed, folder)
+        remark(f"Study    {target.root}/")
+        with kept_if_begun(target, existed=existed) if study is None else nullcontext():
+            findings = carried_out(
+                target, trust=trust, within=margin, show_output=commands.show_output
+            )
     found = judged(findings, margin)
     if not printing.emit(found):
         show(table(found))
         if found.result == "undecided":
-            say(f"{'Next':9}{_next_step(found, typed=study is None)}")
+            tell(f"{'Next':9}{_next_step(found, typed=study is None)}")
         remark(f"Report   {target.report / 'index.html'}")
     if junit is not None:
         write_whole(junit, as_junit(found))

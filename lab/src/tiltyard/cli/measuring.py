@@ -56,7 +56,6 @@ class Measuring:
         from tiltyard.study.compare import Asked
         from tiltyard.study.scaling import parse_scale
 
-        require_blocks(self.blocks)
         fraction = None if self.scale is None else parse_scale(self.scale)
         # A desktop and a CI runner are never idle, and so many executions were asked for.
         return Asked(

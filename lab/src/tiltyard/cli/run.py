@@ -151,13 +151,13 @@ def shown(
         require_decision: whether no decision is an error.
         again: the command that measures it with so many blocks.
     """
-    from tiltyard.cli.console import say, show
+    from tiltyard.cli.console import show, tell
     from tiltyard.report.terminal import verdicts
 
     if not printing.emit(findings):
         show(verdicts(findings, folder.report / "index.html"))
         if line := _next_step(folder, findings, again):
-            say(f"{'Next':12}{line}")
+            tell(f"{'Next':12}{line}")
     return _exit_code(findings, require_decision)
 
 

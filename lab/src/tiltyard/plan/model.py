@@ -230,8 +230,11 @@ class Plan(Frozen):
 
     @property
     def where(self) -> str:
-        """What carries it out, as a sentence has it."""
-        return "several hosts" if self.placement else "this host"
+        """Where it is measured, as a sentence has it: ``this host``, ``bench@srv1``."""
+        named = {str(one.settings.get("host") or "this host"): None for one in self.systems}
+        if self.placement or len(named) > 2:
+            return "several hosts"
+        return " and ".join(named) or "this host"
 
     @property
     def is_elsewhere(self) -> bool:

@@ -65,6 +65,11 @@ class Asked:
 NOTHING: Final = Asked()
 
 
+def from_here(path: str) -> str:
+    """A path that does not depend on where one stands."""
+    return str(Path(path).absolute())
+
+
 def compare_study(
     systems: Sequence[tuple[str, Levels]],
     workloads: Sequence[str],
@@ -74,7 +79,7 @@ def compare_study(
     shared: Levels | None = None,
     commands: TypedCommands | None = None,
     asked: Asked = NOTHING,
-    place: Place = lambda path: str(Path(path).absolute()),
+    place: Place = from_here,
 ) -> str:
     """The text of a study of systems that were typed, each workload at its usual size.
 
@@ -216,6 +221,7 @@ def _table(word: str, catalogue: Catalogue, place: Place) -> Table:
     table: Table = {"use": card.name, **card.usual}
     properties = card.parameters.get("properties", {})
     argument = card.argument if isinstance(card, ProgramCard) else None
+    paths: dict[str, str] = {}
     for number, item in enumerate(split_list(rest) if colon else ()):
         key, equals, value = item.partition("=")
         if argument and not number and (not equals or Path(item).exists()):
@@ -231,16 +237,30 @@ def _table(word: str, catalogue: Catalogue, place: Place) -> Table:
                 f'{word}: "{key}" is not a parameter of {name}. {one_of(key, properties)}'
             )
         table[key] = _parameter(value, properties[key], place)
+        if properties[key].get("path") and properties[key].get("type") == "string":
+            paths[key] = value
     if isinstance(card, ProgramCard):
-        try:
-            own = {key: value for key, value in table.items() if key in properties}
-            table |= card.from_shell(own)  # type: ignore[arg-type]  # as a study has them
-        except JobRefused as refused:
-            raise UsageError(f"{word}: {refused.message}") from refused
+        own = {key: value for key, value in table.items() if key in properties}
+        table |= _from_shell(card, word, own, paths)
     deep = table.get("depth", 1) not in (1, [1])
     if deep and "backend" in properties and "backend" not in table:
         table["backend"] = _QUEUED
     return table
+
+
+def _from_shell(card: ProgramCard, word: str, own: Table, typed: Mapping[str, str]) -> Table:
+    """What its files take from this shell; ``typed`` are the paths of parameters, as typed.
+
+    Those of the study begin in its folder, which may not be there yet.
+    """
+    paths = {key: from_here(path) for key, path in typed.items()}
+    try:
+        return {**card.from_shell({**own, **paths})}  # type: ignore[dict-item]  # as a study has them
+    except JobRefused as refused:
+        message = refused.message
+        for key, path in paths.items():
+            message = message.replace(path, typed[key])
+        raise UsageError(f"{word}: {message}") from refused
 
 
 def _parameter(text: str, schema: Mapping[str, object], place: Place) -> TomlValue:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tiltyard.errors import UsageError
@@ -32,6 +32,8 @@ class Problem:
     """Dotted, without places in lists: ``workload.use``."""
     text: str
     """What is wrong, and what would be right."""
+    path: KeyPath = field(default=(), compare=False)
+    """The key with places in lists, where one is to blame."""
 
 
 class StudyFileError(UsageError):
@@ -57,7 +59,7 @@ def located(source: Path, lines: Lines, flaws: Iterable[Flaw]) -> StudyFileError
     """The error that tells of flaws, each with its line."""
     return StudyFileError(
         source,
-        (Problem(lines.of(flaw.path), dotted(flaw.path), flaw.text) for flaw in flaws),
+        (Problem(lines.of(flaw.path), dotted(flaw.path), flaw.text, flaw.path) for flaw in flaws),
     )
 
 

@@ -37,7 +37,8 @@ from tiltyard.tuning.knobs import KNOBS
 
 Place = Callable[[str], str]
 """A path as it was typed, as a study has it."""
-_ASSIGNED: Final = re.compile(r"\+(?=[A-Za-z_][\w.-]*=)")
+ASSIGNED: Final = re.compile(r"\+(?=[A-Za-z_][\w.-]*=)")
+"""What stands before each setting of a word."""
 _DEVICE: Final = re.compile(r"(.+?)@(/dev/.+)", re.DOTALL)
 _HOST: Final = re.compile(r"[^-/\s][^/\s]*")
 _SETTING: Final = re.compile(r"[A-Za-z_][\w.-]*=", re.ASCII)
@@ -145,7 +146,7 @@ def _system(word: str, place: Place, *, network: bool) -> TypedSystem:
         rest, device = match.groups()
     if _SETTING.match(rest):
         rest = f"+{rest}"
-    base, *assigned = _ASSIGNED.split(rest)
+    base, *assigned = ASSIGNED.split(rest)
     if device:
         found = _on_device(word, base, device)
     elif base:

@@ -90,7 +90,8 @@ def _foreign(evidence: Evidence) -> Iterator[Notice]:
             "more than "
             f"{percent_text(FOREIGN_SHARE)} of a core, in the worst "
             f"{percent_text(max(disturbed))}.",
-            advice="All are kept. Stop other work on this host for narrower intervals.",
+            advice=f"All are kept. Stop other work on {evidence.plan.where} for narrower "
+            "intervals.",
         )
 
 
@@ -136,8 +137,8 @@ def _disturbed(evidence: Evidence) -> Iterator[Notice]:
             deviation=True,
             above=True,
             text=f"Under load: {found}. The verdicts hold for a host that is as busy.",
-            advice="Stop other work on this host and begin a new folder; --disturbed replace, in a "
-            'study [noise] disturbed = "replace", lets no such block count.',
+            advice=f"Stop other work on {evidence.plan.where} and begin a new folder; --disturbed "
+            'replace, in a study [noise] disturbed = "replace", lets no such block count.',
         )
 
 

@@ -36,8 +36,8 @@ def _withheld(evidence: Evidence) -> Iterator[Notice]:
     if evidence.withheld:
         yield problem(
             text=f"{evidence.withheld.reason}: there is no verdict.",
-            advice="Stop other work on this host, raise a limit that does not fit it, or let such "
-            "blocks count: tiltyard run with --disturbed keep.",
+            advice=f"Stop other work on {evidence.plan.where}, raise a limit that does not fit "
+            "it, or let such blocks count: tiltyard run with --disturbed keep.",
         )
 
 
