@@ -72,6 +72,16 @@ UNTOUCHED = (
     "at 12:34:56 by ssh on another host, user: 0.5 s, 4 kB/s, I/O, 2.6.32-358, 6.1.0-18-amd64",
     "{server}:{port} --password {word} /dev/nvme0n1 /sys/block/sda/queue, and/or, 3.12/3.13",
 )
+IN_COMMANDS = (
+    ("host", "shelf9", "bench -n 3 -h shelf9.example.net", "x -h=shelf9.example.net:80"),
+    ("host", "shelf9", "ls -h a.txt; bench -h shelf9.example.net", "sudo bench -h 9.shelf9.example"),
+    ("host", "shelf9", "bench --host shelf9", "bench --host=shelf9", "bench -h build07 shelf9.lan"),
+)  # fmt: skip
+"""As `LEAKS`, but only a command says it so."""
+KEPT_IN_COMMANDS = (
+    "ls -h notes.txt", "df -h /proc", "sudo /usr/bin/du -h big.iso", "sort -h words.txt | bench",
+    "bench -h 64", "bench -h 6.5k", "bench -h 1.5.2", "sh -c df -h big.iso", "bench -h seven",
+)  # fmt: skip
 SIGNED = ("$6$ab$cd", "'$ecret'")
 VARIABLES = ('--password "$TOKEN" x', "--password=${TOKEN}")
 
@@ -154,6 +164,38 @@ def test_what_a_text_says_of_itself_is_taken_out(
     found = str(cleaned.clean(text))
     assert private not in found
     assert f"[{kind} " in found
+
+
+@pytest.mark.parametrize(
+    ("kind", "private", "text"),
+    [(kind, private, text) for kind, private, *texts in IN_COMMANDS for text in texts],
+)
+def test_what_a_command_is_told_is_taken_out(
+    telling: Findings, kind: str, private: str, text: str
+) -> None:
+    """As a line, as words, and where its job repeats the words."""
+    words = {"command": text.split()}
+    taken = redacted(telling)
+    for command in ({"commands": (text,)}, words):
+        found = str(taken.clean(command))
+        assert private not in found
+        assert f"[{kind} " in found
+    system = telling.systems[0].model_copy(
+        update={"commands": (), "recipe": Recipe(jobs={"postmark": json.dumps(words)})}
+    )
+    workload = telling.workloads[0].model_copy(update={"effective": words})
+    update = {"systems": (system,), "workloads": (workload,)}
+    found = redacted(telling.model_copy(update=update)).findings
+    assert private not in found.model_dump_json(include={"systems", "workloads"})
+    assert private in "".join(taken.lines)
+
+
+@pytest.mark.parametrize("text", KEPT_IN_COMMANDS)
+def test_what_looks_like_no_name_of_a_person_stays_in_commands(
+    cleaned: Redacted, text: str
+) -> None:
+    assert cleaned.clean({"commands": (text,)}) == {"commands": (text,)}
+    assert cleaned.clean({"command": text.split()}) == {"command": text.split()}
 
 
 @pytest.mark.parametrize("text", UNTOUCHED)

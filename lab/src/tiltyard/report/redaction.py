@@ -111,11 +111,20 @@ _NAMED: Final = tuple(
     (kind, re.compile(pattern)) for kind, patterns in _SAID.items() for pattern in patterns
 )
 """What is said to be of a kind where it stands."""
-_BY_SSH: Final[tuple[Kind, re.Pattern[str]]] = (
-    "host",
-    re.compile(rf"(\bssh\s+(?:-\w+\s+)*){_NAME}"),
+_READABLE: Final = r"(?:l[sl]|df|du|sort|free|tree|lsblk|[efz]?grep|ch(?:own|mod|grp|con)|touch)"
+"""Programs whose ``-h`` takes no value; what follows it is a file."""
+_DOTTED: Final = r"(?P<it>[A-Za-z0-9][\w-]*(?:\.[\w-]+)*\.[A-Za-z][\w-]+)"
+_IN_COMMANDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
+    ("host", re.compile(rf"(\bssh\s+(?:-\w+\s+)*){_NAME}")),
+    (
+        "host",
+        re.compile(
+            rf"((?:\A|[|;&\n])\s*(?:(?:sudo|env|time|(?:ba|da)?sh)\s+(?:-\w+\s+)*)*+"
+            rf"(?!(?:\S*/)?{_READABLE}\s)[^|;&\n]*?\s-h(?:=|\s+)){_DOTTED}"
+        ),
+    ),
 )
-"""Only of commands: in a sentence it is a word that follows."""
+"""In a sentence it is a word that follows; a name without a dot may be a number's unit or a file."""
 _MAC: Final = re.compile(
     r"\b(?:[0-9A-Fa-f]{2}[:-]){5,19}[0-9A-Fa-f]{2}\b|\b(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}\b"
     r"|(?<=\benx)[0-9a-f]{12}\b"
@@ -249,7 +258,7 @@ class _Taken:
         """What one command is told: a job repeats it word by word, and its output may, too."""
         line = _WORDS.join(word for word in words if isinstance(word, str))
         secrets: list[tuple[Kind, re.Pattern[str]]] = [("secret", one) for one in _SECRETS]
-        for kind, pattern in (*secrets, *_NAMED, _BY_SSH):
+        for kind, pattern in (*secrets, *_NAMED, *_IN_COMMANDS):
             for found in pattern.finditer(line):
                 if kind in ("secret", "host", "user") and not _VARIABLE.fullmatch(found["it"]):
                     self.know(kind, found["it"].strip("'\""))
@@ -305,7 +314,7 @@ class _Taken:
         if command:
             text = _SET.sub(self._set, text)
         text = _USER_AT.sub(self._user_at, text)
-        for kind, pattern in (*_NAMED, _BY_SSH) if command else _NAMED:
+        for kind, pattern in (*_NAMED, *_IN_COMMANDS) if command else _NAMED:
             text = pattern.sub(partial(self._named, kind), text)
         text = _PATH.sub(lambda m: self._path(m[0]), text)
         text = _IDS.sub(lambda m: self._sign("serial", m[0]), text)
