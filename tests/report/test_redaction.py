@@ -74,13 +74,20 @@ UNTOUCHED = (
 )
 IN_COMMANDS = (
     ("host", "shelf9", "bench -n 3 -h shelf9.example.net", "x -h=shelf9.example.net:80"),
-    ("host", "shelf9", "ls -h a.txt; bench -h shelf9.example.net", "sudo bench -h 9.shelf9.example"),
+    ("host", "shelf9", "ls -h a.txt; bench -h shelf9.example.net", "env bench -h 9.shelf9.example"),
     ("host", "shelf9", "bench --host shelf9", "bench --host=shelf9", "bench -h build07 shelf9.lan"),
+    ("path", "acme", "cp ../acme/data/x .", "work/acme/run --fast", "cc -Iinc/acme x.c"),
+    ("path", "acme", "bench --dir=work/acme", "sh -c 'cd $WORK/acme/x'", "./src/acme/run"),
+    ("path", "acme", "cat ../acme", "scp a:work/acme .", "{dir}/acme/data", "${WORK}/acme/data"),
 )  # fmt: skip
 """As `LEAKS`, but only a command says it so."""
 KEPT_IN_COMMANDS = (
     "ls -h notes.txt", "df -h /proc", "sudo /usr/bin/du -h big.iso", "sort -h words.txt | bench",
     "bench -h 64", "bench -h 6.5k", "bench -h 1.5.2", "sh -c df -h big.iso", "bench -h seven",
+    "./run words.txt", "rsync -a tree/ copy/", "{bin}/initdb --pgdata={dir}/data", "tar -C .. -x",
+    "git symbolic-ref HEAD refs/heads/master", "printf %s/%d 10.5/2 text/html MiB/s",
+    "fio {job} jobs/mail.fio", "sed s/old/new/g words", "ab http://127.0.0.1:8080/index.html",
+    "$BIN/run $DATA", "bench --read/write -a/b",
 )  # fmt: skip
 SIGNED = ("$6$ab$cd", "'$ecret'")
 VARIABLES = ('--password "$TOKEN" x', "--password=${TOKEN}")
@@ -185,8 +192,8 @@ def test_what_a_command_is_told_is_taken_out(
     )
     workload = telling.workloads[0].model_copy(update={"effective": words})
     update = {"systems": (system,), "workloads": (workload,)}
-    found = redacted(telling.model_copy(update=update)).findings
-    assert private not in found.model_dump_json(include={"systems", "workloads"})
+    again = redacted(telling.model_copy(update=update))
+    assert private not in again.findings.model_dump_json(include={"systems", "workloads"})
     assert private in "".join(taken.lines)
 
 

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from tiltyard.analysis.model import Findings, Notice
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.collected.model import Origin
+from tiltyard.report.private_paths import RELATIVE, is_in_a_key, is_telling
 from tiltyard.units import count_of, listed
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -124,7 +125,7 @@ _IN_COMMANDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
         ),
     ),
 )
-"""In a sentence it is a word that follows; a name without a dot may be a number's unit or a file."""
+"""In a sentence it is a word that follows; without a dot it may be any word of a program's own."""
 _MAC: Final = re.compile(
     r"\b(?:[0-9A-Fa-f]{2}[:-]){5,19}[0-9A-Fa-f]{2}\b|\b(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}\b"
     r"|(?<=\benx)[0-9a-f]{12}\b"
@@ -262,6 +263,9 @@ class _Taken:
             for found in pattern.finditer(line):
                 if kind in ("secret", "host", "user") and not _VARIABLE.fullmatch(found["it"]):
                     self.know(kind, found["it"].strip("'\""))
+        for found in RELATIVE.finditer(line):
+            if is_telling(found[0]):
+                self.know("path", found[0])
 
     def model(self, found: Model) -> Model:
         """A part of the findings; words that only we choose stay."""
@@ -316,7 +320,9 @@ class _Taken:
         text = _USER_AT.sub(self._user_at, text)
         for kind, pattern in (*_NAMED, *_IN_COMMANDS) if command else _NAMED:
             text = pattern.sub(partial(self._named, kind), text)
-        text = _PATH.sub(lambda m: self._path(m[0]), text)
+        text = _PATH.sub(self._path, text)
+        if command:
+            text = RELATIVE.sub(self._relative, text)
         text = _IDS.sub(lambda m: self._sign("serial", m[0]), text)
         text = _MAC.sub(lambda m: self._sign("address", m[0]), text)
         for pattern in (_V4, _V6):
@@ -342,10 +348,10 @@ class _Taken:
         return found[1] + self._sign(kind, name)
 
     def _name_pattern(self, name: str) -> re.Pattern[str]:
-        """Names of hosts are the same in capitals, and stand in names of files."""
+        """Names of hosts are the same in capitals, and stand in names of files; ``-I`` has some."""
         if self.names[name] == "host":
             return re.compile(rf"(?<![^\W_])(?<!\[){re.escape(name)}(?![^\W_]|\])", re.I)
-        return re.compile(rf"(?<![\w\[]){re.escape(name)}(?![\w\]])")
+        return re.compile(rf"(?:(?<![\w\[])|(?<=\W-\w)){re.escape(name)}(?![\w\]])")
 
     def _known(self, name: str, _: re.Match[str]) -> str:
         return self._sign(self.names[name], name)
@@ -374,11 +380,17 @@ class _Taken:
         plain = address.is_loopback or address.is_unspecified
         return found[0] if plain else self._sign("address", found[0])
 
-    def _path(self, text: str) -> str:
+    def _path(self, found: re.Match[str]) -> str:
+        text = found[0]
+        if is_in_a_key(text, found.string[: found.start()]):
+            return text
         first = text.removeprefix("~").strip("/").partition("/")[0]
         public = first in _PUBLIC and not _PRIVATE.match(text)
         unit = text.count("/") == 1 and (first in _UNITS or len(first) < _SHORTEST)
         return text if public or unit else self._sign("path", text.rstrip("/:"))
+
+    def _relative(self, found: re.Match[str]) -> str:
+        return self._sign("path", found[0]) if is_telling(found[0]) else found[0]
 
     def _sign(self, kind: Kind, original: str) -> str:
         """What stands for it from now on."""
