@@ -84,6 +84,9 @@ _VARIABLE: Final = re.compile(r'"?\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})"?|\{\w+\}'
 _ENV_OF_JOB: Final = re.compile(r'(?<="env": \{)[^{}]*(?=\})')
 _MEMBER: Final = re.compile(r'"(?P<name>\w+)": "(?P<it>(?:[^"\\]|\\.)*)"')
 _USER_AT: Final = re.compile(r"(?<![\w./@])(?P<user>[A-Za-z_][\w.+-]*)@(?P<host>[\w][\w.-]*)")
+_BUS: Final = r"(?:nvme|ata|scsi|usb|virtio|mmc)"
+_ID_ENDS: Final = r"(?=(?:_\d\d?)?(?:-part\d+|-\d+:\d+)*(?![\w:-]|\.\w))"
+"""What follows a serial number there: a namespace, an interface, a partition."""
 _SAID: Final[dict[Kind, tuple[str, ...]]] = {
     "host": (
         r"((?<=://)|(?<=\]@))(?P<it>[^\s/:@\[\]]+)",
@@ -102,9 +105,12 @@ _SAID: Final[dict[Kind, tuple[str, ...]]] = {
         rf"({_DATABASE}[^|;&]*?\s-[Uu]\s*){_NAME}",
     ),
     "serial": (
-        rf"(\b(?i:serial(?:[ _]?(?:number|no\.?))?|S/N|SN|(?:service|asset) tag){_QUOTE}?"
-        rf"\s*[:=]\s*{_QUOTE}?)(?P<it>[\w-]{{4,}})",
+        rf"((?<![^\W_])(?i:serial(?:[ _]?(?:number|no\.?|short))?|S/N|SN|(?:service|asset) tag)"
+        rf"{_QUOTE}?\s*[:=]\s*{_QUOTE}?)(?P<it>[\w-]{{4,}})",
         r"(\b(?:PART)?UUID=\"?)(?P<it>[\w-]+)",
+        rf"(/by-id/{_BUS}-(?:[\w.+-]*_)?)(?!\d\d?(?![\w.])|part\d)(?P<it>[\w.-]+?){_ID_ENDS}",
+        rf"(\b{_BUS}-(?:[\w.+-]*_)?)(?P<it>(?:[A-Z]+-)?(?=(?:[^\W\d_]*\d){{3}})[^\W_]{{6,}}){_ID_ENDS}",
+        r"(\bwwn-)(?P<it>0x[0-9a-f]+)",
     ),
     "path": (r"(\b(?:PART)?LABEL=\"?)(?P<it>[\w.-]+)",),
 }
@@ -348,8 +354,8 @@ class _Taken:
         return found[1] + self._sign(kind, name)
 
     def _name_pattern(self, name: str) -> re.Pattern[str]:
-        """Names of hosts are the same in capitals, and stand in names of files; ``-I`` has some."""
-        if self.names[name] == "host":
+        """Of hosts and devices: the same in capitals, and in names of files. ``-I`` has others."""
+        if self.names[name] in ("host", "serial"):
             return re.compile(rf"(?<![^\W_])(?<!\[){re.escape(name)}(?![^\W_]|\])", re.I)
         return re.compile(rf"(?:(?<![\w\[])|(?<=\W-\w)){re.escape(name)}(?![\w\]])")
 
@@ -382,7 +388,8 @@ class _Taken:
 
     def _path(self, found: re.Match[str]) -> str:
         text = found[0]
-        if is_in_a_key(text, found.string[: found.start()]):
+        id_without_serial = "/by-id/" in text and "[serial " in text
+        if id_without_serial or is_in_a_key(text, found.string[: found.start()]):
             return text
         first = text.removeprefix("~").strip("/").partition("/")[0]
         public = first in _PUBLIC and not _PRIVATE.match(text)
