@@ -99,7 +99,8 @@ KEPT_IN_COMMANDS = (
     "ls -h notes.txt", "df -h /proc", "sudo /usr/bin/du -h big.iso", "sort -h words.txt | bench",
     "bench -h 64", "bench -h 6.5k", "bench -h 1.5.2", "sh -c df -h big.iso", "bench -h seven",
     "./run words.txt", "rsync -a tree/ copy/", "{bin}/initdb --pgdata={dir}/data", "tar -C .. -x",
-    "git symbolic-ref HEAD refs/heads/master", "printf %s/%d 10.5/2 text/html MiB/s",
+    "mount /dev/loop7 work/mnt", "git symbolic-ref HEAD refs/heads/master",
+    "printf %s/%d 10.5/2 text/html MiB/s",
     "fio {job} jobs/mail.fio", "sed s/old/new/g words", "ab http://127.0.0.1:8080/index.html",
     "$BIN/run $DATA", "bench --read/write -a/b",
 )  # fmt: skip

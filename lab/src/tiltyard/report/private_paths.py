@@ -21,6 +21,8 @@ _VARIABLE: Final = re.compile(r"\$\w+|\$\{\w+\}")
 _MEDIA_TYPE: Final = re.compile(r"(?:text|application|image|audio|video|multipart|font)/[\w.+-]+")
 _EXPRESSION: Final = re.compile(r"[sy]/[^/]*/[^/]*(?:/\w*)?")
 """Of sed."""
+_OWN: Final = re.compile(r"work/mnt(?:-[\w.-]+)?")
+"""Where a study mounts its systems."""
 _SHORTEST: Final = 3
 """``I/O``, ``a/b``, ``%s/%d`` name no folder."""
 _PER: Final = frozenset({"s", "sec", "op", "min", "h", "d"})
@@ -36,7 +38,8 @@ def is_telling(text: str) -> bool:
         return False
     if len(named) == 2 and named[1] in _PER:
         return False
-    return not (_MEDIA_TYPE.fullmatch(text) or _EXPRESSION.fullmatch(text) or text in _shipped())
+    plain = any(kind.fullmatch(text) for kind in (_OWN, _MEDIA_TYPE, _EXPRESSION))
+    return not plain and text not in _shipped()
 
 
 def is_in_a_key(path: str, before: str) -> bool:
