@@ -24,11 +24,7 @@ PLANTED = {
     "address": ("10.1.2.3", "fd00:12::7", "52:54:00:ab:cd:ef"),
     "serial": ("S4EVNX0R123456", "0c5a6b1e-33c5-4f53-9d2e-0d7e1c6a2b11"),
     "user": ("annelise", "mallory"),
-    "path": (
-        f"{HOME}/annelise/bench/mail.fio",
-        "/mnt/customers",
-        "/dev/disk/by-id/nvme-S4EVNX0R123456",
-    ),
+    "path": (f"{HOME}/annelise/bench/mail.fio", "/mnt/customers"),
     "environment": ("LICENCE_SERVER_7",),
     "secret": ("hunter2-secret", "pw-Zq9", "ghp_0123456789abcdefghij", "tok-55-x"),
 }
@@ -61,6 +57,7 @@ LEAKS = (
     ("address", "ab.cd", "mac 5254.00ab.cdef"),
     ("address", "5400abcdef", "enx525400abcdef"),
     ("serial", "S4EVNX0R", "serial=S4EVNX0R", "Serial Number: S4EVNX0R", '"serial" : "S4EVNX0R"'),
+    ("serial", "S4EVNX0R", "Samsung_SSD_S4EVNX0R123456 failed", "ID_SERIAL_SHORT=S4EVNX0R"),
     ("serial", "5000c500a1", "wwn-0x5000c500a1b2c3d4", "naa.5000c500a1b2c3d4"),
     ("serial", "0c5a6b1e", "PARTUUID=0c5a6b1e-01", "0c5a6b1e33c54f539d2e0d7e1c6a2b11"),
     ("path", "acme", "'/srv/x/old acme'", "/srv/x/old\\ acme", "~/acme/x", "$HOME/acme"),
@@ -72,6 +69,41 @@ UNTOUCHED = (
     "at 12:34:56 by ssh on another host, user: 0.5 s, 4 kB/s, I/O, 2.6.32-358, 6.1.0-18-amd64",
     "{server}:{port} --password {word} /dev/nvme0n1 /sys/block/sda/queue, and/or, 3.12/3.13",
 )
+DEVICES = {
+    "/dev/disk/by-id/nvme-Samsung_SSD_980_S64DNX0R123456-part1": "nvme-Samsung_SSD_980_*-part1",
+    "nvme-Samsung_SSD_980_S64DNX0R123456": "nvme-Samsung_SSD_980_*",
+    "nvme-Samsung_SSD_980_S64DNX0R123456_1-part2": "nvme-Samsung_SSD_980_*_1-part2",
+    "/dev/disk/by-id/ata-WDC_WD40EFRX-68WT0N0_WD-WCC4N1234567": "ata-WDC_WD40EFRX-68WT0N0_*",
+    "ata-WDC_WD40EFRX-68WT0N0_WD-WCC4N1234567-part1": "ata-WDC_WD40EFRX-68WT0N0_*-part1",
+    "/dev/disk/by-id/usb-SanDisk_Ultra_4C530001-0:0-part1": "usb-SanDisk_Ultra_*-0:0-part1",
+    "usb-SanDisk_Ultra_4C530001-0:0": "usb-SanDisk_Ultra_*-0:0",
+    "scsi-SATA_ST4000NM0033_Z1Z2ABCD99": "scsi-SATA_ST4000NM0033_*",
+    "scsi-35000c500a1b2c3d4": "scsi-*",
+    "/dev/disk/by-id/virtio-bench-disk-one": "virtio-*",
+    "/dev/disk/by-id/nvme-eui.0025385b21404321": "nvme-*",
+    "wwn-0x5000c500a1b2c3d4": "wwn-*",
+    "/dev/disk/by-id/wwn-0x5000c500a1b2c3d4-part3": "wwn-*-part3",
+}
+"""What stays of them."""
+IN_COMMANDS = (
+    ("host", "shelf9", "bench -n 3 -h shelf9.example.net", "x -h=shelf9.example.net:80"),
+    ("host", "shelf9", "ls -h a.txt; bench -h shelf9.example.net", "env bench -h 9.shelf9.example"),
+    ("host", "shelf9", "bench --host shelf9", "bench --host=shelf9", "bench -h build07 shelf9.lan"),
+    ("path", "acme", "cp ../acme/data/x .", "work/acme/run --fast", "cc -Iinc/acme x.c"),
+    ("path", "acme", "bench --dir=work/acme", "sh -c 'cd $WORK/acme/x'", "./src/acme/run"),
+    ("path", "acme", "cat ../acme", "scp a:work/acme .", "{dir}/acme/data", "${WORK}/acme/data"),
+)  # fmt: skip
+"""As `LEAKS`, but only a command says it so."""
+KEPT_IN_COMMANDS = (
+    "modprobe nvme-tcp usb-storage virtio-net-pci", "qemu -device virtio-blk-pci,addr=0x12",
+    "ls -h notes.txt", "df -h /proc", "sudo /usr/bin/du -h big.iso", "sort -h words.txt | bench",
+    "bench -h 64", "bench -h 6.5k", "bench -h 1.5.2", "sh -c df -h big.iso", "bench -h seven",
+    "./run words.txt", "rsync -a tree/ copy/", "{bin}/initdb --pgdata={dir}/data", "tar -C .. -x",
+    "mount /dev/loop7 work/mnt", "git symbolic-ref HEAD refs/heads/master",
+    "printf %s/%d 10.5/2 text/html MiB/s",
+    "fio {job} jobs/mail.fio", "sed s/old/new/g words", "ab http://127.0.0.1:8080/index.html",
+    "$BIN/run $DATA", "bench --read/write -a/b",
+)  # fmt: skip
 SIGNED = ("$6$ab$cd", "'$ecret'")
 VARIABLES = ('--password "$TOKEN" x', "--password=${TOKEN}")
 
@@ -154,6 +186,52 @@ def test_what_a_text_says_of_itself_is_taken_out(
     found = str(cleaned.clean(text))
     assert private not in found
     assert f"[{kind} " in found
+
+
+@pytest.mark.parametrize(("device", "kept"), DEVICES.items())
+def test_of_a_device_id_the_model_stays(telling: Findings, device: str, kept: str) -> None:
+    """Its serial number is listed."""
+    taken = redacted(telling)
+    for found in (taken.clean(f"read {device}, 3 times"), taken.clean({"command": ["dd", device]})):
+        before, serial, after = str(found).partition("[serial ")
+        own = kept.partition("*")
+        assert before.endswith(own[0]), found
+        assert after.partition("]")[2].startswith(own[2] + ("," if "3 times" in after else "'"))
+        assert serial
+    number = device.removeprefix("/dev/disk/by-id/")[len(own[0]) :].removesuffix(own[2])
+    assert number in taken.replaced
+
+
+@pytest.mark.parametrize(
+    ("kind", "private", "text"),
+    [(kind, private, text) for kind, private, *texts in IN_COMMANDS for text in texts],
+)
+def test_what_a_command_is_told_is_taken_out(
+    telling: Findings, kind: str, private: str, text: str
+) -> None:
+    """As a line, as words, and where its job repeats the words."""
+    words = {"command": text.split()}
+    taken = redacted(telling)
+    for command in ({"commands": (text,)}, words):
+        found = str(taken.clean(command))
+        assert private not in found
+        assert f"[{kind} " in found
+    system = telling.systems[0].model_copy(
+        update={"commands": (), "recipe": Recipe(jobs={"postmark": json.dumps(words)})}
+    )
+    workload = telling.workloads[0].model_copy(update={"effective": words})
+    update = {"systems": (system,), "workloads": (workload,)}
+    again = redacted(telling.model_copy(update=update))
+    assert private not in again.findings.model_dump_json(include={"systems", "workloads"})
+    assert private in "".join(taken.lines)
+
+
+@pytest.mark.parametrize("text", KEPT_IN_COMMANDS)
+def test_what_looks_like_no_name_of_a_person_stays_in_commands(
+    cleaned: Redacted, text: str
+) -> None:
+    assert cleaned.clean({"commands": (text,)}) == {"commands": (text,)}
+    assert cleaned.clean({"command": text.split()}) == {"command": text.split()}
 
 
 @pytest.mark.parametrize("text", UNTOUCHED)

@@ -6,6 +6,7 @@ from tiltyard.analysis.statements.numbers import (
     compatible,
     confidence,
     ends,
+    printed_digits,
     scale_of_difference,
 )
 from tiltyard.charts.figures import interval_text
@@ -82,3 +83,20 @@ class Over:
     low: float
     high: float
     verdict: str
+
+
+@pytest.mark.parametrize(
+    ("value", "against", "half", "most", "digits"),
+    [
+        (0.62, 0.47, 0.005, 1, 0),  # ±2.4 %
+        (8.5, 2.28, 0.005, 2, 0),  # +272.8 ± 1.0 %
+        (37.96, 59.0, 0.005, 2, 2),  # ±0.01 %
+        (650_379, 475_000, 0.5, 1, 1),
+        (281.0, 280.0, 0.5, 1, 1),  # +0.4: as a whole number it would be none
+        (0.62, 0.62, 0.005, 1, 1),
+    ],
+)
+def test_a_difference_of_printed_values_has_no_more_digits_than_they_have(
+    value, against, half, most, digits
+):
+    assert printed_digits(value, against, half, most) == digits

@@ -1,9 +1,15 @@
 """Deltas follow from the values beside them; counts from the deltas."""
 
+import re
+
 import pytest
 
+from support.printed_studies import curves
 from support.told_findings import findings_of
+from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings
+from tiltyard.analysis.statements.registry import claims
+from tiltyard.collected.model import CollectedWorkload
 from tiltyard.report.document import Document, Table
 from tiltyard.report.styles import whitepaper
 
@@ -129,3 +135,27 @@ def test_further_factors_have_tables_of_their_own() -> None:
     _, document = document_of("two factors")
     table = table_of(document, "worth-mount-noatime")
     assert [column.head for column in table.columns] == ["Test", "ext4", "xfs"]
+
+
+def test_deltas_of_values_of_two_digits_have_two() -> None:
+    """In tables, sentences and pictures: what rounding leaves open is not printed."""
+    collection = curves(1)
+    told = (0.62, 0.47, 0.55, 0.49)
+
+    def rounded(workload: CollectedWorkload) -> CollectedWorkload:
+        factor = next(m.printed.factor for m in workload.metrics if m.printed)
+        place = {system.name: told[n] for n, system in enumerate(collection.systems)}
+        readings = tuple(
+            one.model_copy(update={"mean": factor * place[one.system]}) for one in workload.readings
+        )
+        return workload.model_copy(update={"readings": readings, "means": ()})
+
+    workloads = tuple(rounded(one) for one in collection.workloads)
+    findings = analyse_collection(collection.model_copy(update={"workloads": workloads}))
+    document = whitepaper.compose(findings)
+    entries = [entry.text for table in document.tables() for row in table.rows for entry in row]
+    deltas = {text for text in entries if re.match(r"[+−]", text)}
+    assert deltas == {"−24", "+24", "−11", "+11", "+4", "−4"}
+    sentences = " ".join(claim.sentence for claim in claims(findings))
+    assert "24 % " in sentences
+    assert not any(digits in sentences for digits in ("24.1", "31.9", "10.9"))

@@ -16,6 +16,7 @@ from tiltyard.errors import EditorsTextWarning, RefusedError, UsageError
 from tiltyard.folder import StudyFolder, write_together
 from tiltyard.meant import meant
 from tiltyard.phases import phase
+from tiltyard.report.capitals import with_capitals
 from tiltyard.report.document import Document
 from tiltyard.report.edition.apply import edited
 from tiltyard.report.edition.file import NAME, Edition
@@ -55,14 +56,14 @@ class Concluded:
         Raises:
             StudyFileError: if the editor's file names what there is not.
         """
-        composed = self.style.compose(self.findings)
+        composed = self._composed(self.style)
         if self.edition is None:
             return composed
         made = edited(
             composed,
             self.findings,
             self.edition,
-            lambda: (style.compose(self.findings) for style in STYLES),
+            lambda: map(self._composed, STYLES),
         )
         if made.remarks and strict:
             raise StudyFileError(self.edition.path, made.remarks)
@@ -70,6 +71,9 @@ class Concluded:
             text = f"{self.edition.path}:{one.line}: {one.key}: {one.text}"
             warnings.warn(EditorsTextWarning(text), stacklevel=2)
         return made.document
+
+    def _composed(self, style: Style) -> Document:
+        return with_capitals(style.compose(self.findings), self.findings)
 
 
 def findings_of(study: Path) -> Findings:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from tiltyard.analysis.model import Cell, Findings, Index, Summary, WorkloadFindings
-from tiltyard.analysis.statements.deltas import crossing, delta, unprinted_decimals
+from tiltyard.analysis.statements.deltas import crossing, delta_in
 from tiltyard.charts.chart import (
     IN_BLOCK,
     ROOMY_PX,
@@ -290,10 +290,9 @@ def _deltas(findings: Findings, of: Cell | Index) -> dict[str, str]:
 
     The sign is that of the verdict; single values have none.
     """
-    decimals = unprinted_decimals(findings)
     found = {}
     for pair in crossing(findings).pairs:
-        own = delta(of.comparisons, pair, of.direction, decimals)
+        own = delta_in(findings, of, pair)
         if own is not None:
             mark = f"{MARKS[own.verdict]} " if own.interval else ""
             found[pair.system] = f"{mark}{own.text} %"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tiltyard.analysis.model import Comparison, Findings, Index, WorkloadFindings
-from tiltyard.analysis.statements.deltas import crossing, delta, lines, unprinted_decimals
+from tiltyard.analysis.statements.deltas import crossing, delta_in, lines
 from tiltyard.charts import ratio
 from tiltyard.charts.chart import Chart, Spec, StudyChart, series
 from tiltyard.charts.figures import between
@@ -79,14 +79,13 @@ def _forest_alt(findings: Findings) -> str:
 
 def _pairs(findings: Findings) -> Iterator[_Dot]:
     pairs = crossing(findings).pairs
-    decimals = unprinted_decimals(findings)
     for line in lines(findings):
         if not line.quantity:
             continue
         for pair in pairs:
             found = between(line.comparisons, pair.system, pair.against)
             if found is not None and found.ratio is not None:
-                own = delta(line.comparisons, pair, line.direction, decimals)
+                own = delta_in(findings, line.of, pair)
                 text = f"{own.text} %" if own and len(pairs) == 1 else ""
                 yield _Dot(line.head, _as_speed(found, line.direction), text)
 

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from tiltyard.analysis.model import Findings, Notice
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.collected.model import Origin
+from tiltyard.report.private_paths import RELATIVE, is_in_a_key, is_telling
 from tiltyard.units import count_of, listed
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -83,6 +84,9 @@ _VARIABLE: Final = re.compile(r'"?\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})"?|\{\w+\}'
 _ENV_OF_JOB: Final = re.compile(r'(?<="env": \{)[^{}]*(?=\})')
 _MEMBER: Final = re.compile(r'"(?P<name>\w+)": "(?P<it>(?:[^"\\]|\\.)*)"')
 _USER_AT: Final = re.compile(r"(?<![\w./@])(?P<user>[A-Za-z_][\w.+-]*)@(?P<host>[\w][\w.-]*)")
+_BUS: Final = r"(?:nvme|ata|scsi|usb|virtio|mmc)"
+_ID_ENDS: Final = r"(?=(?:_\d\d?)?(?:-part\d+|-\d+:\d+)*(?![\w:-]|\.\w))"
+"""What follows a serial number there: a namespace, an interface, a partition."""
 _SAID: Final[dict[Kind, tuple[str, ...]]] = {
     "host": (
         r"((?<=://)|(?<=\]@))(?P<it>[^\s/:@\[\]]+)",
@@ -101,9 +105,12 @@ _SAID: Final[dict[Kind, tuple[str, ...]]] = {
         rf"({_DATABASE}[^|;&]*?\s-[Uu]\s*){_NAME}",
     ),
     "serial": (
-        rf"(\b(?i:serial(?:[ _]?(?:number|no\.?))?|S/N|SN|(?:service|asset) tag){_QUOTE}?"
-        rf"\s*[:=]\s*{_QUOTE}?)(?P<it>[\w-]{{4,}})",
+        rf"((?<![^\W_])(?i:serial(?:[ _]?(?:number|no\.?|short))?|S/N|SN|(?:service|asset) tag)"
+        rf"{_QUOTE}?\s*[:=]\s*{_QUOTE}?)(?P<it>[\w-]{{4,}})",
         r"(\b(?:PART)?UUID=\"?)(?P<it>[\w-]+)",
+        rf"(/by-id/{_BUS}-(?:[\w.+-]*_)?)(?!\d\d?(?![\w.])|part\d)(?P<it>[\w.-]+?){_ID_ENDS}",
+        rf"(\b{_BUS}-(?:[\w.+-]*_)?)(?P<it>(?:[A-Z]+-)?(?=(?:[^\W\d_]*\d){{3}})[^\W_]{{6,}}){_ID_ENDS}",
+        r"(\bwwn-)(?P<it>0x[0-9a-f]+)",
     ),
     "path": (r"(\b(?:PART)?LABEL=\"?)(?P<it>[\w.-]+)",),
 }
@@ -111,11 +118,20 @@ _NAMED: Final = tuple(
     (kind, re.compile(pattern)) for kind, patterns in _SAID.items() for pattern in patterns
 )
 """What is said to be of a kind where it stands."""
-_BY_SSH: Final[tuple[Kind, re.Pattern[str]]] = (
-    "host",
-    re.compile(rf"(\bssh\s+(?:-\w+\s+)*){_NAME}"),
+_READABLE: Final = r"(?:l[sl]|df|du|sort|free|tree|lsblk|[efz]?grep|ch(?:own|mod|grp|con)|touch)"
+"""Programs whose ``-h`` takes no value; what follows it is a file."""
+_DOTTED: Final = r"(?P<it>[A-Za-z0-9][\w-]*(?:\.[\w-]+)*\.[A-Za-z][\w-]+)"
+_IN_COMMANDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
+    ("host", re.compile(rf"(\bssh\s+(?:-\w+\s+)*){_NAME}")),
+    (
+        "host",
+        re.compile(
+            rf"((?:\A|[|;&\n])\s*(?:(?:sudo|env|time|(?:ba|da)?sh)\s+(?:-\w+\s+)*)*+"
+            rf"(?!(?:\S*/)?{_READABLE}\s)[^|;&\n]*?\s-h(?:=|\s+)){_DOTTED}"
+        ),
+    ),
 )
-"""Only of commands: in a sentence it is a word that follows."""
+"""In a sentence it is a word that follows; without a dot it may be any word of a program's own."""
 _MAC: Final = re.compile(
     r"\b(?:[0-9A-Fa-f]{2}[:-]){5,19}[0-9A-Fa-f]{2}\b|\b(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}\b"
     r"|(?<=\benx)[0-9a-f]{12}\b"
@@ -249,10 +265,13 @@ class _Taken:
         """What one command is told: a job repeats it word by word, and its output may, too."""
         line = _WORDS.join(word for word in words if isinstance(word, str))
         secrets: list[tuple[Kind, re.Pattern[str]]] = [("secret", one) for one in _SECRETS]
-        for kind, pattern in (*secrets, *_NAMED, _BY_SSH):
+        for kind, pattern in (*secrets, *_NAMED, *_IN_COMMANDS):
             for found in pattern.finditer(line):
                 if kind in ("secret", "host", "user") and not _VARIABLE.fullmatch(found["it"]):
                     self.know(kind, found["it"].strip("'\""))
+        for found in RELATIVE.finditer(line):
+            if is_telling(found[0]):
+                self.know("path", found[0])
 
     def model(self, found: Model) -> Model:
         """A part of the findings; words that only we choose stay."""
@@ -305,9 +324,11 @@ class _Taken:
         if command:
             text = _SET.sub(self._set, text)
         text = _USER_AT.sub(self._user_at, text)
-        for kind, pattern in (*_NAMED, _BY_SSH) if command else _NAMED:
+        for kind, pattern in (*_NAMED, *_IN_COMMANDS) if command else _NAMED:
             text = pattern.sub(partial(self._named, kind), text)
-        text = _PATH.sub(lambda m: self._path(m[0]), text)
+        text = _PATH.sub(self._path, text)
+        if command:
+            text = RELATIVE.sub(self._relative, text)
         text = _IDS.sub(lambda m: self._sign("serial", m[0]), text)
         text = _MAC.sub(lambda m: self._sign("address", m[0]), text)
         for pattern in (_V4, _V6):
@@ -333,10 +354,10 @@ class _Taken:
         return found[1] + self._sign(kind, name)
 
     def _name_pattern(self, name: str) -> re.Pattern[str]:
-        """Names of hosts are the same in capitals, and stand in names of files."""
-        if self.names[name] == "host":
+        """Of hosts and devices: the same in capitals, and in names of files. ``-I`` has others."""
+        if self.names[name] in ("host", "serial"):
             return re.compile(rf"(?<![^\W_])(?<!\[){re.escape(name)}(?![^\W_]|\])", re.I)
-        return re.compile(rf"(?<![\w\[]){re.escape(name)}(?![\w\]])")
+        return re.compile(rf"(?:(?<![\w\[])|(?<=\W-\w)){re.escape(name)}(?![\w\]])")
 
     def _known(self, name: str, _: re.Match[str]) -> str:
         return self._sign(self.names[name], name)
@@ -365,11 +386,18 @@ class _Taken:
         plain = address.is_loopback or address.is_unspecified
         return found[0] if plain else self._sign("address", found[0])
 
-    def _path(self, text: str) -> str:
+    def _path(self, found: re.Match[str]) -> str:
+        text = found[0]
+        id_without_serial = "/by-id/" in text and "[serial " in text
+        if id_without_serial or is_in_a_key(text, found.string[: found.start()]):
+            return text
         first = text.removeprefix("~").strip("/").partition("/")[0]
         public = first in _PUBLIC and not _PRIVATE.match(text)
         unit = text.count("/") == 1 and (first in _UNITS or len(first) < _SHORTEST)
         return text if public or unit else self._sign("path", text.rstrip("/:"))
+
+    def _relative(self, found: re.Match[str]) -> str:
+        return self._sign("path", found[0]) if is_telling(found[0]) else found[0]
 
     def _sign(self, kind: Kind, original: str) -> str:
         """What stands for it from now on."""

@@ -17,10 +17,12 @@ from tiltyard.analysis.statements.deltas import (
     counts,
     crossing,
     delta,
+    delta_in,
     lines,
     percent,
     quantity,
     spreads,
+    supported_decimals,
     tests,
     unprinted_decimals,
     unsigned,
@@ -167,10 +169,10 @@ def _level(findings: Findings) -> Iterator[Claim]:
 )
 def _lead(findings: Findings) -> Iterator[Claim]:
     """One sentence for each pair of the first factor in each line."""
-    pairs, decimals = crossing(findings).pairs, unprinted_decimals(findings)
+    pairs = crossing(findings).pairs
     for line in lines(findings):
         for pair in pairs:
-            found = delta(line.comparisons, pair, line.direction, decimals)
+            found = delta_in(findings, line.of, pair)
             if found is not None and found.verdict != "invalid":
                 yield _lead_claim(findings, line, found)
 
@@ -257,7 +259,6 @@ def averaged(workload: WorkloadFindings) -> tuple[tuple[Average, ...], tuple[Cel
 )
 def _average(findings: Findings) -> Iterator[Claim]:
     """One sentence for each workload with averages and each pair of the first factor."""
-    decimals = unprinted_decimals(findings)
     for workload in findings.workloads:
         basis = single(findings) if findings.origin else "no CI"
         averages, cells = averaged(workload)
@@ -268,7 +269,9 @@ def _average(findings: Findings) -> Iterator[Claim]:
         for pair in crossing(findings).pairs:
             if pair.system not in known or pair.against not in known:
                 continue
-            size = percent(known[pair.system].ratios[pair.against], cells[0].direction)
+            own, other = known[pair.system], known[pair.against]
+            size = percent(own.ratios[pair.against], cells[0].direction)
+            decimals = supported_decimals(findings, cells[0].printed, own.value, other.value)
             amount = unsigned(size, decimals)
             word = "lower" if (size > 0) == (cells[0].direction == "lower") else "higher"
             yield Claim(

@@ -8,8 +8,9 @@ from typing import Final
 from tiltyard.analysis.model import Cell, Comparison, Findings, Index, Pair, WorkloadFindings
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.quantity import Direction, metric_of
-from tiltyard.analysis.statements.numbers import open_ends, percent_digits
+from tiltyard.analysis.statements.numbers import open_ends, percent_digits, printed_digits
 from tiltyard.analysis.verdict import Verdict
+from tiltyard.collected.model import PrintedAs
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,28 @@ def delta(
     return Delta(pair, percent(found.ratio, direction), ends[0], ends[1], decimals, found.verdict)
 
 
+def delta_in(findings: Findings, of: Cell | Index, pair: Pair) -> Delta | None:
+    """A pair in a cell or an index; of single values no more digits than both support."""
+    values = (
+        {own.system: own.mean for own in of.summaries}
+        if isinstance(of, Cell)
+        else {own.system: own.value for own in of.standings}
+    )
+    value, against = values.get(pair.system), values.get(pair.against)
+    decimals = supported_decimals(findings, of.printed, value, against)
+    return delta(of.comparisons, pair, of.direction, decimals)
+
+
+def supported_decimals(
+    findings: Findings, printed: PrintedAs | None, value: float | None, against: float | None
+) -> int:
+    """Decimals of the percentage between two values that their source prints so."""
+    most = unprinted_decimals(findings)
+    if printed is None or not value or not against:
+        return most
+    return printed_digits(value, against, 0.5 * 10.0**-printed.decimals * printed.factor, most)
+
+
 _FINER: Final = 2
 """As many decimals more show that an interval excludes zero."""
 
@@ -147,7 +170,7 @@ def percent(ratio: float, direction: Direction) -> float:
 
 
 def unprinted_decimals(findings: Findings) -> int:
-    """Decimals of a percentage that has no interval: those of its source."""
+    """Decimals of a percentage that has no interval, at most: those of its source."""
     return findings.origin.delta_decimals if findings.origin else 1
 
 
@@ -339,12 +362,12 @@ def count_together(
         pair: what they are called together: the two levels.
         named: whether a place names the levels that a pair shares.
     """
-    decimals, margin = unprinted_decimals(findings), 100 * findings.design.equivalent_within
+    margin = 100 * findings.design.equivalent_within
     deltas = [
         (", ".join(filter(None, (line.head, one.within if named else ""))), found)
         for line in lines
         for one in pairs
-        if (found := delta(line.comparisons, one, line.direction, decimals)) is not None
+        if (found := delta_in(findings, line.of, one)) is not None
     ]
     if not deltas:
         return None

@@ -112,6 +112,21 @@ def percent_digits(half_width: float) -> int:
     return min(2, max(0, digits))
 
 
+def printed_digits(value: float, against: float, half: float, most: int) -> int:
+    """Decimals of a percentage between two rounded values: the last is the first left open.
+
+    Args:
+        value: not 0, in the unit of all three.
+        against: not 0.
+        half: half a unit of the last printed digit of both.
+        most: decimals that are never exceeded, nor fallen short of where only zeros would be shown.
+    """
+    open_percent = 100 * abs(value / against) * (half / abs(value) + half / abs(against))
+    apart = 100 * abs(value / against - 1)
+    supported = min(most, max(0, -math.floor(math.log10(open_percent))))
+    return next((d for d in range(supported, most) if round(apart, d) != 0), most)
+
+
 def coverage(level: float) -> str:
     """``95 %``, ``98.3 %`` or ``99.979 %``: two significant digits of what is left out."""
     left_out = 100 * (1 - level)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 
 from tiltyard.analysis.axes import Course
@@ -17,7 +17,7 @@ from tiltyard.analysis.model import (
     WorkloadFindings,
 )
 from tiltyard.analysis.quantity import Direction
-from tiltyard.analysis.statements.deltas import crossing, percent, unprinted_decimals
+from tiltyard.analysis.statements.deltas import crossing, percent, supported_decimals
 from tiltyard.charts.figures import alone, with_unit
 from tiltyard.charts.grid import course
 from tiltyard.report.document import Column, Entry, SheetChart, Table
@@ -216,7 +216,7 @@ class _Printed:
     """The columns behind the values; ``None`` where one of the pair is absent."""
     judged: Callable[[Cell | Index, Pair], Entry]
     """A pair at a level, or over all levels."""
-    plain: Callable[[float, Direction], Entry]
+    plain: Callable[[AxisTable, Average, Average], Entry]
     """The ratio of two arithmetic means, which was not judged."""
     typical: Callable[[Summary], float]
     """Which value of a system at a level is shown."""
@@ -262,7 +262,7 @@ class _Printed:
         if "arithmetic" in self.means and values.averages:
             known = {average.system: average for average in values.averages}
             means = {name: average.value for name, average in known.items()}
-            yield self._mean(values, "arithmetic", means, self._averaged(values.direction, known))
+            yield self._mean(values, "arithmetic", means, self._averaged(values, known))
 
     def _mean(
         self, values: AxisTable, kind: str, means: Mapping[str, float], behind: Iterable[Entry]
@@ -277,11 +277,14 @@ class _Printed:
     def _judged(self, of: Cell | Index) -> Iterator[Entry]:
         return (self.judged(of, pair) if pair else MISSING for _, pair in self.advantages)
 
-    def _averaged(self, direction: Direction, means: Mapping[str, Average]) -> Iterator[Entry]:
+    def _averaged(self, values: AxisTable, means: Mapping[str, Average]) -> Iterator[Entry]:
         for _, pair in self.advantages:
-            known = pair is not None and {pair.system, pair.against} <= {*means}
-            ratio = means[pair.system].ratios.get(pair.against) if pair and known else None
-            yield MISSING if ratio is None else self.plain(ratio, direction)
+            own = means.get(pair.system) if pair else None
+            against = means.get(pair.against) if pair else None
+            if own is None or against is None or against.system not in own.ratios:
+                yield MISSING
+            else:
+                yield self.plain(values, own, against)
 
 
 def advantage_tables(findings: Findings, workload: WorkloadFindings) -> Iterator[Table]:
@@ -309,7 +312,9 @@ def advantage_tables(findings: Findings, workload: WorkloadFindings) -> Iterator
                     for pair in a.pairs
                 ],
                 judged=advantage_entry,
-                plain=plain_advantage_entry,
+                plain=lambda values, own, other: plain_advantage_entry(
+                    own.ratios[other.system], values.direction
+                ),
                 typical=lambda summary: summary.median,
                 means={"geometric": "geometric mean", "arithmetic": "arithmetic mean"},
             ).table(values, f"{id}{suffix}", title, _advantage_caption(findings, values))
@@ -334,7 +339,7 @@ def delta_tables(findings: Findings, workload: WorkloadFindings) -> Iterator[Tab
 
     The arithmetic mean closes a table of times, else the geometric one.
     """
-    crossed, decimals = crossing(findings), unprinted_decimals(findings)
+    crossed = crossing(findings)
     places = [
         (level, block, group)
         for block in crossed.blocks
@@ -367,7 +372,7 @@ def delta_tables(findings: Findings, workload: WorkloadFindings) -> Iterator[Tab
             ),
             advantages=columns,
             judged=lambda of, pair: delta_of(findings, of, pair),
-            plain=lambda ratio, direction: percent_difference(percent(ratio, direction), decimals),
+            plain=partial(_average_delta, findings),
             typical=lambda summary: summary.mean if findings.origin else summary.median,
             means={"arithmetic": "average"} if values.averages else {"geometric": "geometric mean"},
         )
@@ -379,3 +384,10 @@ def delta_tables(findings: Findings, workload: WorkloadFindings) -> Iterator[Tab
             f"{values.label} by {dimension}" if dimension else values.label,
             f"{source} {CAPTION}{mean}",
         )
+
+
+def _average_delta(findings: Findings, values: AxisTable, own: Average, other: Average) -> Entry:
+    """One average against another, with the digits that both support."""
+    printed = values.rows[0].cell.printed
+    decimals = supported_decimals(findings, printed, own.value, other.value)
+    return percent_difference(percent(own.ratios[other.system], values.direction), decimals)

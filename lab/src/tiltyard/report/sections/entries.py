@@ -19,10 +19,9 @@ from tiltyard.analysis.quantity import Direction
 from tiltyard.analysis.statements.deltas import (
     Crossing,
     Delta,
-    delta,
+    delta_in,
     percent,
     signed,
-    unprinted_decimals,
 )
 from tiltyard.analysis.statements.numbers import coverage, p_number, percent_text
 from tiltyard.analysis.verdict import Beside
@@ -316,7 +315,7 @@ def delta_of(findings: Findings, of: Cell | Index, pair: Pair | None) -> Entry:
     """A pair in a cell or an index; a dash where it was not compared."""
     if pair is None:
         return MISSING
-    found = delta(of.comparisons, pair, of.direction, unprinted_decimals(findings))
+    found = delta_in(findings, of, pair)
     apart = medians_apart(of, pair.system, pair.against)
     text = ""
     if found is not None and apart is not None:
