@@ -11,6 +11,7 @@ from tiltyard.analysis.model import Notice
 from tiltyard.analysis.network import ends_notice, network_notices
 from tiltyard.analysis.path_length import path_length_notices
 from tiltyard.analysis.statements.conditions import numa_refused
+from tiltyard.analysis.statements.deltas import signed
 from tiltyard.analysis.statements.evidence import Evidence
 from tiltyard.analysis.statements.family import HOLM, Family
 from tiltyard.analysis.statements.statement import statement
@@ -217,7 +218,8 @@ def _noise(evidence: Evidence) -> Iterator[Notice]:
             yield warning(
                 text=f"The noise of {judged.measured.workload.display} "
                 f"{'grew' if spearman > 0 else 'shrank'} during the session (rank correlation "
-                f"{spearman:+.2f}, p = {p:.2g}), which moves the error rate of the looks a little.",
+                f"{signed(spearman, 2)}, p = {p:.2g}), which moves the error rate of the looks a "
+                "little.",
                 advice="For a published claim use precision.strict = true, which holds regardless.",
             )
 
