@@ -28,7 +28,7 @@ def test_what_follows_from_a_factor_is_no_news() -> None:
         "mkfs": ("filesystem",),
         "size": ("filesystem",),
     }
-    assert list(told(given.values())) == ["Follows   from filesystem: file system, mkfs, size"]
+    assert list(told(given.values())) == ["Caused    by filesystem: file system, mkfs, size"]
 
 
 def test_another_block_size_and_another_size_are_flagged() -> None:

@@ -154,7 +154,7 @@ def told(found: Iterable[Difference]) -> Iterator[str]:
             f" ({one.why})" if one.why else ""
         )
     for settings, facts in following.items():
-        yield f"Follows   from {settings}: {', '.join(facts)}"
+        yield f"Caused    by {settings}: {', '.join(facts)}"
 
 
 def _difference(fact: str, values: dict[str, str], causes: tuple[str, ...]) -> Difference:
