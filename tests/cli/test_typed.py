@@ -60,6 +60,7 @@ SYSTEMS = [
     (("a", "b", "-w", "random:depth=0"), "-w random:depth=0: depth: 0 is out of range"),
     (("a", "b", "-w", "random", "-w", "postmark:files=x"), "Fix: -w postmark:files=500, or"),
     (("a", "b", "-w", "fio:no.fio"), "fio:no.fio: no.fio: there is no such file. Fix: name"),
+    (("a", "b", "-w", "pgbench:scripts=[a/x@3,b/y]"), "]: a/x: there is no such file. Fix: "),
     (("a", "b", "-w", "fio:a"), "fio:a: a: is no file. Fix: name one"),
     (("a", "b", "-w", "tcp_stream"), "-w tcp_stream: tcp_stream needs a network server"),
     (("ext4", "ext4+reset=x"), 'ext4+reset=x: reset: "x" is not a value of reset'),

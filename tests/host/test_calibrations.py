@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from support.synthetic import synthetic_study
 from tiltyard.host import calibrations
 from tiltyard.host.calibrations import KeptCalibration, in_force, keep, kernel, machine
+from tiltyard.run.runner import calibration_note
 
 
 def kept(number: int, date: str, **changes: str) -> KeptCalibration:
@@ -47,3 +49,13 @@ def test_a_machine_is_told_by_a_hash_of_its_own(
     assert "0123456789" not in machine()
     monkeypatch.setattr(calibrations, "_MACHINE_ID", tmp_path / "none")
     assert machine() != known
+
+
+def test_what_this_host_shows_is_not_said_of_systems_on_another_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(calibrations, "in_force", lambda: kept(1, "2026-11-20T10:00:00.000+00:00"))
+    plan, _ = synthetic_study()
+    assert calibration_note(plan) is not None
+    far = [one.model_copy(update={"settings": {"host": "bench@srv1"}}) for one in plan.systems]
+    assert calibration_note(plan.model_copy(update={"systems": tuple(far)})) is None

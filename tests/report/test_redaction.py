@@ -320,3 +320,15 @@ def test_a_host_called_like_a_verdict_changes_no_verdict(telling: Findings) -> N
     found = redacted(telling, hosts=["faster"], users=["time", "study"]).findings
     assert found.workloads[0].tally == telling.workloads[0].tally
     assert found.clock == "time"
+
+
+@pytest.mark.parametrize("host", ["bench@build07", "build07"])
+def test_the_host_that_a_verdict_names_goes_out_of_its_sentence(host: str) -> None:
+    plan, run = synthetic_study(effects={"xfs": 1.31})
+    far = [one.model_copy(update={"settings": {"host": host}}) for one in plan.systems]
+    plan = plan.model_copy(update={"systems": tuple(far)})
+    found = analyse(plan, run.model_copy(update={"other_hosts": {host: {}}}))
+    assert found.answer.endswith(f" on {host}.")
+    answer = redacted(found).findings.answer
+    assert answer.endswith("[host 1].")
+    assert "build07" not in answer

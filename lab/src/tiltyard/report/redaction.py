@@ -83,7 +83,7 @@ _SECRETS: Final = tuple(
 _VARIABLE: Final = re.compile(r'"?\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})"?|\{\w+\}')
 _ENV_OF_JOB: Final = re.compile(r'(?<="env": \{)[^{}]*(?=\})')
 _MEMBER: Final = re.compile(r'"(?P<name>\w+)": "(?P<it>(?:[^"\\]|\\.)*)"')
-_USER_AT: Final = re.compile(r"(?<![\w./@])(?P<user>[A-Za-z_][\w.+-]*)@(?P<host>[\w][\w.-]*)")
+_USER_AT: Final = re.compile(r"(?<![\w./@])(?P<user>[A-Za-z_][\w.+-]*)@(?P<host>\w(?:[\w.-]*\w)?)")
 _BUS: Final = r"(?:nvme|ata|scsi|usb|virtio|mmc)"
 _ID_ENDS: Final = r"(?=(?:_\d\d?)?(?:-part\d+|-\d+:\d+)*(?![\w:-]|\.\w))"
 """What follows a serial number there: a namespace, an interface, a partition."""

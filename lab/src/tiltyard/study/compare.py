@@ -1,10 +1,11 @@
 """The study that ``tiltyard compare`` writes: the same that one would write by hand."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import JobRefused
@@ -27,6 +28,8 @@ SYSTEM: Final = "system"
 
 _QUEUED: Final = "uring"
 """The backend of a queue depth that is typed without one: others move one block at a time."""
+_WEIGHT: Final = re.compile(r"@\d+$")
+"""May stand behind one of several files."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +224,7 @@ def _table(word: str, catalogue: Catalogue, place: Place) -> Table:
     table: Table = {"use": card.name, **card.usual}
     properties = card.parameters.get("properties", {})
     argument = card.argument if isinstance(card, ProgramCard) else None
-    paths: dict[str, str] = {}
+    paths: Table = {}
     for number, item in enumerate(split_list(rest) if colon else ()):
         key, equals, value = item.partition("=")
         if argument and not number and (not equals or Path(item).exists()):
@@ -237,8 +240,8 @@ def _table(word: str, catalogue: Catalogue, place: Place) -> Table:
                 f'{word}: "{key}" is not a parameter of {name}. {one_of(key, properties)}'
             )
         table[key] = _parameter(value, properties[key], place)
-        if properties[key].get("path") and properties[key].get("type") == "string":
-            paths[key] = value
+        if properties[key].get("path"):
+            paths[key] = _parameter(value, properties[key], str)
     if isinstance(card, ProgramCard):
         own = {key: value for key, value in table.items() if key in properties}
         table |= _from_shell(card, word, own, paths)
@@ -248,29 +251,44 @@ def _table(word: str, catalogue: Catalogue, place: Place) -> Table:
     return table
 
 
-def _from_shell(card: ProgramCard, word: str, own: Table, typed: Mapping[str, str]) -> Table:
+def _from_shell(card: ProgramCard, word: str, own: Table, typed: Table) -> Table:
     """What its files take from this shell; ``typed`` are the paths of parameters, as typed.
 
     Those of the study begin in its folder, which may not be there yet.
     """
-    paths = {key: from_here(path) for key, path in typed.items()}
+    paths = {key: _placed(path, from_here) for key, path in typed.items()}
+    parameters: Any = {**own, **paths}
     try:
-        return {**card.from_shell({**own, **paths})}  # type: ignore[dict-item]  # as a study has them
+        for key in paths:
+            card.files_of(parameters, key)
+        return {**card.from_shell(parameters)}
     except JobRefused as refused:
         message = refused.message
-        for key, path in paths.items():
-            message = message.replace(path, typed[key])
+        for path in (each for value in typed.values() for each in _listed(value)):
+            name = _WEIGHT.sub("", path)
+            message = message.replace(from_here(name), name)
         raise UsageError(f"{word}: {message}") from refused
+
+
+def _listed(value: TomlValue | None) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list) else [str(value)]
+
+
+def _placed(value: TomlValue | None, place: Place) -> TomlValue:
+    """A path, or each of a list."""
+    return [*map(place, _listed(value))] if isinstance(value, list) else place(str(value))
 
 
 def _parameter(text: str, schema: Mapping[str, object], place: Place) -> TomlValue:
     """A value of a parameter; a list of one needs no brackets."""
-    if schema.get("path"):
+    many = schema.get("type") == "array"
+    if schema.get("path") and not many:
         return place(text)
     if schema.get("type") == "string":
         return text
     value = as_typed(text)
-    return [value] if schema.get("type") == "array" and not isinstance(value, list) else value
+    value = [value] if many and not isinstance(value, list) else value
+    return _placed(value, place) if schema.get("path") else value
 
 
 def _labels(names: Sequence[str]) -> list[str]:
