@@ -2,7 +2,9 @@
 
 import shutil
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,9 @@ from tiltyard.app.freeze import frozen, open_study, planned
 from tiltyard.cli.commands import Commands
 from tiltyard.cli.compare import compare
 from tiltyard.cli.contestants import understood
+from tiltyard.cli.gate import gate
+from tiltyard.cli.plan import plan as plan_verb
+from tiltyard.cli.run import run
 from tiltyard.errors import HostLacksError, UsageError, WrittenWarning
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
@@ -234,6 +239,34 @@ def test_what_is_refused_leaves_no_folder(here: Path) -> None:
     with pytest.raises(HostLacksError):
         compare("ext4", "jfs", folder=folder)
     assert [*folder.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [run, partial(gate, within="3%"), partial(plan_verb, pilot=True), partial(run, blocks=6)],
+    ids=["run", "gate", "pilot", "blocks"],
+)
+def test_a_study_file_that_is_refused_leaves_no_folder(
+    verb: Callable[[Path], object], here: Path
+) -> None:
+    """The corrected file was "another study" than that of the folder."""
+    for second, files in (("old", '"x"'), ("gone", "500")):
+        Path("mine.toml").write_text(
+            f'question = "?"\n[factors]\ndirectory = ["{here}/new", "{here}/{second}"]\n'
+            f'[[workload]]\nuse = "postmark"\nfiles = {files}\n'
+        )
+        with pytest.raises((UsageError, HostLacksError), match=f"{second}|files"):
+            verb(Path("mine.toml"))
+        assert [path.name for path in here.glob("mine*")] == ["mine.toml"]
+
+
+def test_an_error_of_a_study_file_names_that_file_and_not_its_copy(here: Path) -> None:
+    Path("mine.toml").write_text(
+        f'question = "?"\n[factors]\ndirectory = ["{here}/new", "{here}/old"]\n'
+        '[[workload]]\nuse = "postmark"\nfiles = "x"\n'
+    )
+    with pytest.raises(UsageError, match=r"^mine\.toml:6: workload\.files: "):
+        run(Path("mine.toml"))
 
 
 @pytest.mark.parametrize("form", ["mine.toml", "mine", "mine/study.toml", "mine/plan.json"])

@@ -1,18 +1,17 @@
 """A comparison that was typed, as a study in a folder."""
 
-import contextlib
 import itertools
 import os
 import re
 import tomllib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from tiltyard.app.freeze import place_study, scale_suffix
-from tiltyard.errors import HostLacksError, RefusedError, UsageError, WrittenWarning
+from tiltyard.errors import UsageError, WrittenWarning
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.program import PATHS
@@ -119,32 +118,6 @@ def _say_what_counts(programs: Sequence[str], catalogue: Catalogue) -> None:
                 f"compared is the time that {name} takes. What it reports: -w {word} in place of -c"
             )
             warnings.warn(WrittenWarning(text), stacklevel=2)
-
-
-@contextlib.contextmanager
-def kept_if_begun(folder: StudyFolder, *, existed: bool) -> Iterator[None]:
-    """Where it is refused inside, leave no folder of a study of which nothing was measured.
-
-    Args:
-        folder: of the study; what is not ours in it stays.
-        existed: whether it was there before.
-    """
-    begun = folder.journal.exists()
-    try:
-        yield
-    except (HostLacksError, RefusedError, UsageError):
-        if not begun and not (folder.trials.is_dir() and any(folder.trials.iterdir())):
-            _forget(folder, existed=existed)
-        raise
-
-
-def _forget(folder: StudyFolder, *, existed: bool) -> None:
-    """Take away what we made."""
-    for file in (folder.study, folder.plan, folder.journal, folder.lock):
-        file.unlink(missing_ok=True)
-    for directory in (folder.trials, folder.work, *(() if existed else (folder.root,))):
-        with contextlib.suppress(OSError):
-            directory.rmdir()
 
 
 def _amended(folder: StudyFolder, text: str) -> Amendment | None:

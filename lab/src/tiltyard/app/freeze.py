@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
-from tiltyard.errors import HostLacksError, UsageError
+from tiltyard.errors import HostLacksError, RefusedError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, write_whole
 from tiltyard.host.changes.change import PREFIX
@@ -22,6 +22,7 @@ from tiltyard.plan.store import read_plan, write_plan
 from tiltyard.run.sessions import write_sessions
 from tiltyard.run.trust import Bringing
 from tiltyard.study.load import load_study, read_text
+from tiltyard.study.problems import StudyFileError
 from tiltyard.study.scaling import scaled
 from tiltyard.systems import KINDS
 from tiltyard.workloads.catalogue import catalogue_of, require_installed
@@ -42,6 +43,61 @@ def open_study(
     Raises:
         UsageError: if there is no study, or another study is in the folder already.
     """
+    _, target, text = _resolved(study, folder, scale, blocks)
+    place_study(target, text.encode())
+    return target
+
+
+@contextlib.contextmanager
+def opened_study(
+    study: Path, folder: Path | None, scale: Fraction | None = None, blocks: int | None = None
+) -> Iterator[StudyFolder]:
+    """:func:`open_study`; what is refused inside leaves no copy, and is told of the file copied."""
+    source, target, text = _resolved(study, folder, scale, blocks)
+    is_new, existed = not target.study.exists(), target.root.exists()
+    place_study(target, text.encode())
+    with kept_if_begun(target, existed=existed) if is_new else contextlib.nullcontext():
+        try:
+            yield target
+        except StudyFileError as error:
+            if error.source != target.study or text != read_text(source):
+                raise
+            raise StudyFileError(source, error.problems) from error
+
+
+@contextlib.contextmanager
+def kept_if_begun(folder: StudyFolder, *, existed: bool) -> Iterator[None]:
+    """Where it is refused inside, leave no folder of a study of which nothing was measured.
+
+    Args:
+        folder: of the study; what is not ours in it stays.
+        existed: whether it was there before.
+    """
+    begun = folder.journal.exists()
+    try:
+        yield
+    except (HostLacksError, RefusedError, UsageError):
+        trials = (one.trials for one in (folder, folder.pilot) if one.trials.is_dir())
+        if not begun and not any(any(own.iterdir()) for own in trials):
+            _forget(folder, existed=existed)
+        raise
+
+
+def _forget(folder: StudyFolder, *, existed: bool) -> None:
+    """Take away what we made, and the pilot."""
+    if folder.pilot.root.is_dir():
+        _forget(folder.pilot, existed=False)
+    for file in (folder.study, folder.plan, folder.journal, folder.lock):
+        file.unlink(missing_ok=True)
+    for directory in (folder.trials, folder.work, *(() if existed else (folder.root,))):
+        with contextlib.suppress(OSError):
+            directory.rmdir()
+
+
+def _resolved(
+    study: Path, folder: Path | None, scale: Fraction | None, blocks: int | None
+) -> tuple[Path, StudyFolder, str]:
+    """The file that a person has, the folder that the study goes to, and what it says there."""
     study = meant(study)
     if blocks is not None:
         return _with_blocks(study, folder, scale, blocks)
@@ -51,13 +107,12 @@ def open_study(
     else:
         source = StudyFolder.of(study).study
         target = StudyFolder(folder or source.parent)
-    place_study(target, read_text(source).encode())
-    return target
+    return source, target, read_text(source)
 
 
 def _with_blocks(
     study: Path, folder: Path | None, scale: Fraction | None, blocks: int
-) -> StudyFolder:
+) -> tuple[Path, StudyFolder, str]:
     """The same study with so many blocks and one look, in a folder of its own."""
     if study.is_file():
         source, named, origin = study, study.with_suffix(""), study.parent
@@ -68,8 +123,7 @@ def _with_blocks(
         origin = named / known
     root = folder or named.with_name(f"{named.name}{scale_suffix(scale)}-{blocks}")
     target = StudyFolder(root, written_in=origin)
-    place_study(target, _fixed(read_text(source), source, named, blocks).encode())
-    return target
+    return source, target, _fixed(read_text(source), source, named, blocks)
 
 
 def _fixed(text: str, source: Path, folder: Path, blocks: int) -> str:

@@ -107,7 +107,8 @@ def _compared(
     typed: Typed, commands: "TypedCommands | None", folder: Path | None, asked: "Asked"
 ) -> "tuple[StudyFolder, Findings]":
     """Write the study and carry it out; what is refused leaves no folder."""
-    from tiltyard.app.compare import kept_if_begun, typed_study
+    from tiltyard.app.compare import typed_study
+    from tiltyard.app.freeze import kept_if_begun
     from tiltyard.cli.console import remark
     from tiltyard.cli.run import carried_out
     from tiltyard.study.scaling import parse_scale

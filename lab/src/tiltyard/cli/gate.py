@@ -1,6 +1,6 @@
 """``tiltyard gate``: does a change make anything worse than a margin allows?"""
 
-from contextlib import nullcontext
+from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -12,6 +12,8 @@ from tiltyard.cli.typed import Typed
 from tiltyard.units import count_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import RenderableType
 
     from tiltyard.analysis.gate import Gate
@@ -64,7 +66,6 @@ def gate(
         printing: Options of what is printed.
     """
     from tiltyard.analysis.gate import gate as judged
-    from tiltyard.app.compare import kept_if_begun
     from tiltyard.cli.commands import require_writable
     from tiltyard.cli.console import remark, show, tell
     from tiltyard.cli.run import carried_out
@@ -83,14 +84,10 @@ def gate(
         raise UsageError(f"--within {within}: is more than 0% and less than 100%, as in 3%")
     outputs = {"junit": junit, "markdown": markdown}
     require_writable({name: path for name, path in outputs.items() if path is not None})
-    existed = folder is not None and folder.exists()
-    with Typed(commands=commands).blamed() if study is None else nullcontext():
-        target = _target(study, commands, within, blocks, budget, seed, disturbed, folder)
+    opened = _opened(study, commands, within, blocks, budget, seed, disturbed, folder)
+    with opened as target:
         remark(f"Study    {target.root}/")
-        with kept_if_begun(target, existed=existed) if study is None else nullcontext():
-            findings = carried_out(
-                target, trust=trust, within=margin, show_output=commands.show_output
-            )
+        findings = carried_out(target, trust=trust, within=margin, show_output=commands.show_output)
     found = judged(findings, margin)
     if not printing.emit(found):
         show(table(found))
@@ -105,7 +102,8 @@ def gate(
     return _exit_code(found)
 
 
-def _target(
+@contextmanager
+def _opened(
     study: Path | None,
     commands: Commands,
     within: str,
@@ -114,10 +112,10 @@ def _target(
     seed: int | None,
     disturbed: str | None,
     folder: Path | None,
-) -> "StudyFolder":
-    """The folder of the study, or of the study that commands make."""
+) -> "Iterator[StudyFolder]":
+    """The folder of the study, or of the study that commands make; what is refused leaves none."""
     from tiltyard.app.compare import typed_study
-    from tiltyard.app.freeze import open_study
+    from tiltyard.app.freeze import kept_if_begun, opened_study
     from tiltyard.cli.contestants import understood
     from tiltyard.errors import UsageError
     from tiltyard.study.compare import Asked
@@ -131,12 +129,18 @@ def _target(
     if typed is not None:
         # A CI runner is never idle: what others do widens the interval.
         asked = Asked(within, blocks, budget, seed, disturbed or "keep")
-        return typed_study((), (), folder, commands=typed, asked=asked, verb="gate")[0]
+        existed = folder is not None and folder.exists()
+        with Typed(commands=commands).blamed():
+            target, _ = typed_study((), (), folder, commands=typed, asked=asked, verb="gate")
+            with kept_if_begun(target, existed=existed):
+                yield target
+        return
     for name, value in options.items():
         if value is not None:
             raise UsageError(f"--{name} is for commands; a study says it in its file")
     assert study is not None
-    return open_study(study, folder)
+    with opened_study(study, folder) as target:
+        yield target
 
 
 def table(gate: "Gate") -> "RenderableType":

@@ -42,7 +42,7 @@ def plan(
         printing: Options of what is printed.
     """
     from tiltyard.analysis.forecast import Asked, forecast
-    from tiltyard.app.freeze import open_study
+    from tiltyard.app.freeze import opened_study
     from tiltyard.app.pilot import known_of, plan_to_forecast, run_pilot
     from tiltyard.cli.console import remark, show, tell
     from tiltyard.cli.display import LiveDisplay
@@ -57,13 +57,14 @@ def plan(
     if not 0.5 < power < 1:
         raise UsageError(f"--power {power:g}: a chance of more than 0.5 and less than 1: 0.9")
     engine, fraction = Engine.find(), None if scale is None else parse_scale(scale)
-    folder = open_study(study, None, fraction) if pilot else StudyFolder.of(study)
     within_share, budget_s = _fraction(within), _seconds(budget)
     if pilot:
-        with LiveDisplay(decides=False) as display:
+        with opened_study(study, None, fraction) as folder, LiveDisplay(decides=False) as display:
             remarks = run_pilot(folder, engine, display, fraction, trust=trust)
         for line in remarks:
             remark(f"Pilot    {line}")
+    else:
+        folder = StudyFolder.of(study)
     planned = plan_to_forecast(folder, engine, fraction)
     known, source = known_of(folder, planned)
     try:

@@ -92,7 +92,7 @@ def run(
             `tiltyard check` names them. Kept, so that it is said once for a study.
         printing: Options of what is printed; the JSON document is that of the findings.
     """
-    from tiltyard.app.freeze import open_study
+    from tiltyard.app.freeze import opened_study
     from tiltyard.errors import UsageError
     from tiltyard.study.scaling import parse_scale
     from tiltyard.units import parse_duration
@@ -104,17 +104,17 @@ def run(
         raise UsageError(f"--wait: {error}") from None
     require_blocks(blocks)
     fraction = None if scale is None else parse_scale(scale)
-    target = open_study(study, folder, fraction, blocks)
-    findings = carried_out(
-        target,
-        amendment=_amendment(target, budget, keep=disturbed == "keep"),
-        scale=fraction,
-        stop_on_failure=stop_on_failure,
-        allow_reboot=allow_reboot,
-        wait_s=wait_s,
-        new_session=new_session,
-        trust=trust,
-    )
+    with opened_study(study, folder, fraction, blocks) as target:
+        findings = carried_out(
+            target,
+            amendment=_amendment(target, budget, keep=disturbed == "keep"),
+            scale=fraction,
+            stop_on_failure=stop_on_failure,
+            allow_reboot=allow_reboot,
+            wait_s=wait_s,
+            new_session=new_session,
+            trust=trust,
+        )
     return shown(target, findings, printing, require_decision=require_decision)
 
 
