@@ -57,7 +57,8 @@ def assert_same(before: dict[str, object], now: dict[str, object]) -> None:
     assert isinstance(earlier, dict)
     known = {device: queues[device] for device in queues.keys() & earlier.keys()}
     for what, was in before.items():
-        assert (known if what == "queues" else now[what]) == was, what
+        found = known if what == "queues" else now[what]
+        assert found == was, f"{what}: {found}, before: {was}"
 
 
 def processes_of(state: Path) -> list[str]:
