@@ -239,6 +239,11 @@ def test_what_is_refused_leaves_no_folder(here: Path) -> None:
     with pytest.raises(HostLacksError):
         compare("ext4", "jfs", folder=folder)
     assert [*folder.iterdir()] == []
+    (folder / "pilot").mkdir()
+    (folder / "pilot/study.toml").write_text("of somebody else")
+    with pytest.raises(HostLacksError):
+        compare("ext4", "jfs", folder=folder)
+    assert (folder / "pilot/study.toml").exists()
 
 
 @pytest.mark.parametrize(

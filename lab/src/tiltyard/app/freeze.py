@@ -73,20 +73,20 @@ def kept_if_begun(folder: StudyFolder, *, existed: bool) -> Iterator[None]:
         folder: of the study; what is not ours in it stays.
         existed: whether it was there before.
     """
-    begun = folder.journal.exists()
+    begun, piloted = folder.journal.exists(), folder.pilot.root.exists()
     try:
         yield
     except (HostLacksError, RefusedError, UsageError):
         trials = (one.trials for one in (folder, folder.pilot) if one.trials.is_dir())
         if not begun and not any(any(own.iterdir()) for own in trials):
+            if not piloted:
+                _forget(folder.pilot, existed=False)
             _forget(folder, existed=existed)
         raise
 
 
 def _forget(folder: StudyFolder, *, existed: bool) -> None:
-    """Take away what we made, and the pilot."""
-    if folder.pilot.root.is_dir():
-        _forget(folder.pilot, existed=False)
+    """Take away what we made."""
     for file in (folder.study, folder.plan, folder.journal, folder.lock):
         file.unlink(missing_ok=True)
     for directory in (folder.trials, folder.work, *(() if existed else (folder.root,))):
