@@ -236,8 +236,10 @@ def test_cuts_at_any_moment_of_a_turn(
                 break
             share = (parts.pop() + moments.random()) / cuts
             _cut_after(process, host, round(LINES * share), moments)
-            _, said = process.communicate(timeout=PATIENCE_S)
-            assert process.returncode
+            process.communicate(timeout=PATIENCE_S)
+        if process.returncode == 0:
+            # The cut was in the last turn: the next start has only to put back what it left.
+            parts.clear()
         host.boot()
         sys.stderr.write(f"cut after: {_on_disk(host, tmp_path)}\n")
         if len(parts) % 3:
