@@ -135,3 +135,19 @@ def test_two_early_failures_do_not_end_a_study():
     found = decide(systems=("ext4", "xfs"), noise=0.05, blocks=7, failed=lost([2, 5]))
     assert not found.done
     assert found.going_on == {("ext4", "postmark"), ("xfs", "postmark")}
+
+
+def test_a_plan_that_is_too_small_for_any_interval_says_how_many_blocks_are_not():
+    """Six comparisons need p ≤ 5 % / 6: 2^(1 − n) is below it from 8 blocks on."""
+    four = ("ext4", "xfs", "btrfs", "f2fs")
+    shown = all_comparisons(
+        analyse(*synthetic_study(four, profile="fixed", fixed_blocks=6, blocks=6))
+    )
+    (text,) = {found.sentence.partition("; ")[2] for found in shown}
+    assert text == "6 blocks are too few for 6 simultaneous intervals, which need 8."
+    assert {found.more_needed for found in shown} == {2}
+    enough = analyse(*synthetic_study(four, profile="fixed", fixed_blocks=8, blocks=8))
+    assert all(found.low is not None for found in all_comparisons(enough))
+    almost = analyse(*synthetic_study(four, profile="fixed", fixed_blocks=7, blocks=7))
+    assert all(found.low is None for found in all_comparisons(almost))
+    assert {found.more_needed for found in all_comparisons(almost)} == {1}

@@ -5,7 +5,7 @@ comparisons: n paired differences that all point the same way have p = 2^(1 − 
 """
 
 from collections.abc import Iterator
-from math import comb
+from math import ceil, comb, log2
 
 from tiltyard.plan.model import Design, Plan
 from tiltyard.plan.sessions import pooled_design
@@ -31,9 +31,10 @@ def prospects(plan: Plan) -> Iterator[str]:
         f"{agreeing(comparisons, 'is', 'are')} corrected together"
     )
     if earliest is None:
+        enough = count_of(blocks_for(comparisons), design.unit)
         yield (
             f"{of}, and {design.amount(last)} are too few to decide any of them. "
-            "More blocks, or fewer systems and workloads, would do"
+            f"{enough}, or fewer systems and workloads, would do"
         )
     elif earliest > first:
         yield f"{of}: none of them can be decided before {count_of(earliest, design.unit)}"
@@ -68,6 +69,11 @@ def earliest_difference(design: Design, comparisons: int) -> int | None:
     looks = enumerate(design.looks)
     enough = (look.blocks for place, look in looks if smallest_p(place) <= LEVEL / comparisons)
     return next(enough, None)
+
+
+def blocks_for(comparisons: int) -> int:
+    """Blocks of a design with one look, at which one of many comparisons can be significant."""
+    return 1 + ceil(log2(comparisons / LEVEL))
 
 
 def largest_family(design: Design) -> int:

@@ -17,6 +17,7 @@ from tiltyard.analysis.statements.family import HOLM, Family
 from tiltyard.analysis.statements.statement import statement
 from tiltyard.analysis.steadiness import unsteady
 from tiltyard.analysis.workload import JudgedWorkload
+from tiltyard.plan.prospect import blocks_for
 from tiltyard.stats.trend import trend
 from tiltyard.units import agreeing, count_of, format_number, format_value, part_of
 
@@ -110,7 +111,9 @@ def _looks(evidence: Evidence) -> Iterator[Notice]:
             "simultaneous "
             f"intervals within the {count_of(plan.design.looks[-1].blocks, plan.design.unit)} of "
             "the plan.",
-            advice=more if needed else None,
+            advice=more
+            if needed
+            else f"Plan {count_of(blocks_for(headlines), plan.design.unit)} or more.",
         )
     is_open = contrasts.has_interval & contrasts.is_open
     beyond = int(contrasts.waiting[is_open].max(initial=0))

@@ -21,6 +21,7 @@ from tiltyard.analysis.statements.numbers import (
 from tiltyard.analysis.statements.statement import statement
 from tiltyard.plan.model import Design, Plan
 from tiltyard.plan.path_length import PATH_LENGTH
+from tiltyard.plan.prospect import blocks_for
 from tiltyard.stats.planning import LIKELY, MANY_BLOCKS
 from tiltyard.stats.sequential import RepeatedInterval
 from tiltyard.units import agreeing, count_of, listed
@@ -89,7 +90,8 @@ def _too_early(compared: Compared) -> str:
     head = f"{compared.pair}: undecided; "
     if first is None:
         last = design.looks[-1].blocks
-        return f"{head}{design.amount(last)} are too few for {size} simultaneous intervals."
+        few = f"{design.amount(last)} are too few for {size} simultaneous intervals"
+        return f"{head}{few}, which need {blocks_for(size)}."
     there = f"{head}{done} of the {count_of(first, design.unit)}"
     if first > design.looks[0].blocks:
         return f"{there} that {size} simultaneous intervals need."
@@ -170,10 +172,16 @@ def _outlook(interval: RepeatedInterval, compared: Compared) -> str:
 
 
 def more_needed(contrast: Contrast, design: Design, family: Family) -> int | None:
-    """How many more blocks a decision likely takes, where there is none; ``None``: very many."""
+    """How many more blocks a decision likely takes, where there is none; ``None``: very many.
+
+    Where the plan has too few for any interval: how many more an interval takes.
+    """
     interval = contrast.interval
-    if interval is None or contrast.verdict != "undecided" or contrast.withheld:
+    if contrast.verdict != "undecided" or contrast.withheld:
         return None
+    if interval is None:
+        early = family.first_look(design) is not None
+        return None if early else blocks_for(family.size) - len(contrast.differences)
     needed = family.needed(interval, design)
     return None if needed is None else needed - interval.blocks
 

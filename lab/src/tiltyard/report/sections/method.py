@@ -200,9 +200,13 @@ def adjusted(findings: Findings) -> tuple[Block, ...]:
 
 
 def beside_sentences(findings: Findings) -> Iterator[tuple[str, str]]:
-    """The other analysis of each comparison with the baseline: which it is, and it in words."""
+    """The other analysis of each comparison with the baseline: which it is, and it in words.
+
+    Nothing of comparisons that neither has an interval of.
+    """
     for _, found, beside in _both(findings):
-        if findings.baseline in (found.system, found.against):
+        told = found.low is not None or beside.low is not None
+        if told and findings.baseline in (found.system, found.against):
             yield beside.analysis.capitalize(), beside.sentence
 
 
