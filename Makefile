@@ -85,11 +85,11 @@ setup-dev: setup $(VENV)/.installed-dev
 	@scripts/install-tools user-mode-linux:linux.uml cpio:cpio busybox-static:busybox
 	@scripts/install-tools mmdebstrap:mmdebstrap umoci:umoci
 	@scripts/install-tools qemu-system-x86:qemu-system-x86_64 qemu-utils:qemu-img kmod:depmod debootstrap:debootstrap
-	@scripts/guest-kernels >/dev/null || echo "Going on without kernels for virtual machines" >&2
+	@lab/src/tiltyard/systems/vm/guest-kernels >/dev/null || echo "Going on without kernels for virtual machines" >&2
 
 kernels: ## unpack two Debian kernels for virtual machines; nothing is installed
 	@scripts/install-tools kmod:depmod
-	@scripts/guest-kernels
+	@lab/src/tiltyard/systems/vm/guest-kernels
 
 # One static binary: nothing but one file to copy onto a system under test.
 $(ENGINE): $(RUST_SOURCES) | $(VENV)/.created

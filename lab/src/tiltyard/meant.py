@@ -34,7 +34,14 @@ def no_study(path: Path) -> str:
 
 
 def perhaps(typed: object, right: Iterable[object]) -> str:
-    """The nearest of what would be right, as a question to add; empty if none is near."""
-    names = {str(name).casefold(): name for name in right}
-    near = difflib.get_close_matches(str(typed).casefold(), names, n=1)
+    """The nearest of what would be right, as a question to add; empty if none is near.
+
+    Of paths the names are compared: the folders that they share make none nearer.
+    """
+    names = {_name(each): each for each in right}
+    near = difflib.get_close_matches(_name(typed), names, n=1)
     return f' Did you mean "{names[near[0]]}"?' if near else ""
+
+
+def _name(of: object) -> str:
+    return (of.name if isinstance(of, Path) else str(of)).casefold()

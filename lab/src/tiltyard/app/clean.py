@@ -61,7 +61,7 @@ def leftovers(folders: Iterable[Path], *, everything: bool = False) -> Cleaned:
             if not any(target.is_relative_to(path) for target in used) and not devices_of(path):
                 found[path] = Leftover(path=str(path), what=what, size_bytes=_size_bytes(path))
     for path, what in (
-        (kernels_directory(), "kernels of virtual machines (make kernels)"),
+        (kernels_directory(), "kernels of virtual machines (guest-kernels)"),
         (drawings_directory(), "drawings of charts (tiltyard report)"),
     ):
         if everything and path.is_dir():

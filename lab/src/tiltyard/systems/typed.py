@@ -13,6 +13,7 @@ kind of system, a kernel parameter, or a key of a tuning profile, with its table
 ``block.scheduler``.
 """
 
+import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,6 +44,7 @@ _DEVICE: Final = re.compile(r"(.+?)@(/dev/.+)", re.DOTALL)
 _HOST: Final = re.compile(r"[^-/\s][^/\s]*")
 _SETTING: Final = re.compile(r"[A-Za-z_][\w.-]*=", re.ASCII)
 _DISKS: Final = (".qcow2", ".img", ".raw", ".vmdk", ".vdi", ".vhdx")
+_UML: Final = ".uml"
 _FILESYSTEMS: Final = tuple(entry.name for entry in FILESYSTEMS)
 _BARE: Final = (tmpfs.KIND.name, host.KIND.name)
 
@@ -186,12 +188,30 @@ def _based(word: str, base: str, place: Place) -> TypedSystem:
         raise _wrong(word, name, f"is a setting. Fix: give its value: {name}=VALUE")
     if " " in word:
         raise _wrong(word, word, f"is a command, not a system. Fix: -c {shlex.quote(word)}")
-    names = (*_FILESYSTEMS, *_BARE)
-    beside = (each for each in Path(name).parent.glob("*/") if not is_word_of_kind(each.name))
-    raise _wrong(
+    raise _nothing(word, name)
+
+
+def _nothing(word: str, name: str) -> UsageError:
+    """What a word may have meant that names nothing."""
+    path, names = Path(name), (*_FILESYSTEMS, *_BARE)
+    if path.suffix in (*_DISKS, _UML):
+        here = (*path.parent.glob(f"*{path.suffix}"), *_on_path(path.suffix))
+        what = f"is no file that exists{', here or on PATH' if path.suffix == _UML else ''}"
+        return _wrong(word, name, f"{what}.{perhaps(path, here)}")
+    beside = (each for each in path.parent.glob("*/") if not is_word_of_kind(each.name))
+    if "/" in name:
+        return _wrong(word, name, f"is no directory that exists.{perhaps(path, beside)}")
+    return _wrong(
         word, name, "is neither a file system nor a directory that exists, nor a kernel or a host. "
-        f"File systems: {', '.join(names)}.{perhaps(Path(name), (*names, *beside))}",
+        f"File systems: {', '.join(names)}.{perhaps(path, (*names, *beside))}",
     )  # fmt: skip
+
+
+def _on_path(suffix: str) -> Iterator[Path]:
+    """Programs that end so: User-Mode Linux kernels."""
+    if suffix == _UML:
+        for directory in os.get_exec_path():
+            yield from Path(directory).glob(f"*{suffix}")
 
 
 def _mount(word: str, options: str) -> dict[str, TomlValue]:
@@ -214,7 +234,7 @@ def _on_device(word: str, base: str, device: str) -> TypedSystem:
     except RefusedError as error:
         parent = Path(device).parent
         beside = parent.iterdir() if parent.is_dir() else ()
-        near = perhaps(device, (each for each in beside if each.is_block_device()))
+        near = perhaps(Path(device), (each for each in beside if each.is_block_device()))
         why = str(error).removeprefix(f"{device}: ")
         fix = near or " Which could be used: tiltyard devices"
         raise _wrong(word, device, f"{why[:1].lower()}{why[1:]}.{fix}") from None
@@ -234,7 +254,7 @@ def _booted(word: str, name: str, place: Place) -> dict[str, TomlValue] | None:
         return {"kernel": name}
     path = Path(name)
     if not path.is_file():
-        program = find_program(name) if name.endswith(".uml") and "/" not in name else None
+        program = find_program(name) if name.endswith(_UML) and "/" not in name else None
         return {"kernel": name} if program else None
     if path.suffix in _DISKS:
         return {"disk": place(name)}

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Final
 
@@ -9,8 +10,8 @@ from tiltyard.host.packages import find_program
 from tiltyard.ownership import cache_directory
 
 _SERIES: Final = re.compile(r"\d+\.\d+")
-UNPACK: Final = "scripts/guest-kernels"
-"""The command that unpacks them."""
+UNPACK: Final = f"sh {shlex.quote(str(Path(__file__).with_name('guest-kernels')))}"
+"""The command that downloads and unpacks them, followed by their series."""
 
 
 def kernels_directory() -> Path:

@@ -62,7 +62,7 @@ class VirtualMachine(System):
         except TiltyardError as error:
             remedy = (
                 'kernel = "PATH", the name of a User-Mode Linux program, or a series that '
-                f'{UNPACK} has unpacked: "6.12"; disk = "PATH" boots a disk image'
+                f'"{UNPACK} SERIES" unpacks: "6.12"; disk = "PATH" boots a disk image'
             )
             return [Problem("error", str(error), remedy)]
         return [

@@ -24,7 +24,7 @@ class VmSettings(SystemSettings):
         min_length=1,
         description="The kernel: path of its image (vmlinuz …) or of a User-Mode Linux program, "
         'the name of such a program ("linux.uml"), or the series of one that '
-        'scripts/guest-kernels has unpacked ("6.12").',
+        'guest-kernels, beside the code of this kind, has unpacked ("6.12").',
     )
     disk: Path | None = Field(
         default=None,
