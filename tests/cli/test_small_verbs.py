@@ -18,6 +18,7 @@ from tiltyard.cli.demo import demo
 from tiltyard.errors import ExitCode, InterruptedRunError, UsageError
 from tiltyard.folder import StudyFolder
 from tiltyard.study.ready import ready_studies
+from tiltyard.study.templates import new_study
 from tiltyard.systems.block_device import BlockDeviceSettings
 
 __all__ = ["state"]
@@ -75,6 +76,7 @@ def test_a_blank_device_has_toml_that_a_study_takes(tmp_path: Path) -> None:
 def test_every_ready_study_says_what_it_is_for(study) -> None:
     assert study.purposes
     assert len(study.about) > 60
+    assert new_study(study.name) == study.text, "a template has its name"
 
 
 def test_what_is_recommended_can_be_begun(tmp_path: Path) -> None:

@@ -113,9 +113,9 @@ def test_paths_that_name_themselves_are_a_list(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     one.mkdir()
     two.mkdir()
-    assert tomllib.loads(compare(str(one), str(two)))["factors"] == {
-        "directory": [str(one), str(two)]
-    }
+    for end in ("", "/"):
+        text = compare(f"{one}{end}", str(two))
+        assert tomllib.loads(text)["factors"] == {"directory": [str(one), str(two)]}
 
 
 @pytest.mark.parametrize(

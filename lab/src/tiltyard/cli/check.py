@@ -42,7 +42,7 @@ def check(
     tiltyard check spool
     tiltyard check spool --no-rehearse          # touch nothing on the host
     tiltyard check spool --dry-run              # nor that, but tell what would be executed
-    tiltyard check studies/filesystems.toml
+    tiltyard check studies/disk-filesystems.toml
     tiltyard check spool --json | jq .problems
     ```
 

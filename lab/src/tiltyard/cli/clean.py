@@ -35,7 +35,7 @@ def clean(
     from rich.text import Text
 
     from tiltyard.app.clean import leftovers, remove
-    from tiltyard.cli.console import remark, say, show
+    from tiltyard.cli.console import remark, show, tell
     from tiltyard.errors import ExitCode
     from tiltyard.host.ledger import recover
     from tiltyard.report.stacking import StackingTable
@@ -52,7 +52,7 @@ def clean(
         show(table)
     if not found.leftovers:
         if not printing.emit(found):
-            say("Nothing to remove.")
+            tell("Nothing to remove.")
         return ExitCode.DONE
     if not yes and sys.stdin.isatty() and not printing.json:
         sys.stderr.write(f"Remove all of it ({size})? [y/N] ")
@@ -61,11 +61,11 @@ def clean(
     if not yes:
         again = " ".join(("tiltyard clean", *map(str, folders), *(("--all",) if all_ else ())))
         if not printing.emit(found):
-            say(f"{size} may go; nothing was removed. To remove it: {again} --yes")
+            tell(f"{size} may go; nothing was removed. To remove it: {again} --yes")
         return ExitCode.DONE
     for line in recover():
         remark(f"Restored {line}")
     removed = remove(leftovers(where, everything=all_))
     if not printing.emit(removed):
-        say(f"Removed  {size}")
+        tell(f"Removed  {size}")
     return ExitCode.DONE

@@ -43,14 +43,15 @@ def combine(
 
     from tiltyard.app.combine import combine as combined
     from tiltyard.charts.figures import MARKS
-    from tiltyard.cli.console import say, show
+    from tiltyard.cli.console import say, show, tell
     from tiltyard.report.stacking import StackingTable
 
     printing.begin()
     found = combined(studies, _weights(weight), as_, baseline)
     if printing.emit(found):
         return
-    say(f"Question {found.question}\n")
+    tell(f"Question {found.question}")
+    say("")
     table = StackingTable(
         f"better than {found.baseline}", "weight", *(row.system for row in found.systems)
     )
@@ -62,12 +63,12 @@ def combine(
     words = {"faster": "better", "slower": "worse"}
     legend = "   ".join(f"{mark} {words.get(name, name)}" for name, mark in MARKS.items())
     say(f"{legend}\n")
-    say(
+    tell(
         f"Family   {count_of(found.family, 'comparison')}, corrected together; simultaneous 95 % "
         "intervals"
     )
     if found.left_out:
-        say(f"Left out {', '.join(found.left_out)}: not in every study")
+        tell(f"Left out {', '.join(found.left_out)}: not in every study")
 
 
 def _cell(gain: "Gain") -> str:

@@ -31,7 +31,7 @@ def new(
         template: What is compared: filesystems, mount-options, directories, programs or network;
             or the name of a ready study.
     """
-    from tiltyard.cli.console import say
+    from tiltyard.cli.console import tell
     from tiltyard.errors import RefusedError
     from tiltyard.folder import StudyFolder, write_whole
     from tiltyard.study.templates import new_study
@@ -40,4 +40,4 @@ def new(
     if target.study.exists():
         raise RefusedError(f"{target.study}: there is a study already; choose another folder")
     write_whole(target.study, new_study(template).encode())
-    say(f"Wrote {target.study}. Edit it, then: tiltyard check {folder} && tiltyard run {folder}")
+    tell(f"Wrote {target.study}. Edit it, then: tiltyard check {folder} && tiltyard run {folder}")

@@ -28,7 +28,7 @@ def restore(
     """
     import shlex
 
-    from tiltyard.cli.console import remark, say
+    from tiltyard.cli.console import remark, tell
     from tiltyard.errors import ExitCode, UsageError
     from tiltyard.host.ledger import restore as put_back
     from tiltyard.host.place import Place
@@ -38,11 +38,11 @@ def restore(
         raise UsageError("--ssh-options goes with --host")
     found = restore_there(Place.over_ssh(host, shlex.split(ssh_options))) if host else put_back()
     for line in found.done:
-        say(line)
+        tell(line)
     for line in found.left:
         remark(line)
     if found.left:
         return ExitCode.NOT_RESTORED
     if not found.done:
-        say("Nothing to restore.")
+        tell("Nothing to restore.")
     return ExitCode.DONE

@@ -142,7 +142,7 @@ def _system(word: str, place: Place, *, network: bool) -> TypedSystem:
     if not word.isprintable():
         raise UsageError(f"{word!a}: a study file cannot hold this name")
     if not is_word_of_kind(word) and Path(word).is_dir():
-        return TypedSystem(word, directory.KIND, {"directory": place(word)})
+        return _directory(word, word, place)
     rest, device = word, ""
     if match := _DEVICE.fullmatch(word):
         rest, device = match.groups()
@@ -163,6 +163,12 @@ def _system(word: str, place: Place, *, network: bool) -> TypedSystem:
     return TypedSystem(word, found.kind, settings, found.named, found.short)
 
 
+def _directory(word: str, base: str, place: Place) -> TypedSystem:
+    """A directory; "/" at its end is not part of its name."""
+    short = word.replace(base, base.rstrip("/") or "/", 1)
+    return TypedSystem(word, directory.KIND, {"directory": place(base)}, short=short)
+
+
 def _based(word: str, base: str, place: Place) -> TypedSystem:
     """A kind, a directory, a kernel, a disk image or another host, and what stands behind it."""
     name, colon, options = base.partition(":")
@@ -173,7 +179,7 @@ def _based(word: str, base: str, place: Place) -> TypedSystem:
     if base == host.KIND.name:
         return TypedSystem(word, host.KIND, {"kind": base})
     if Path(base).is_dir():
-        return TypedSystem(word, directory.KIND, {"directory": place(base)})
+        return _directory(word, base, place)
     if booted := _booted(word, name, place):
         return TypedSystem(
             word, machine.KIND, {**booted, **_mount(word, options)}, short=_tail(word, name)
