@@ -16,10 +16,16 @@ from tiltyard.stats.types import FloatArray
 NAMES = ("ext4", "xfs", "btrfs", "ext2", "ext3")
 
 
-def plan(systems: int = 2, blocks: int | None = None, profile: str = "standard") -> Plan:
+def plan(
+    systems: int = 2,
+    blocks: int | None = None,
+    profile: str = "standard",
+    workload: str = "iozone",
+) -> Plan:
     """A plan for so many systems and one workload."""
     fixed = "fixed" if blocks else profile
-    return synthetic_study(NAMES[:systems], blocks=0, profile=fixed, fixed_blocks=blocks)[0]
+    systems_of = NAMES[:systems]
+    return synthetic_study(systems_of, (workload,), 0, profile=fixed, fixed_blocks=blocks)[0]
 
 
 def said(**rules: object) -> str:
@@ -42,6 +48,11 @@ def test_six_blocks_for_ten_pairs_find_nothing() -> None:
     assert "10 comparisons of workloads as a whole are corrected together, and 6 blocks" in text
     assert "6 blocks are too few to decide any of them. 9 blocks, or fewer systems" in text
     assert "can only be shown where no more than 1 cell is compared" in text
+
+
+def test_a_workload_without_a_grid_has_no_single_cells() -> None:
+    assert "can only be shown" in said(blocks=6)
+    assert said(blocks=6, workload="postmark") == ""
 
 
 def test_one_system_is_compared_with_nothing() -> None:

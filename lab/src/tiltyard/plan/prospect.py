@@ -7,7 +7,7 @@ comparisons: n paired differences that all point the same way have p = 2^(1 − 
 from collections.abc import Iterator
 from math import ceil, comb, log2
 
-from tiltyard.plan.model import Design, Plan
+from tiltyard.plan.model import Design, Plan, PlannedWorkload
 from tiltyard.plan.sessions import pooled_design
 from tiltyard.stats.sequential import LEVEL
 from tiltyard.units import agreeing, count_of
@@ -39,12 +39,19 @@ def prospects(plan: Plan) -> Iterator[str]:
     elif earliest > first:
         yield f"{of}: none of them can be decided before {count_of(earliest, design.unit)}"
     alone = largest_family(design)
-    if alone < _FEW:
+    if alone < _FEW and any(map(_has_cells, plan.workloads)):
         yield (
             f"with {design.amount(last)}, a difference in a single cell of a grid can only be "
             f"shown where no more than {count_of(alone, 'cell')} {agreeing(alone, 'is', 'are')} "
             "compared; more blocks lift that"
         )
+
+
+def _has_cells(workload: PlannedWorkload) -> bool:
+    """Whether it may have more than one: an only cell is the workload as a whole."""
+    headlines = sum(metric.role == "headline" for metric in workload.metrics)
+    axes = (workload.effective.get(axis) for axis in workload.grid)
+    return headlines != 1 or not all(isinstance(at, list) and len(at) == 1 for at in axes)
 
 
 def _waits(plan: Plan) -> Iterator[str]:
