@@ -154,7 +154,13 @@ def _of_others(option: str) -> str:
     """Which verbs have an option that this one has not; empty if none has."""
     name = option.removeprefix("--").replace("-", "_")
     calls = ((verb.strip("_"), app[verb.strip("_")].default_command) for verb in VERBS)
-    has = [verb for verb, call in calls if call and name in signature(call).parameters]
+    has = [
+        verb
+        for verb, call in calls
+        if call
+        and (taken := signature(call).parameters.get(name))
+        and taken.kind is not taken.POSITIONAL_ONLY
+    ]
     return f"{option} is an option of {' and '.join(has)}, not of this command" if has else ""
 
 

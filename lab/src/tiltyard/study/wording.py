@@ -65,6 +65,7 @@ _BOUNDS: dict[str, Callable[[str, Mapping[str, Any]], str]] = {
     "greater_than_equal": lambda typed, limit: f"{typed} is too small: at least {limit['ge']}",
     "less_than": lambda typed, limit: f"{typed} is too large: less than {limit['lt']}",
     "less_than_equal": lambda typed, limit: f"{typed} is too large: at most {limit['le']}",
+    "string_pattern_mismatch": lambda typed, limit: f"{typed} does not match {limit['pattern']}",
     "string_too_short": lambda _typed, _limit: "is empty",
     "too_short": lambda _typed, limit: f"is too short: at least {limit['min_length']}",
     "too_long": lambda _typed, limit: f"is too long: at most {limit['max_length']}",
@@ -97,9 +98,10 @@ def _alternatives(node: Schema, schema: Schema) -> Iterator[Schema]:
 
 
 def _property(node: Schema, key: str) -> Schema | None:
-    """What an object's schema says of a key."""
+    """What an object's schema says of a key; a table of any names says the same of each."""
+    any_name = node.get("additionalProperties")
     found: Schema | None = node.get("properties", {}).get(key)
-    return found
+    return any_name if found is None and isinstance(any_name, dict) else found
 
 
 def _resolved(node: Schema, schema: Schema) -> Schema:

@@ -1,27 +1,22 @@
 """What a mapping may say: which column is what, in which unit, and how numbers are written."""
 
 import re
-import tomllib
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
 from tiltyard.errors import UsageError
 from tiltyard.importers.gather import contents
 from tiltyard.importers.quantities import Unit, unit_named
+from tiltyard.study.load import parsed
+from tiltyard.study.locate import locate
 from tiltyard.study.model import Frozen
+from tiltyard.study.problems import located
+from tiltyard.study.wording import flaws_of
 from tiltyard.units import SIZE_UNITS
-
-_EXAMPLES: Final = {
-    "delimiter": 'delimiter = ","',
-    "decimal": 'decimal = "."',
-    "workload": 'workload = "NAME"',
-    "metrics": "[metrics.NAME] with column, unit and direction",
-}
-"""What to write for a key that has to be there."""
 
 
 class Column(Frozen):
@@ -49,8 +44,11 @@ class Column(Frozen):
 class Quantity(Frozen):
     """A metric."""
 
-    unit: Annotated[str, Field(min_length=1)]
-    direction: Literal["higher", "lower"]
+    unit: Annotated[str, Field(min_length=1, description='Fix: unit = "MB/s"')]
+    direction: Annotated[
+        Literal["higher", "lower"],
+        Field(description='What is better. Fix: direction = "higher" or "lower"'),
+    ]
     column: str | None = None
     """Where its values stand, in a wide file."""
     label: str = ""
@@ -61,10 +59,13 @@ class Quantity(Frozen):
 class Mapping(Frozen):
     """What a CSV file is made of."""
 
-    delimiter: Annotated[str, Field(pattern=r'^[^"\r\n]$')]
-    decimal: Literal[".", ","]
+    delimiter: Annotated[str, Field(pattern=r'^[^"\r\n]$', description='Fix: delimiter = ","')]
+    decimal: Annotated[Literal[".", ","], Field(description='Fix: decimal = "."')]
     thousands: Literal["", ",", ".", " ", "'"] = ""
-    workload: Annotated[str, Field(min_length=1)] | Column
+    workload: Annotated[
+        Annotated[str, Field(min_length=1)] | Column,
+        Field(description='Fix: workload = "NAME", or workload = { column = "NAME" }'),
+    ]
     system: Column | None = None
     """Absent where the command line says it: NAME=FILE."""
     block: Column | None = None
@@ -72,7 +73,10 @@ class Mapping(Frozen):
     metric: Column | None = None
     """With ``value``: a long file, one value in a row."""
     value: Column | None = None
-    metrics: Annotated[dict[str, Quantity], Field(min_length=1)]
+    metrics: Annotated[
+        dict[str, Quantity],
+        Field(min_length=1, description="Fix: [metrics.NAME] with column, unit and direction"),
+    ]
 
     @model_validator(mode="after")
     def _one_form(self) -> "Mapping":
@@ -124,24 +128,16 @@ def read_mapping(path: Path) -> Mapping:
     """A mapping from its file.
 
     Raises:
-        UsageError: one line with file and key.
+        UsageError: it names the file, and each line and key that is not right.
     """
     try:
-        typed = tomllib.loads(contents(path).decode())
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: {error}") from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: not TOML: {error}") from error
+        text = contents(path).decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8: {error.reason}") from error
+    document = parsed(text, path)
     try:
-        return Mapping.model_validate(typed)
+        return Mapping.model_validate(document)
     except ValidationError as error:
-        wrong = "; ".join(_told(one["loc"], one["msg"]) for one in error.errors())
-        raise UsageError(f"{path}: {wrong}") from error
-
-
-def _told(place: tuple[int | str, ...], message: str) -> str:
-    """One thing that is wrong, with its key."""
-    key = ".".join(map(str, place))
-    fix = _EXAMPLES.get(key)
-    said = ": ".join(filter(None, (key, message.removeprefix("Value error, "))))
-    return f"{said}. Fix: {fix}" if fix and message == "Field required" else said
+        found = located(path, locate(text), flaws_of(error, Mapping))
+        wrong = (": ".join(filter(None, (str(e.line), e.key, e.text))) for e in found.problems)
+        raise UsageError(f"{path}:{'; '.join(wrong)}") from error
