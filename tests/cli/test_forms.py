@@ -217,6 +217,10 @@ def test_the_nearest_study_is_named() -> None:
     typed_study(("old", "new"), (), asked=ASKED)
     with pytest.raises(UsageError, match=r'no study here\. Did you mean "postmark-old-new"\?'):
         StudyFolder.of(Path("postmark-old-nwe"))
+    Path("imported").mkdir()
+    Path("imported/collection.json").write_text("{}")
+    with pytest.raises(UsageError, match="nothing is run of them. Fix: tiltyard report imported$"):
+        StudyFolder.of(Path("imported"))
 
 
 def test_the_same_command_resumes_and_another_one_has_a_folder_of_its_own() -> None:

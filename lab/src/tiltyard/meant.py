@@ -25,6 +25,11 @@ def no_study(path: Path) -> str:
     """What to say where nothing of a study is found, and what would be right."""
     if meant(path).is_file() and meant(path).suffix == ".toml":
         return f"{path}: nothing was measured of it yet. Fix: tiltyard run {path}"
+    if (path / "collection.json").is_file():
+        return (
+            f"{path}: results of other tools, imported; nothing is run of them. "
+            f"Fix: tiltyard report {path}"
+        )
     new = (path if path.is_dir() else path.parent) / "my-study"
     near = perhaps(path, (study.parent for study in path.parent.glob("*/study.toml")))
     return (
