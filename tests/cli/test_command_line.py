@@ -151,6 +151,7 @@ def test_status_of_a_finished_study(compared: Path) -> None:
     done = tiltyard("status", "postmark-a-b", cwd=compared)
     assert done.returncode == 0
     assert "7 of at most 7 complete, 14 trials kept" in done.stdout
+    assert done.stdout.endswith("\nReport   postmark-a-b/report/index.html\n")
 
 
 def test_new_then_check(tmp_path: Path) -> None:

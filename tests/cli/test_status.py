@@ -80,7 +80,8 @@ def test_at_the_end(study: tuple[StudyFolder, Plan], capsys: pytest.CaptureFixtu
     run_study(folder, plan, Engine.find(), go_on, Watcher())
     lines = told(folder, capsys)
     assert "Blocks   4 of at most 4 complete, 20 trials kept" in lines
-    assert lines[-1] == "State    all planned blocks are done: 4"
+    report = f"Report   tiltyard report {folder.root}"
+    assert lines[-2:] == ["State    all planned blocks are done: 4", report]
     assert not any(line.startswith(("Left", "Open")) for line in lines)
 
 

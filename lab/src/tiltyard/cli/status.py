@@ -37,12 +37,17 @@ def status(study: Study = Path(), /, *, printing: Printing = WORDS) -> None:
 
 def lines(found: "Status") -> Iterator[str]:
     """What is said of a study."""
+    from tiltyard.folder import StudyFolder
+
     yield f"Question {found.question}"
     for session in found.sessions:
         if len(found.sessions) > 1:
             where = f", on {session.node}" if session.node else ""
             yield f"Session  {session.session} of {len(found.sessions)}{where}"
         yield from _lines(session, found.study)
+    if all(session.state == "ended" for session in found.sessions):
+        page = StudyFolder(Path(found.study)).report / "index.html"
+        yield f"Report   {page if page.is_file() else f'tiltyard report {found.study}'}"
 
 
 def _lines(session: "SessionStatus", study: str) -> Iterator[str]:
