@@ -219,7 +219,7 @@ def test_the_nearest_study_is_named() -> None:
         StudyFolder.of(Path("postmark-old-nwe"))
     Path("imported").mkdir()
     Path("imported/collection.json").write_text("{}")
-    with pytest.raises(UsageError, match="nothing is run of them. Fix: tiltyard report imported$"):
+    with pytest.raises(UsageError, match=r"nothing is run of them. Fix: tiltyard report imported$"):
         StudyFolder.of(Path("imported"))
 
 
