@@ -13,7 +13,7 @@ from tiltyard.host import sysctls
 
 __all__ = ["nothing_is_left", "state"]
 
-KEY = "vm.stat_interval"
+KEY = "vm.dirtytime_expire_seconds"
 PROFILE = f'about = "a harmless one"\n[sysctl]\n{KEY} = 7\nvm.no_such_thing = 1\n'
 
 

@@ -25,7 +25,7 @@ from tiltyard.study.model import SystemSpec
 
 pytestmark = needs_root
 
-KEY = "vm.stat_interval"
+KEY = "vm.user_reserve_kbytes"
 """Harmless: how often counters are folded, in seconds."""
 HOLDS = """
 import sys

@@ -21,7 +21,7 @@ from tiltyard.systems.deputy import boot, serve
 from tiltyard.systems.deputy.boot import await_boot, require_bootable
 from tiltyard.systems.deputy.messages import Answer, Request, line
 
-KEY = "vm.stat_interval"
+KEY = "vm.compaction_proactiveness"
 DEPUTY = (
     "from tiltyard.systems.deputy import serve; serve.require_bootable = lambda *_: None; "
     "import sys; serve.main(sys.argv[1], 'run')"

@@ -42,7 +42,7 @@ from tiltyard.systems.deputy.serve import engines_of
 from tiltyard.systems.kind import Problem, Site, System
 from tiltyard.workloads import load
 
-KEY = "vm.stat_interval"
+KEY = "vm.page_lock_unfairness"
 LOOP: dict[str, Any] = {"filesystem": "ext4", "backing": {"image": "16M"}, "sysctl": {KEY: 9}}
 
 
@@ -103,7 +103,7 @@ def test_killed_ssh_and_killed_deputies_leave_a_host_as_before(
     assert sysctls.read(KEY) == "9"
     assert restore(host=server.far, ssh_options=" ".join(server.options)) == ExitCode.DONE
     said = capsys.readouterr().out
-    assert f'set /proc/sys/vm/stat_interval to "{interval}" again' in said
+    assert f'set /proc/sys/vm/page_lock_unfairness to "{interval}" again' in said
     assert "detached /dev/loop" in said
     assert (sysctls.read(KEY), list(server.home.iterdir())) == (interval, [])
 

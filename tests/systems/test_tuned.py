@@ -24,7 +24,7 @@ from tiltyard.systems.kind import Site, System, Up
 
 pytestmark = needs_root
 
-KEY = "vm.stat_interval"
+KEY = "vm.extfrag_threshold"
 """Harmless: how often counters are folded, in seconds."""
 MINE = f"""
 about = "what this machine has, and one thing that no machine has"
