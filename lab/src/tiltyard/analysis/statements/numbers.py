@@ -14,7 +14,7 @@ NO_WIDTH: Final = 1e-7
 """In percent, or of a factor: an interval of no more width is of values that are all the same."""
 
 _FINER: Final = 3
-"""As many decimals more show that an interval excludes 1."""
+"""As many decimals more show that a number of an interval that excludes 1 is not 1 itself."""
 
 
 @dataclass(frozen=True)
@@ -24,18 +24,22 @@ class Scale:
     factor: bool
     digits: int
     """Decimals: two significant digits of the interval's width."""
+    excludes: bool = False
+    """Whether the interval excludes 1: none of its numbers is printed as 1 or as 0 %."""
 
     def number(self, ratio: float) -> str:
         """``2.3`` for a factor; else the percentage that the ratio is away from 1, unsigned."""
-        value = ratio if self.factor else 100 * abs(ratio - 1)
-        return f"{value:.{self.digits}f}"
+        value, same = (ratio, 1) if self.factor else (100 * abs(ratio - 1), 0)
+        finer = range(self.digits, self.digits + (_FINER if self.excludes else 0))
+        digits = next((d for d in finer if round(value, d) != same), finer.stop)
+        return f"{value:.{digits}f}"
 
     def signed(self, ratio: float) -> str:
         """``2.3×``, ``+5.2`` or ``−3.0``."""
         if self.factor:
             return f"{self.number(ratio)}×"
-        value = round(100 * (ratio - 1), self.digits)
-        return ("+" if value > 0 else "−" if value < 0 else "") + self.number(ratio)
+        shown = self.number(ratio)
+        return shown if float(shown) == 0 else ("+" if ratio > 1 else "−") + shown
 
     def amount(self, ratio: float) -> str:
         """``2.3×`` or ``24 %``."""
@@ -59,11 +63,7 @@ def _scale(factor: bool, low: float, high: float) -> Scale:
         width = 1.0 if factor else min(1.0, 100 * max(abs(low - 1), abs(high - 1)))
     digits = 1 - math.floor(math.log10(width)) if width > NO_WIDTH else 1
     digits = min(3 if factor else 9, max(1 if factor else 0, digits))
-    nearest = float(low if low > 1 else high)
-    shown, same = (nearest, 1) if factor else (100 * abs(nearest - 1), 0)
-    for _ in range(_FINER if low > 1 or high < 1 else 0):
-        digits += round(shown, digits) == same
-    return Scale(factor, digits)
+    return Scale(factor, digits, excludes=low > 1 or high < 1)
 
 
 def open_ends(low: float, high: float, verdict: Verdict) -> tuple[str, str]:
