@@ -13,14 +13,15 @@ from release.version import ROOT
 pytestmark = pytest.mark.conformance
 
 
-def built(folder: Path, target: Path) -> tuple[bytes, str, bytes]:
+def built(sources: Path, folder: Path, target: Path) -> tuple[bytes, str, bytes]:
     """Clone the commit there and build: the engine, the wheel's name, the wheel.
 
     Args:
+        sources: what is cloned.
         folder: of the clone.
         target: where Cargo works.
     """
-    subprocess.run(("git", "clone", "--quiet", ROOT, folder), check=True)
+    subprocess.run(("git", "clone", "--quiet", sources, folder), check=True)
     script = "from release.python import *; from pathlib import Path; import sys\n"
     script += "engine = build_engine(); print(engine, build_wheel(engine, Path('dist')), sep='\\n')"
     done = subprocess.run(
@@ -35,8 +36,10 @@ def built(folder: Path, target: Path) -> tuple[bytes, str, bytes]:
 def test_two_folders_give_the_same_bytes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first = built(tmp_path / "a", tmp_path / "a/target")
-    second = built(tmp_path / "another folder/of another depth", tmp_path / "output")
+    # The second is a clone of the first: a commit meanwhile is in neither.
+    one, other = tmp_path / "a", tmp_path / "another folder/of another depth"
+    first = built(ROOT, one, one / "target")
+    second = built(one, other, tmp_path / "output")
     with capsys.disabled():
         for what, contents in (("engine", first[0]), (first[1], first[2])):
             sys.stdout.write(f"\n{hashlib.sha256(contents).hexdigest()}  {what}")
