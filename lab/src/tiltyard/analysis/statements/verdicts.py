@@ -12,6 +12,7 @@ from tiltyard.analysis.statements.numbers import (
     Scale,
     compatible,
     confidence,
+    confidence_said_once,
     ends,
     is_extended,
     nearest_first,
@@ -272,7 +273,7 @@ def answer(index: Index, judged: Judged, plan: Plan, family: Family) -> str:
         _answer_different(topic, rivals, design),
         _answer_invalid(topic, rivals),
     ]
-    text = f"{'; '.join(filter(None, parts))} {here}."
+    text = confidence_said_once(f"{'; '.join(filter(None, parts))} {here}.")
     return text if text.startswith(rivals.best) else text[0].upper() + text[1:]
 
 
