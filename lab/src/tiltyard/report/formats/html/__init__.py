@@ -33,6 +33,7 @@ from tiltyard.report.document import (
     Table,
 )
 from tiltyard.report.formats.format import Budget, Format
+from tiltyard.units import unbroken
 
 _WEIGHTS: Final = {"Regular": 400, "SemiBold": 600}
 
@@ -86,8 +87,8 @@ _OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
 def prose(sentence: str) -> Markup:
-    """A sentence that breaks neither between a number and its percent sign nor in an option."""
-    text = str(escape(sentence)).replace(" %", "\N{NO-BREAK SPACE}%")
+    """A sentence that breaks neither between a number and its unit nor in an option."""
+    text = str(escape(unbroken(sentence)))
     return Markup(_OPTION.sub(r'<span class="option">\g<0></span>', text))
 
 
