@@ -80,3 +80,11 @@ def test_names_keep_their_letters(title: str, told: str) -> None:
     section = Section(id="one", title=title, sections=(Section(id="two", title=title),))
     document = Document(style="study", title=title, sections=(section,))
     assert [*titles(with_capitals(document, findings))] == [told] * 3
+
+
+def test_a_program_of_no_name_is_no_name() -> None:
+    findings = findings_of("three file systems", 1)
+    own = tuple(one.model_copy(update={"use": "program"}) for one in findings.workloads)
+    of_programs = findings.model_copy(update={"workloads": own})
+    document = Document(style="study", title="program time: ranking")
+    assert with_capitals(document, of_programs).title == "Program time: ranking"
