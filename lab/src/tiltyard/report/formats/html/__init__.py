@@ -23,6 +23,7 @@ from tiltyard.charts.svg import to_svg
 from tiltyard.charts.theme import FAMILY, FONTS
 from tiltyard.printable import visible
 from tiltyard.report.document import (
+    Callout,
     Column,
     Document,
     Entry,
@@ -31,6 +32,7 @@ from tiltyard.report.document import (
     Look,
     Paragraph,
     Table,
+    texts_of,
 )
 from tiltyard.report.formats.format import Budget, Format
 from tiltyard.units import unbroken
@@ -353,6 +355,15 @@ class Card:
 
     link: str
     document: Document
+
+    @property
+    def warnings(self) -> list[tuple[str, str, list[str]]]:
+        """What must be known before the answer: title, kind and texts of each box above it."""
+        return [
+            (block.title, block.kind, [*texts_of(block.blocks)])
+            for block in self.document.front
+            if isinstance(block, Callout) and block.kind in ("warning", "problem")
+        ]
 
     @property
     def lead(self) -> str:
