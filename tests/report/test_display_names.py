@@ -10,8 +10,8 @@ from support.network_studies import network_study
 from support.synthetic import synthetic_study
 from tiltyard.analysis.chosen import choices
 from tiltyard.analysis.findings import analyse
-from tiltyard.analysis.run_times import run_times
 from tiltyard.analysis.quantity import metric_of
+from tiltyard.analysis.run_times import run_times
 from tiltyard.analysis.statements.deltas import lines
 from tiltyard.app.report import findings_of
 from tiltyard.charts import forest
