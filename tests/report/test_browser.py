@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,19 +30,21 @@ const sticks_out = shown.filter(part => !part.closest(".scroll, pre")
 const paints = [...new Set(shown.filter(part => part instanceof SVGElement)
   .map(part => getComputedStyle(part).fill))];
 const paper = getComputedStyle(document.documentElement).backgroundColor;
-document.body.textContent = JSON.stringify({sticks_out, paints, paper});
+document.body.textContent = JSON.stringify({sticks_out, paints, paper,
+  above: [document.querySelector("h1"), document.querySelector("main > .tools")]
+    .map(part => part.getBoundingClientRect().top)});
 </script>
 """
 
 pytestmark = needs_chromium
 
 
-def probed(page: str, folder: Path) -> dict[str, list[str] | str]:
+def probed(page: str, folder: Path) -> dict[str, Any]:
     """What the browser made of the page on a sheet as wide as a phone."""
     narrow = f"<style>html {{ width: {PHONE_PX}px }}</style></head>"
     probe = PROBE.replace("PHONE_PX", str(PHONE_PX))
     probed = without_policy(page).replace("</head>", narrow).replace("</body>", probe)
-    found: dict[str, list[str] | str] = json.loads(opened(probed, folder, 500))
+    found: dict[str, Any] = json.loads(opened(probed, folder, 500))
     return found
 
 
@@ -52,6 +55,8 @@ def rgb(colour: str) -> str:
 def test_by_day_on_a_phone(page: str, tmp_path: Path) -> None:
     found = probed(page, tmp_path)
     assert found["sticks_out"] == []
+    title, button = found["above"]
+    assert title < button, "the title comes first"
     assert found["paper"] == rgb(LIGHT["paper"])
     assert {rgb(LIGHT[name]) for name in ("series-2", "better-1", "ink")} <= set(found["paints"])
 
