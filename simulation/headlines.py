@@ -171,7 +171,7 @@ def _told(found: Headlines) -> str:
 ## Headlines at each look
 
 One workload, all pairs of equal systems, {found.equal[0].families} families of each kind: those in
-which an interval that was printed by then misses, %. For equal systems that is also a false winner.
+which an interval that was printed by then misses, %. Of equal systems it is also a false positive.
 
 {_equal_table(found.equal)}
 

@@ -1,4 +1,4 @@
-"""Equal systems in results that were not run here: false winners by law and shared noise.
+"""Equal systems in results that were not run here: false positives by law and shared noise.
 
 A report has thirteen cells. The cells of one run share a part of its noise: the part of the
 variance that is common to them is the correlation ρ. Judged is by the functions that judge real

@@ -1,4 +1,4 @@
-"""Equal systems whose results were kept as whole numbers: false winners by rounding.
+"""Equal systems whose results were kept as whole numbers: false positives by rounding.
 
 Judged is by the functions that judge real imports; beside them stands a rule that was in use: kept
 numbers taken as exact.

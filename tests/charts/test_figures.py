@@ -82,6 +82,6 @@ def test_the_last_dimension_runs_across() -> None:
     assert grid is not None
     assert grid.rows == ("64 MiB", "256 MiB")
     assert grid.columns == ("4 KiB", "64 KiB", "1 MiB")
-    assert grid.legend == "file down, record across"
+    assert grid.legend == "rows: file, columns: record"
     assert len(grid.places) == len(GRID)
     assert grid.places["256 MiB file, 64 KiB record"] == ("256 MiB", "64 KiB")

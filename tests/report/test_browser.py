@@ -2,11 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from PIL import Image, ImageColor
 
-from support.browser import needs_chromium, opened, pictured, without_policy
+from support.browser import needs_chromium, opened, pictured, seen_by, without_policy
 from support.judged import judged as told
 from support.network_studies import network_study
 from support.pages import page_of
@@ -27,19 +30,21 @@ const sticks_out = shown.filter(part => !part.closest(".scroll, pre")
 const paints = [...new Set(shown.filter(part => part instanceof SVGElement)
   .map(part => getComputedStyle(part).fill))];
 const paper = getComputedStyle(document.documentElement).backgroundColor;
-document.body.textContent = JSON.stringify({sticks_out, paints, paper});
+document.body.textContent = JSON.stringify({sticks_out, paints, paper,
+  above: [document.querySelector("h1"), document.querySelector("main > .tools")]
+    .map(part => part.getBoundingClientRect().top)});
 </script>
 """
 
 pytestmark = needs_chromium
 
 
-def probed(page: str, folder: Path) -> dict[str, list[str] | str]:
+def probed(page: str, folder: Path) -> dict[str, Any]:
     """What the browser made of the page on a sheet as wide as a phone."""
     narrow = f"<style>html {{ width: {PHONE_PX}px }}</style></head>"
     probe = PROBE.replace("PHONE_PX", str(PHONE_PX))
     probed = without_policy(page).replace("</head>", narrow).replace("</body>", probe)
-    found: dict[str, list[str] | str] = json.loads(opened(probed, folder, 500))
+    found: dict[str, Any] = json.loads(opened(probed, folder, 500))
     return found
 
 
@@ -50,6 +55,8 @@ def rgb(colour: str) -> str:
 def test_by_day_on_a_phone(page: str, tmp_path: Path) -> None:
     found = probed(page, tmp_path)
     assert found["sticks_out"] == []
+    title, button = found["above"]
+    assert title < button, "the title comes first"
     assert found["paper"] == rgb(LIGHT["paper"])
     assert {rgb(LIGHT[name]) for name in ("series-2", "better-1", "ink")} <= set(found["paints"])
 
@@ -137,6 +144,46 @@ def test_the_demonstration_looks_as_it_is_laid_out(page: str, tmp_path: Path) ->
     columns = [x for x in range(seen.width) if column_has_ink(seen, x)]
     assert min(columns) >= 60, "the page has a margin"
     assert max(columns) <= seen.width - 15
+
+
+VISIONS = ("none", "protanopia", "deuteranopia", "tritanopia")
+APART = 10.0
+"""CIE76 difference by which marks beside each other are told apart at a glance."""
+TOLD_APART = (("better-2", "worse-2"), ("series-1", "series-2"))
+"""Cells of a map, and marks of two systems."""
+
+
+def test_marks_are_told_apart_by_people_who_lack_a_sort_of_cones(page: str, tmp_path: Path) -> None:
+    """As the browser shows the page to them; signs and words say the same besides."""
+    shown = seen_by(page, tmp_path, VISIONS)
+    usual = np.asarray(shown["none"])
+    for pair in TOLD_APART:
+        places = [pixel_of(usual, rgb_of(name)) for name in pair]
+        for vision in VISIONS:
+            one, other = (lab(shown[vision].getpixel(place)) for place in places)
+            assert np.linalg.norm(one - other) > APART, (pair, vision)
+
+
+def rgb_of(name: str) -> tuple[int, ...]:
+    return ImageColor.getrgb(LIGHT[name])
+
+
+def pixel_of(shown: npt.NDArray[np.uint8], colour: tuple[int, ...]) -> tuple[int, int]:
+    """Where a colour of the theme stands on the page."""
+    rows, columns = np.nonzero((shown == np.array(colour, np.uint8)).all(axis=2))
+    assert len(rows), colour
+    return int(columns[len(rows) // 2]), int(rows[len(rows) // 2])
+
+
+def lab(colour: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    """CIE L*a*b* (D65) of an sRGB colour."""
+    share = np.array(colour) / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    to_xyz = np.array(
+        [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    )
+    x, y, z = np.cbrt(to_xyz @ linear / (0.9505, 1.0, 1.089))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
 def rows_with(seen: Image.Image, name: str) -> list[int]:

@@ -11,6 +11,7 @@ from support.synthetic import synthetic_study
 from tiltyard.analysis.chosen import choices
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.quantity import metric_of
+from tiltyard.analysis.run_times import run_times
 from tiltyard.analysis.statements.deltas import lines
 from tiltyard.app.report import findings_of
 from tiltyard.charts import forest
@@ -48,6 +49,12 @@ def test_deltas_of_several_metrics_have_the_title() -> None:
     told = [one.head for one in lines(analyse(titled(plan, iozone=TITLE), run))]
     assert f"{TITLE}, all metrics" in told
     assert not [head for head in told if "iozone" in head]
+
+
+def test_run_times_have_the_title() -> None:
+    plan, run = synthetic_study(("ext4", "xfs"), ("iozone",), blocks=7)
+    (cell,) = run_times(analyse(titled(plan, iozone=TITLE), run))
+    assert (cell.metric, cell.label) == ("iozone", TITLE)
 
 
 def test_every_native_workload_has_words_of_its_own() -> None:

@@ -250,6 +250,18 @@ def test_weights_and_costs_have_the_intervals_of_their_verdicts(tmp_path: Path) 
         assert [one for one in wrong if one.partition(" is ")[0] not in own] == [], name
 
 
+def test_verdicts_on_means_and_costs_are_marked_as_all_others_are(tmp_path: Path) -> None:
+    text = "[weights]\npostmark = 3\n[cost]\nprice = { ext4 = 100, xfs = 250, btrfs = 300 }\n"
+    findings = study().model_copy(update={"under_load": "2 of the 10 blocks were disturbed"})
+    document = STYLES[0].compose(findings)
+    told = edited(document, findings, edition(tmp_path, text), lambda: [document]).document
+    tables = {table.id: table for table in told.tables()}
+    for name in ("weighted-mean", "cost-price"):
+        words = {row[-1].text for row in tables[name].rows} - {"undecided", "–"}
+        assert words, name
+        assert all(word.endswith(", under load") for word in words), words
+
+
 def test_equal_prices_have_the_verdicts_of_the_findings() -> None:
     several = analyse(
         *synthetic_study(

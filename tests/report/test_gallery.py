@@ -64,6 +64,10 @@ def test_a_gallery_has_the_answer_and_the_picture_of_each_study(tmp_path: Path) 
     lead = re.search(r'<p class="lead[^"]*">(.*?)</p>', page)
     assert lead
     assert lead[1] in report
+    warning = re.search(r'<aside class="callout warning".*?<li>(.*?)</li>', page, re.DOTALL)
+    assert warning, "what must be known before the answer stands above it here too"
+    assert warning[1] in report
+    assert warning.end() < lead.start()
     assert page.count("<svg") == 2, "for a desk and for a phone"
     assert not re.findall(r"<script|https?://(?!www\.w3\.org)", page)
 

@@ -35,6 +35,12 @@ def test_tags_are_balanced_and_ids_unique(page: str) -> None:
     assert {"order", "systems", "method", "limits", "trials"} <= set(ids)
 
 
+def test_no_line_ends_between_a_number_and_its_unit(page: str) -> None:
+    prose = re.sub(r"<(script|style|svg|pre)\b.*?</\1>|<[^>]+>", "", page, flags=re.DOTALL)
+    assert len(re.findall(r"\d\u00a0(?:%|KiB|MiB|GB/s)", prose)) > 20
+    assert re.findall(r"\d (?:%|KiB|MiB|GB/s)", prose) == []
+
+
 def test_links_lead_to_parts_of_the_page(page: str) -> None:
     tags = Reading(page).tags
     ids = {attrs["id"] for _, attrs in tags if "id" in attrs}

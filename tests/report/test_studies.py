@@ -48,6 +48,9 @@ def test_the_page_has_a_forest_plot_and_every_study(findings: dict[str, Findings
     document = STYLES[0].compose(findings["pooled"])
     (section,) = (one for one in document.sections if one.id == "studies")
     assert [one.title for one in section.blocks if isinstance(one, Figure)] != []
+    ranked = next(one for one in document.front if isinstance(one, Figure))
+    assert "Dots: the studies" in ranked.caption
+    assert ranked.subtitle.startswith("Ratio to ext4: estimate, interval, studies")
     table = next(
         one for one in section.blocks if isinstance(one, Table) and one.id == "over-studies"
     )

@@ -1,5 +1,6 @@
 """The verdict table: 80 columns, no colour needed, no figure of its own."""
 
+import re
 from io import StringIO
 from pathlib import Path
 
@@ -111,3 +112,13 @@ def test_names_are_not_taken_for_markup() -> None:
     text = printed(specimen(systems=("[bold]a", "b[/]"), blocks=7, tests=("write", "read")))
     assert "[bold]a" in text
     assert "b[/]" in text
+
+
+def test_in_no_width_a_line_ends_between_a_number_and_its_unit(findings: Findings) -> None:
+    """What is read as sentences; below that, in tables, a unit stands in the head."""
+    shown = told(findings)
+    for width in range(40, 110):
+        text = printed(shown, width)
+        assert not re.search(r"\d *\n +(?:%|[KMG]iB|[KMGk]?B/s|ms|s)[ ,.;)\n]", text), width
+    assert " %" in text
+    assert "\ue000" not in text

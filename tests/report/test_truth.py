@@ -1,9 +1,12 @@
 """What is printed beside a verdict is the interval it rests on: read back from every format.
 
 Each contradiction that is planted in a document, or in what a terminal shows, is found again in
-what was printed of it.
+what was printed of it: a verdict, an interval, a sentence, a headline, a percentage, the title or
+the alternative text of a picture, a value of a workbook.
 """
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
@@ -12,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from support.network_studies import network_study
 from support.printed_studies import SORTS
 from support.printed_verdicts import (
     INTERVAL,
@@ -21,17 +25,20 @@ from support.printed_verdicts import (
     read,
     terminal,
     text_in,
+    values_in,
 )
 from support.shapes import Shape, card
 from support.synthetic import factorial_study
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.findings import analyse
-from tiltyard.analysis.model import Findings
+from tiltyard.analysis.model import Findings, Summary
+from tiltyard.analysis.values import cells_of
 from tiltyard.charts.figures import interval_text
-from tiltyard.report.document import Document, Entry, Figure, Fold, Paragraph, Sentences
+from tiltyard.report.capitals import with_capitals
+from tiltyard.report.document import Document, Entry, Facts, Figure, Fold, Paragraph, Sentences
 from tiltyard.report.edition.apply import edited
 from tiltyard.report.edition.file import Edition
-from tiltyard.report.formats import FORMATS
+from tiltyard.report.formats import FORMATS, xlsx
 from tiltyard.report.styles import STYLES
 from tiltyard.report.styles.style import Style
 
@@ -65,54 +72,82 @@ def printed() -> Findings:
     return analyse_collection(SORTS["results"](1))
 
 
+@cache
+def networked() -> Findings:
+    """Curves over sizes, latencies and percentiles, in every workload of a network."""
+    return analyse(*network_study(blocks=8, effects={"optimized": 1.2}))
+
+
+@cache
+def single() -> Findings:
+    """Means of which nothing was repeated but their run time."""
+    return analyse_collection(SORTS["means"](1))
+
+
 STUDIES: dict[str, Callable[[], Findings]] = {"ours": ours, "printed": printed}
+OTHERS: dict[str, Callable[[], Findings]] = {"networked": networked, "single": single}
+"""Held against their page only."""
 
 
 @cache
 def composed(style: Style, name: str) -> Document:
-    return style.compose(STUDIES[name]())
+    return with_capitals(style.compose(STUDIES[name]()), STUDIES[name]())
 
 
-def without_pictures(part: Any) -> Any:
-    """The same without figures, which take long to draw and have a test of their own."""
+def with_a_dot_for_each_picture(part: Any) -> Any:
+    """The same words; marks of figures take long to draw and have a test of their own."""
+    if isinstance(part, Figure):
+        return replace(part, wide=DOT, narrow=None)
     if isinstance(part, tuple):
-        return tuple(without_pictures(one) for one in part if not isinstance(one, Figure))
+        return tuple(with_a_dot_for_each_picture(one) for one in part)
     if is_dataclass(part) and not isinstance(part, type) and hasattr(part, "blocks"):
         names = {"blocks", "sections"} & {one.name for one in fields(part)}
-        return replace(part, **{name: without_pictures(getattr(part, name)) for name in names})
+        inside = {name: with_a_dot_for_each_picture(getattr(part, name)) for name in names}
+        return replace(part, **inside)
     return part
+
+
+DOT = {"data": {"values": [{}]}, "mark": "point"}
 
 
 def plain(document: Document) -> Document:
     return replace(
         document,
-        front=without_pictures(document.front),
-        sections=without_pictures(document.sections),
+        front=with_a_dot_for_each_picture(document.front),
+        sections=with_a_dot_for_each_picture(document.sections),
     )
 
 
 PAPERS = {("ours", "study"), ("printed", "results")}
 """Setting a paper takes a second, and it prints the same document as all other formats."""
-PICTURES_ONLY = ("pptx",)
-"""Formats that have no tables."""
+SLIDES = "pptx"
+"""They have no tables: the pictures and what is said of them stand for those."""
 NO_PAPER = ("printed", "pdf")
 PRINTED = [
     (name, style, format)
     for name in STUDIES
     for style in STYLES
     for format in READERS
-    if format not in ("pdf", "pptx") or (name, style.name) in PAPERS
+    if format != "pdf" or (name, style.name) in PAPERS
 ]
 
 
 @pytest.mark.parametrize(("name", "style", "format"), PRINTED)
 def test_nothing_printed_contradicts_the_findings(name: str, style: Style, format: str) -> None:
     findings = STUDIES[name]()
-    document = composed(style, name)
-    # Slides are pictures; their notes say of each what it shows.
-    text = text_in(format, document if format == "pptx" else plain(document), findings)
+    text = text_in(format, plain(composed(style, name)), findings)
     assert contradictions(text, findings) == []
-    assert read(text, findings).intervals
+    assert read(text, findings).intervals or format == SLIDES
+
+
+@pytest.mark.parametrize("style", STYLES, ids=lambda style: style.name)
+@pytest.mark.parametrize("name", OTHERS)
+def test_nothing_on_a_page_of_another_sort_contradicts_the_findings(
+    name: str, style: Style
+) -> None:
+    findings = OTHERS[name]()
+    document = with_capitals(style.compose(findings), findings)
+    assert contradictions(text_in("html", plain(document), findings), findings) == []
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -128,7 +163,7 @@ def test_nothing_in_a_terminal_contradicts_the_findings(name: str) -> None:
         (name, format)
         for name in STUDIES
         for format in READERS
-        if format not in PICTURES_ONLY and (name, format) != NO_PAPER
+        if format != SLIDES and (name, format) != NO_PAPER
     ],
 )
 def test_each_format_prints_verdicts_beside_their_intervals(name: str, format: str) -> None:
@@ -142,6 +177,9 @@ def test_each_format_prints_verdicts_beside_their_intervals(name: str, format: s
             assert pair is None or (interval_text(pair), pair.verdict) in found
 
 
+PLANTED_IN = Entry | Sentences | Paragraph | Facts | Figure
+
+
 def planted(part: Any, change: Callable[[Any], Any]) -> Any:
     """A document in which one entry, sentence or paragraph is another one: the first that fits."""
     done = False
@@ -150,7 +188,7 @@ def planted(part: Any, change: Callable[[Any], Any]) -> Any:
         nonlocal done
         if done:
             return one
-        if isinstance(one, Entry | Sentences | Paragraph) and (new := change(one)) is not None:
+        if isinstance(one, PLANTED_IN) and (new := change(one)) is not None:
             done = True
             return new
         if isinstance(one, tuple):
@@ -197,25 +235,117 @@ def other_headline(one: Any) -> Any:
     return None
 
 
-TABLES_ONLY = ("csv", "latex")
-"""Formats that have no running text."""
+def other_share(one: Any) -> Any:
+    """A percentage that stands by itself, such as the smallest difference that can be shown."""
+    if isinstance(one, Facts) and any(value.endswith(" %") for _, value in one.rows):
+        rows = ((name, "7.31 %" if value.endswith(" %") else value) for name, value in one.rows)
+        return replace(one, rows=tuple(rows))
+    return None
+
+
+def other_difference(one: Any) -> Any:
+    """A difference without an interval, in a sentence that is none of the findings."""
+    if isinstance(one, Sentences):
+        return Sentences((*one.items, "xfs had 3.1 % more operations per second than ext4."))
+    return None
+
+
+def other_title(one: Any) -> Any:
+    """Of a picture whose title is a finding: the opposite."""
+    if isinstance(one, Figure) and "faster than" in one.title:
+        return replace(one, title=one.title.replace("faster than", "slower than", 1))
+    return None
+
+
+def other_count(one: Any) -> Any:
+    """One test more of which a title says that it was decided."""
+    found = isinstance(one, Figure) and re.search(r"faster than .* in (\d+) of", one.title)
+    if not found:
+        return None
+    title = f"{one.title[: found.start(1)]}{int(found[1]) - 1}{one.title[found.end(1) :]}"
+    return replace(one, title=title)
+
+
+def other_alternative(one: Any) -> Any:
+    """Of a picture whose alternative text has verdicts: another one, for who cannot see it."""
+    if isinstance(one, Figure) and (found := re.search(r"\), (faster|slower)", one.alt)):
+        return replace(one, alt=f"{one.alt[: found.start(1)]}undecided{one.alt[found.end(1) :]}")
+    return None
+
+
+def other_value(one: Any) -> Any:
+    """Of a picture whose alternative text has values: a digit of the first one."""
+    found = isinstance(one, Figure) and re.search(r": ext4 3\.12 ([\d.,]*\d) ", one.alt)
+    if not found:
+        return None
+    digit = "7" if found[1][0] != "7" else "3"
+    return replace(one, alt=f"{one.alt[: found.start(1)]}{digit}{one.alt[found.start(1) + 1 :]}")
+
+
+Plant = Callable[[Any], Any]
+OF_TABLES: tuple[Plant, ...] = (other_verdict, other_interval)
+OF_TEXTS: tuple[Plant, ...] = (other_sentence, other_headline, other_share, other_difference)
+OF_PICTURES: tuple[Plant, ...] = (other_title, other_count, other_alternative, other_value)
+PLANTS: dict[str, tuple[Plant, ...]] = {
+    **dict.fromkeys(READERS, (*OF_TABLES, *OF_TEXTS, *OF_PICTURES)),
+    **dict.fromkeys(("csv", "latex"), OF_TABLES),
+    SLIDES: (other_headline, *OF_PICTURES),
+}
+"""What each format prints: tables only, or no table."""
+IN_ANOTHER_STYLE = {other_count: "results", other_value: "results"}
 
 
 @pytest.mark.parametrize("format", READERS)
 def test_a_planted_contradiction_is_found_in_each_format(format: str) -> None:
-    findings, document = ours(), plain(composed(STYLES[0], "ours"))
-    changes = [other_headline]
-    if format not in PICTURES_ONLY:
-        changes = [other_verdict, other_interval]
-        changes += [] if format in TABLES_ONLY else [other_sentence, other_headline]
-    if format == "pdf":
-        for change in changes:
-            document = planted(document, change)
-        assert len(contradictions(text_in(format, document, findings), findings)) >= len(changes)
-        return
-    for change in changes:
+    findings = ours()
+    styles = {style.name: style for style in STYLES}
+    for change in PLANTS[format]:
+        style = styles[IN_ANOTHER_STYLE.get(change, STYLES[0].name)]
+        document = plain(composed(style, "ours"))
         text = text_in(format, planted(document, change), findings)
         assert contradictions(text, findings), change.__name__
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_values_of_a_workbook_are_those_of_the_findings(name: str) -> None:
+    findings = STUDIES[name]()
+    rows = values_of_workbook(findings)
+    assert rows == expected_values(findings)
+    changed = findings.workloads[0].cells[0].summaries[0]
+    wrong = changed.model_copy(
+        update={"values": tuple(2 * one for one in changed.values), "mean": 2 * changed.mean}
+    )
+    assert values_of_workbook(with_summary(findings, wrong)) != expected_values(findings)
+
+
+def values_of_workbook(findings: Findings) -> Counter[tuple[Any, ...]]:
+    """Workload, metric, system, block and value of each row of the sheet."""
+    made = xlsx.render(plain(composed(STYLES[0], "printed")), findings)
+    heads, *rows = values_in(made["report.xlsx"])
+    places = [heads.index(name) for name in ("workload", "metric", "system", "block", "value")]
+    return Counter(tuple(row[place] for place in places) for row in rows)
+
+
+def expected_values(findings: Findings) -> Counter[tuple[Any, ...]]:
+    """The same of the findings: each value, or the mean where nothing else was kept."""
+    found: Counter[tuple[Any, ...]] = Counter()
+    for workload in findings.workloads:
+        for cell in cells_of(workload):
+            for own in cell.summaries:
+                blocks = own.blocks or (None,) * len(own.values)
+                pairs = [*zip(blocks, own.values, strict=True)] or [(None, own.mean)]
+                for block, value in pairs:
+                    found[workload.name, cell.metric, own.system, block, value] += 1
+    return found
+
+
+def with_summary(findings: Findings, summary: Summary) -> Findings:
+    """The findings with another first summary of their first cell."""
+    first, *workloads = findings.workloads
+    cell, *cells = first.cells
+    own = cell.model_copy(update={"summaries": (summary, *cell.summaries[1:])})
+    told = first.model_copy(update={"cells": (own, *cells)})
+    return findings.model_copy(update={"workloads": (told, *workloads)})
 
 
 def test_a_planted_contradiction_is_found_in_a_terminal() -> None:

@@ -47,6 +47,17 @@ isolate = false
 use = "tcp_rr"
 seconds = 0.05
 """
+COMMANDS = """
+question = "Which of two commands, in one directory?"
+[factors.command]
+a = ["sh", "-c", "grep -s -v a left && exit 1; echo a > left"]
+b = ["sh", "-c", "grep -s -v b left && exit 1; echo b > left"]
+[conditions]
+isolate = false
+[[workload]]
+use = "program"
+command = ["{command}"]
+"""
 DIRTY = Path("/proc/sys/vm/dirty_ratio")
 
 pytestmark = needs_root
@@ -126,6 +137,18 @@ def assert_redacted(findings: Findings, tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "of the report was taken out" in done.stderr
     assert script(redacted(findings).findings).count(":?") == 0
+
+
+def test_systems_that_share_a_directory_find_it_empty(study: StudyFolder, tmp_path: Path) -> None:
+    """Commands without a system: each turn makes the directory that the one before it removed."""
+    text = script(findings_of(study, COMMANDS))
+    done = execute(text, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert hellos(tmp_path / "results") == hellos(study.trials)
+    ends = [path.read_text().splitlines()[-1] for path in (tmp_path / "results").iterdir()]
+    assert len(ends) == 2
+    assert all(json.loads(end)["data"]["outcome"] == "done" for end in ends), ends
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["results", "runbook.sh"]
 
 
 def test_what_no_script_can_do_is_only_told(tmp_path: Path) -> None:

@@ -5,11 +5,17 @@ import os
 import re
 import shutil
 import subprocess
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from html import unescape
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from support.patience import PATIENCE_S
 
@@ -39,6 +45,30 @@ def pictured(page: str, folder: Path, width_px: int, height_px: int) -> Path:
 
 def accessible(page: str, folder: Path) -> list[tuple[str, str]]:
     """Role and name of everything that a screen reader is told of a page, in reading order."""
+    with _driven(page, folder) as ask:
+        nodes = ask("Accessibility.getFullAXTree")["nodes"]
+    return [
+        (node["role"]["value"], node.get("name", {}).get("value", ""))
+        for node in nodes
+        if not node["ignored"]
+    ]
+
+
+def seen_by(page: str, folder: Path, visions: Sequence[str]) -> dict[str, Image.Image]:
+    """The page in full as people see it who lack a sort of cones: ``none``, ``deuteranopia`` …"""
+    found = {}
+    with _driven(page, folder) as ask:
+        for vision in visions:
+            ask("Emulation.setEmulatedVisionDeficiency", type=vision)
+            shot = ask("Page.captureScreenshot", captureBeyondViewport=True)["data"]
+            with Image.open(BytesIO(b64decode(shot))) as picture:
+                found[vision] = picture.convert("RGB")
+    return found
+
+
+@contextmanager
+def _driven(page: str, folder: Path) -> Iterator[Callable[..., dict[str, Any]]]:
+    """A page in a browser that obeys: its commands by name, with their parameters."""
     path = folder / "page.html"
     path.write_text(page)
     to_browser, commands = os.pipe()
@@ -77,13 +107,8 @@ def accessible(page: str, folder: Path) -> list[tuple[str, str]]:
             "? done() : addEventListener('load', done))"
         )
         ask("Runtime.evaluate", session, expression=ready, awaitPromise=True)
-        nodes = ask("Accessibility.getFullAXTree", session)["nodes"]
+        yield partial(ask, session=session)
         ask("Browser.close")
-    return [
-        (node["role"]["value"], node.get("name", {}).get("value", ""))
-        for node in nodes
-        if not node["ignored"]
-    ]
 
 
 def _run(page: str, folder: Path, width_px: int, *action: str, height_px: int = 900) -> str:

@@ -19,6 +19,7 @@ from tiltyard.analysis.model import Findings
 from tiltyard.app.report import findings_of, style_of
 from tiltyard.executors.engine import Engine
 from tiltyard.plan.model import Plan
+from tiltyard.report.capitals import with_capitals
 from tiltyard.report.formats.html import render_page
 from tiltyard.run.record import RunRecord
 
@@ -85,7 +86,8 @@ def take(name: str, findings: Findings, style: str) -> Path:
     """The top of a page as a picture."""
     path = PICTURES / f"{name}.webp"
     with tempfile.TemporaryDirectory() as folder:
-        page = render_page(style_of(style).compose(findings), findings)
+        document = with_capitals(style_of(style).compose(findings), findings)
+        page = render_page(document, findings)
         shot = pictured(page, Path(folder), WIDTH_PX, HEIGHT_PX)
         with Image.open(shot) as picture:
             picture.convert("RGB").save(path, quality=82, method=6)

@@ -38,8 +38,13 @@ def markdown_page(files: Files) -> Reading:
     return Reading(reader.render(files["report.md"].decode()))
 
 
+def page_with_alternatives(page: str) -> str:
+    """The text of a page, and what is told of its pictures to those who cannot see them."""
+    return _with_alts(Reading(page))
+
+
 def _html(files: Files) -> str:
-    return _with_alts(Reading(files["index.html"].decode()))
+    return page_with_alternatives(files["index.html"].decode())
 
 
 def _markdown(files: Files) -> str:

@@ -1,9 +1,10 @@
 """What was printed of verdicts and intervals, read back from each format and held against findings.
 
-Every form of a report becomes one text. In it are looked for: intervals beside the sign or the word
-of a verdict, intervals alone, and sentences with a confidence interval. All must be those of the
-findings. Most tables have the verdict of a row after its interval; a ranking has it before, and is
-known by the head of its columns.
+Every form of a report becomes one text, in which alternative texts of pictures stand too. In it are
+looked for: intervals beside the sign or the word of a verdict, intervals alone, sentences with a
+confidence interval, percentages without one, and what pictures are said to show
+(:mod:`support.printed_pictures`). All must be those of the findings. Most tables have the verdict
+of a row after its interval; a ranking has it before, and is known by the head of its columns.
 """
 
 import csv
@@ -20,30 +21,35 @@ from typing import Any
 import openpyxl
 from rich.console import Console
 
-from support.papers import squeezed, texts_of
-from support.printed import slides
-from support.reading import Reading
+from support.papers import alternatives_of, squeezed, texts_of
+from support.printed import page_with_alternatives, slides
+from support.printed_pictures import contradictions_of_pictures
 from tiltyard.analysis.model import Comparison, Findings, Pair
 from tiltyard.analysis.pairs import turned
+from tiltyard.analysis.relative import relative_tests
 from tiltyard.analysis.statements.deltas import delta, unprinted_decimals
 from tiltyard.analysis.statements.headline import headline
+from tiltyard.analysis.statements.numbers import coverage
 from tiltyard.analysis.statements.registry import claims
 from tiltyard.charts.figures import MARKS, interval_text
 from tiltyard.report.document import Document
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.terminal import verdicts
+from tiltyard.units import format_number
 
 NUMBER = r"[−+]?\d[\d,]*(?:\.\d+)?"
 INTERVAL = rf"(?:> )?{NUMBER} … (?:< )?{NUMBER}"
 WORDS = "faster|slower|equivalent|undecided|invalid"
 SIGN = "".join(MARKS.values())
 MARKED = re.compile(rf"([{re.escape(SIGN)}]) ([^A-Za-z{re.escape(SIGN)}…|]{{0,40}}?)({INTERVAL})")
-WORDED = re.compile(rf"({INTERVAL})((?:(?!…|¶|gains|the same).){{0,40}}?)\b({WORDS})\b")
+WORDED = re.compile(rf"({INTERVAL})((?:(?!…|¶|gains|the same|\. ).){{0,40}}?)\b({WORDS})\b")
 HEAD = re.compile(r"\b(System )?Verdict\b")
 """Of the verdicts in a table: right after the systems in a ranking, in others behind intervals."""
-CELLS = r"(?:[^\s…|]*\d[^\s…|]*(?: \w+/s)? ){1,3}"
+CELLS = rf"(?:[^\s…|]*\d[^\s…|]*(?: \w+/s)? ){{1,3}}(?:medians: {NUMBER} )?"
 """What a ranking has between verdict and interval: a value, maybe also in bytes, and a ratio."""
-RANKED = re.compile(rf"\b({WORDS}) {CELLS}?({INTERVAL})")
+RANKED = re.compile(rf"\b({WORDS})(?:, under load)? {CELLS}?({INTERVAL})")
+SHARE = r"(?<![\d.,])[\d,]*\d(?:\.\d+)? %"
+DIFFERENCE = re.compile(rf"{SHARE} (?:more|less|fewer|faster|slower|higher|lower|better|worse)\b")
 VERDICTS = {mark: verdict for verdict, mark in MARKS.items()}
 
 
@@ -56,7 +62,10 @@ class Printed:
     """Those beside verdicts that are lines of a ranking."""
     intervals: list[str]
     unknown: list[str]
-    """Beginnings of sentences with an interval that are none of the findings."""
+    """Beginnings of sentences with an interval, or with a difference in percent, that are none of
+    the findings."""
+    shares: list[str]
+    """Percentages outside sentences of the findings."""
 
 
 def read(text: str, findings: Findings) -> Printed:
@@ -66,12 +75,20 @@ def read(text: str, findings: Findings) -> Printed:
     beside = [(found[3], VERDICTS[found[1]]) for found in MARKED.finditer(text)]
     beside += ranked
     beside += [(found[1], found[3]) for found in WORDED.finditer(others)]
-    rest = squeezed(text)
-    for sentence in sorted(map(squeezed, sentences(findings)), key=len, reverse=True):
-        rest = rest.replace(sentence, "¶")
-    told = re.finditer(r"%CI[>−+\d][^a-z]*?(?:to|…)", rest)
-    unknown = [rest[max(0, at.start() - 60) : at.end() + 30] for at in told]
-    return Printed(beside, ranked, re.findall(INTERVAL, text), unknown)
+    rest = without_sentences(text, findings)
+    told = re.finditer(r"% CI [>−+\d][^a-z]*?(?:to|…)", rest)
+    differences = DIFFERENCE.finditer(rest)
+    unknown = [rest[max(0, at.start() - 60) : at.end() + 30] for at in (*told, *differences)]
+    return Printed(beside, ranked, re.findall(INTERVAL, text), unknown, re.findall(SHARE, rest))
+
+
+def without_sentences(text: str, findings: Findings) -> str:
+    """A text with ¶ in place of each sentence of the findings, wherever its lines are broken."""
+    for sentence in sorted(sentences(findings), key=len, reverse=True):
+        begin = sentence[:1]
+        if begin in text:
+            text = re.sub(r" ?".join(map(re.escape, squeezed(sentence))), "¶", text)
+    return text
 
 
 def without_rankings(text: str) -> tuple[list[tuple[str, str]], str]:
@@ -101,7 +118,26 @@ def contradictions(text: str, findings: Findings) -> list[str]:
         for interval, verdict in told.beside
         if interval in known and verdict not in known[interval]
     ]
-    return [*wrong, *told.unknown]
+    shares = known_shares(findings)
+    wrong += [f"{found} stands in no finding" for found in told.shares if found not in shares]
+    rest = without_sentences(" ".join(text.split()), findings)
+    return [*wrong, *told.unknown, *contradictions_of_pictures(rest, findings)]
+
+
+def known_shares(findings: Findings) -> set[str]:
+    """Every percentage that may stand by itself: of the findings' texts, levels, shares."""
+    pairs = [pair for pair, _ in comparisons(findings)]
+    known = set(re.findall(SHARE, findings.model_dump_json()))
+    effects = (one for workload in findings.workloads for one in workload.effects)
+    known |= {coverage(pair.level) for pair in pairs}
+    known |= {coverage(one.level_of_interval) for one in effects}
+    known |= {f"{100 * pair.ahead:.0f} %" for pair in pairs if pair.ahead is not None}
+    shares = (share for test in relative_tests(findings) for share in test.shares.values())
+    known |= {f"{100 * share:.0f} %" for share in shares}
+    if findings.resolution_percent is not None:
+        known.add(f"{format_number(findings.resolution_percent, 2)} %")
+    known |= {"95 %", f"{100 * findings.design.false_discovery_rate:g} %"}
+    return known | {"50 %", "90 %", "99 %", "99.9 %", "99.99 %"}  # Heads of percentiles.
 
 
 def known_intervals(findings: Findings) -> dict[str, set[str]]:
@@ -112,6 +148,8 @@ def known_intervals(findings: Findings) -> dict[str, set[str]]:
         for own in (pair, turned(pair)):
             for told in besides(own):
                 known.setdefault(told, set())
+            if own.beside is not None:
+                known[interval_text(own.beside)].add(own.beside.verdict)
             if own.low is None:
                 continue
             known[interval_text(own)].add(own.verdict)
@@ -172,10 +210,18 @@ def sentences(findings: Findings) -> set[str]:
     return {text for text in found if text}
 
 
+def values_in(workbook: bytes) -> list[tuple[Any, ...]]:
+    """The rows of the sheet of all values; the first one has the heads."""
+    book = openpyxl.load_workbook(BytesIO(workbook), read_only=True)
+    return list(book[VALUES].iter_rows(values_only=True))
+
+
+VALUES = "Values"
+
+
 def _html(files: dict[str, bytes]) -> str:
-    return Reading(
-        next(data for path, data in files.items() if path.endswith(".html")).decode()
-    ).text
+    page = next(data for path, data in files.items() if path.endswith(".html"))
+    return page_with_alternatives(page.decode())
 
 
 def _markdown(files: dict[str, bytes]) -> str:
@@ -184,13 +230,14 @@ def _markdown(files: dict[str, bytes]) -> str:
 
 
 def _pdf(files: dict[str, bytes]) -> str:
-    papers = (data for path, data in files.items() if path.endswith(".pdf"))
-    return " ".join(page for paper in papers for page in texts_of(paper))
+    papers = [data for path, data in files.items() if path.endswith(".pdf")]
+    alternatives = [text for paper in papers for text in alternatives_of(paper)]
+    return " ".join((*(page for paper in papers for page in texts_of(paper)), *alternatives))
 
 
 def _xlsx(files: dict[str, bytes]) -> str:
     book = openpyxl.load_workbook(BytesIO(files["report.xlsx"]))
-    rows = (row for sheet in book if sheet.title != "Values" for row in sheet.iter_rows())
+    rows = (row for sheet in book if sheet.title != VALUES for row in sheet.iter_rows())
     return " | ".join(" ".join(str(c.value) for c in row if c.value is not None) for row in rows)
 
 
@@ -202,6 +249,7 @@ def _csv(files: dict[str, bytes]) -> str:
 
 def _latex(files: dict[str, bytes]) -> str:
     text = " | ".join(data.decode() for path, data in files.items() if path.endswith(".tex"))
+    text = re.sub(r"(?<!\\)%.*", "", text)
     for command, meant in LATEX.items():
         text = text.replace(command, meant)
     text = re.sub(r"\\[a-zA-Z]+\*?(\[[^]]*\])?|[{}$]", " ", text)
@@ -234,14 +282,15 @@ def _texts(part: Any) -> Iterator[str]:
         for one in part:
             yield from _texts(one)
     elif isinstance(part, dict):
-        if part.get("is") == "figure":
-            return
         if part.get("is") == "entry":
             yield MARKS[part["verdict"]] if part["verdict"] else ""
             yield f"{part['text']} {part['beneath']}"
             return
+        if part.get("is") == "column":
+            yield ", ".join(filter(None, (f"{part['under']} {part['head']}".strip(), part["unit"])))
+            return
         for name, one in part.items():
-            if name != "is":
+            if name not in ("is", "wide", "narrow"):
                 yield from _texts(one)
 
 

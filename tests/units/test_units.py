@@ -2,7 +2,14 @@
 
 import pytest
 
-from tiltyard.units import display_unit, format_number, format_ratio, format_value, reading_unit
+from tiltyard.units import (
+    display_unit,
+    format_number,
+    format_ratio,
+    format_value,
+    reading_unit,
+    unbroken,
+)
 
 
 @pytest.mark.parametrize(
@@ -73,3 +80,17 @@ def test_counts_of_instructions_have_one_more_digit() -> None:
 
 def test_a_ratio_without_any_width_has_all_its_digits() -> None:
     assert format_ratio(0.97134, 0.0) == "0.9713"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("4.2 to 27 % (95 % CI)", "4.2 to 27~% (95~% CI)"),
+        ("from 4 KiB to 64 MiB, at 9.41 Gbit/s", "from 4~KiB to 64~MiB, at 9.41~Gbit/s"),
+        ("18,400 /s after 3.2 ms, 5 s", "18,400~/s after 3.2~ms, 5~s"),
+        ("20 blocks, 5 systems, 4 spares", "20 blocks, 5 systems, 4 spares"),
+        ("one % of it; 3.12, %", "one % of it; 3.12, %"),
+    ],
+)
+def test_no_line_ends_between_a_number_and_its_unit(text: str, kept: str) -> None:
+    assert unbroken(text) == kept.replace("~", "\u00a0")

@@ -205,6 +205,22 @@ def format_number(value: float, digits: int = 3) -> str:
     return f"{round(value, decimals):,.{max(0, decimals)}f}"
 
 
+_BOUND: Final = re.compile(
+    r"(?<=\d) (?=(?:{})(?![\w/]))".format(
+        "|".join(
+            map(
+                re.escape, {"%", *(name for scale in _SCALES.values() for _, name in scale if name)}
+            )
+        )
+    )
+)
+
+
+def unbroken(text: str) -> str:
+    """A text for people in which no line ends between a number and its unit: ``5 %``, ``4 KiB``."""
+    return _BOUND.sub("\N{NO-BREAK SPACE}", text)
+
+
 def listed(items: Sequence[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     return " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))

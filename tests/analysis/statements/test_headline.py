@@ -14,6 +14,7 @@ from tiltyard.analysis.model import Findings, Notice
 from tiltyard.analysis.statements.claims import over_lines
 from tiltyard.analysis.statements.deltas import crossing
 from tiltyard.analysis.statements.headline import headline, over_all
+from tiltyard.analysis.statements.numbers import confidence_said_once
 from tiltyard.analysis.statements.warnings import warnings
 from tiltyard.analysis.systems import asked_factor
 from tiltyard.report.sections.entries import medians_apart
@@ -107,6 +108,40 @@ def test_a_question_names_its_factor(question: str, factor: str) -> None:
     assert asked_factor(question, systems) == factor
 
 
+def test_three_workloads_of_two_systems_are_one_line_each() -> None:
+    """An editor has room for two lines: who against whom, the level and the blocks stand once."""
+    shapes = {name: FOUR[name] for name in ("one", "two", "three")}
+    found = analyse(
+        *synthetic_study(
+            ("ext4", "xfs"), blocks=14, effects={"xfs": 1.2}, noise=0.03, seed=2,
+            workloads=tuple(shapes), shapes=shapes,
+        )
+    )  # fmt: skip
+    each = r"\+[\d.]+ % \(\+[\d.]+ … \+[\d.]+ %, faster\)"
+    assert re.fullmatch(
+        r"xfs against ext4 on this host \(simultaneous 95 % CI, (\d+ to )?\d+ blocks\): "
+        rf"one {each}, two {each}, three {each}\.",
+        found.answer,
+    )
+    for workload in found.workloads:
+        (pair,) = workload.index.comparisons
+        assert f"{100 * (pair.ratio or 0) - 100:.1f} % (" in found.answer
+    even = analyse(
+        *synthetic_study(
+            ("ext4", "xfs"), blocks=20, noise=0.2, seed=1, workloads=tuple(shapes), shapes=shapes
+        )
+    )
+    assert "faster" not in even.answer
+    assert ": no difference shown (simultaneous 95 % CI, " in even.answer
+
+
+def test_the_level_of_intervals_that_have_the_same_is_said_once() -> None:
+    text = "a (95 % CI 1 to 2 %), b (95 % CI 3 to 4 %)."
+    assert confidence_said_once(text) == "a (95 % CI 1 to 2 %), b (3 to 4 %)."
+    apart = "a (95 % CI 1 to 2 %), b (simultaneous 95 % CI 3 to 4 %)."
+    assert confidence_said_once(apart) == apart
+
+
 def test_the_mean_over_tests_has_the_interval_of_its_blocks() -> None:
     found = analyse(
         *synthetic_study(("ext4", "xfs"), blocks=14, effects={"xfs": 1.2}, noise=0.03, **MANY)
@@ -121,7 +156,7 @@ def test_the_mean_over_tests_has_the_interval_of_its_blocks() -> None:
         for own in (w.index.comparisons[0] for w in found.workloads)
     ]
     assert pair.high - pair.low < min(widths)
-    assert found.answer.startswith("xfs against ext4, mean of 4 tests (95 % CI): +")
+    assert found.answer.startswith("xfs against ext4, mean of 4 tests (95 % CI, 7 blocks): +")
     assert " better." in found.answer
     assert analyse(*synthetic_study()).overall == ()
 

@@ -32,7 +32,8 @@ def run_times(findings: Findings) -> tuple[Cell, ...]:
     }
     if len(found) > 1:
         found[ALL] = {name: _sum([own[name] for own in found.values()]) for name in systems}
-    cells = (_cell(label, of) for label, of in found.items())
+    titles = {workload.name: workload.display for workload in findings.workloads}
+    cells = (_cell(name, titles.get(name, name), of) for name, of in found.items())
     return tuple(cell for cell in cells if cell.summaries)
 
 
@@ -64,9 +65,9 @@ def _sum(parts: list[_Times]) -> _Times:
     return {block: sum(part[block] for part in parts) for block in sorted(blocks)}
 
 
-def _cell(label: str, of: Mapping[str, _Times]) -> Cell:
+def _cell(name: str, label: str, of: Mapping[str, _Times]) -> Cell:
     return Cell(
-        metric=label,
+        metric=name,
         label=label,
         unit="s",
         shown_in="s",

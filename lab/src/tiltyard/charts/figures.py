@@ -13,7 +13,7 @@ from tiltyard.analysis.model import Cell, Comparison, Findings, Index, Summary
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.quantity import Direction
 from tiltyard.analysis.statements.numbers import open_ends, percent_digits
-from tiltyard.analysis.verdict import Beside, OverStudies, Verdict
+from tiltyard.analysis.verdict import OverStudies, Verdict
 from tiltyard.study.model import Clock
 from tiltyard.units import digits_of, display_unit, format_number, format_ratio, rounding_width
 
@@ -69,11 +69,15 @@ def verdict_word(verdict: Verdict, clock: Clock) -> str:
     return _OF_INSTRUCTIONS.get(verdict, verdict) if clock == "instructions" else verdict
 
 
-def marked_word(comparison: Comparison | Beside, findings: Findings) -> str:
+def marked_word(judged: Judged, findings: Findings) -> str:
     """The verdict as a table has it; one that rests on disturbed blocks is marked."""
-    decided = comparison.verdict not in ("undecided", "invalid")
-    mark = ", under load" if findings.under_load and decided else ""
-    return verdict_word(comparison.verdict, findings.clock) + mark
+    return verdict_word(judged.verdict, findings.clock) + load_mark(judged.verdict, findings)
+
+
+def load_mark(verdict: Verdict, findings: Findings) -> str:
+    """Behind the word of a verdict that rests on disturbed blocks."""
+    decided = verdict not in ("undecided", "invalid")
+    return ", under load" if findings.under_load and decided else ""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ class Grid:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     legend: str
-    """Which dimensions they are: ``file down, record across``."""
+    """Which dimensions they are: ``rows: file, columns: record``."""
     places: dict[str, tuple[str, str]]
     """``at_label`` of a cell → its row and its column."""
 
@@ -49,12 +49,17 @@ def grid_of(cells: tuple[Cell, ...]) -> Grid | None:
     return Grid(
         rows=tuple(dict.fromkeys(rows)),
         columns=tuple(dict.fromkeys(columns)),
-        legend=", ".join([*(f"{axis.name} down" for axis in axes[:-1]), f"{axes[-1].name} across"]),
+        legend=_legend([axis.name for axis in axes]),
         places={
             cell.at_label: place
             for cell, place in zip(cells, zip(rows, columns, strict=True), strict=True)
         },
     )
+
+
+def _legend(names: list[str]) -> str:
+    rows = f"rows: {' · '.join(names[:-1])}" if names[:-1] else ""
+    return ", ".join(filter(None, (rows, f"columns: {names[-1]}")))
 
 
 def by_test(cells: tuple[Cell, ...]) -> list[list[Cell]]:

@@ -178,12 +178,20 @@ def _drawn(findings: Findings, workload: WorkloadFindings) -> dict[str, bool]:
 
 
 def _legend(findings: Findings, workload: WorkloadFindings) -> str:
-    return " ".join(words for words, there in _drawn(findings, workload).items() if there)
+    drawn = [words for words, there in _drawn(findings, workload).items() if there]
+    return " ".join(drawn).replace("blocks", _dots_are(findings))
+
+
+def _dots_are(findings: Findings) -> str:
+    """What each dot is the ratio of."""
+    if findings.origin and findings.origin.studies:
+        return "studies"
+    return f"{findings.design.unit}s"
 
 
 def _measure(findings: Findings, workload: WorkloadFindings) -> str:
     drawn = _drawn(findings, workload)
-    names = {_STROKE: "estimate", _BAR: "interval", _DOTS: findings.design.unit + "s"}
+    names = {_STROKE: "estimate", _BAR: "interval", _DOTS: _dots_are(findings)}
     own = ", ".join(name for words, name in names.items() if drawn[words])
     return f"Ratio to {findings.baseline}{f': {own}' if own else ''}"
 
@@ -191,7 +199,7 @@ def _measure(findings: Findings, workload: WorkloadFindings) -> str:
 _BAR = "Bar: interval of the ratio."
 _STROKE = "Stroke: estimate."
 _DOTS = "Dots: the blocks, the first on top."
-_COLOURS = "Blue: decided to differ from the baseline; grey: not."
+_COLOURS = "Coloured: decided to differ from the baseline; grey: not."
 _BAND = "Grey band: equivalence margin."
 
 CHART = Chart(

@@ -130,7 +130,5 @@ def _tally(side: Side, noun: str, *, first: bool) -> str:
 
 
 def titled(topic: str, finding: str, otherwise: str) -> str:
-    """``postmark: xfs faster than ext4``; a finding without a topic begins with a capital."""
-    if not finding:
-        return otherwise
-    return ": ".join(filter(None, (topic, finding if topic else finding[:1].upper() + finding[1:])))
+    """``postmark: xfs faster than ext4``; without a finding what is shown otherwise."""
+    return ": ".join(filter(None, (topic, finding))) if finding else otherwise

@@ -23,6 +23,7 @@ from tiltyard.report.document import (
     Section,
     Table,
 )
+from tiltyard.study.program import PROGRAM
 
 _IDENTIFIER: Final = re.compile(r"[^\s,:;]*[\d_/.=A-Z]|f(?:re)?(?:read|write)\b")
 """First words that no sentence has: identifiers, files, and tests named after functions of C."""
@@ -46,8 +47,9 @@ def _names(findings: Findings) -> Iterator[str]:
         yield from system.levels
         yield from system.levels.values()
     for workload in findings.workloads:
-        yield workload.use
-        yield workload.use.partition("-")[0]
+        if workload.use != PROGRAM:
+            yield workload.use
+            yield workload.use.partition("-")[0]
         match workload.effective.get("command"):
             case [str(program), *_]:
                 yield PurePath(program).name

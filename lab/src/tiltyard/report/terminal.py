@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from itertools import count, islice, product
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Final
+from typing import Any, Final
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.containers import Lines
 from rich.table import Table
 from rich.text import Text
 
@@ -38,6 +39,7 @@ from tiltyard.units import (
     format_number,
     format_ratio,
     format_value,
+    unbroken,
 )
 
 _SYSTEMS_ABREAST = 3
@@ -194,13 +196,29 @@ def _closing(findings: Findings, reports: Sequence[Path]) -> Iterator[Renderable
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for head, text in lines:
-        table.add_row(Text(head, style="bold"), Text(text))
+        table.add_row(Text(head, style="bold"), _Prose(text))
     yield table
     indent = max(len(head) for head, _ in lines) + 3
     ends = [("Seal", findings.seal)] if findings.seal else []
     for head, text in (*ends, *(("Report", str(path)) for path in reports)):
         line = Text(head.ljust(indent), style="bold", no_wrap=True, overflow="ignore")
         yield line.append(text, style="not bold")
+
+
+_KEPT: Final = "\ue000"
+"""Stands for a space at which no line ends while lines are made; nothing that is printed has it."""
+
+
+class _Prose(Text):
+    """Plain text of which no line ends between a number and its unit."""
+
+    def wrap(self, console: Console, width: int, **options: Any) -> Lines:
+        """The lines; a no-break space would be a space to the library."""
+        kept = unbroken(self.plain).replace("\N{NO-BREAK SPACE}", _KEPT)
+        lines = Text(kept).wrap(console, width, **options)
+        for line in lines:
+            line.plain = line.plain.replace(_KEPT, " ")
+        return lines
 
 
 def _lines(findings: Findings) -> Iterator[tuple[str, str]]:

@@ -57,9 +57,11 @@ class Directory(System):
     def steps_up(self) -> Iterable[Step]:
         """Make the subdirectory; the ledger has it from the first turn to the end of the run."""
         made = MadeDirectory(path=self._path)
-        if self._path.exists():
+        held = self._ledger.holds(made)
+        # A runbook leaves it until the end of the run: another system's turn begins without it.
+        if held or self._path.exists():
             yield UndoTemporarily(change=made)
-        if self._ledger.holds(made):
+        if held:
             yield MakeDirectory(path=self._path, inside=True)
         else:
             yield MakeDirectory(path=self._path, lasts="run")

@@ -56,7 +56,7 @@ def audit(
         try:
             found.append(_audited(claim, kinds[claim.kind].hold(claim.states, scene)))
         except AbsentError as error:
-            held = Held("open", "", "", f"It cannot be decided: {error.text}.")
+            held = Held("open", "", "", f"Not verifiable: {error.text}.")
             found.append(_audited(claim, held))
         except UnfitError as error:
             key = ("claim", place, error.key)

@@ -249,7 +249,7 @@ def _design(findings: Findings, *, pooled: bool) -> str:
         else ""
     )
     within = f"{100 * findings.design.equivalent_within:g} %"
-    return f"{how}{family}{metrics}. Differences within {within} count as none."
+    return f"{how}{family}{metrics}. Equivalence margin: ±{within}."
 
 
 def _pooled(found: dict[str, FloatArray]) -> Evidence:

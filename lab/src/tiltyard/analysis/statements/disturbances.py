@@ -137,8 +137,9 @@ def _disturbed(evidence: Evidence) -> Iterator[Notice]:
             deviation=True,
             above=True,
             text=f"Under load: {found}. The verdicts hold for a host that is as busy.",
-            advice=f"Stop other work on {evidence.plan.where} and begin a new folder; --disturbed "
-            'replace, in a study [noise] disturbed = "replace", lets no such block count.',
+            advice=f"Stop other work on {evidence.plan.where} and run the study in a new folder; "
+            'with --disturbed replace ([noise] disturbed = "replace" in a study) such blocks are '
+            "repeated.",
         )
 
 

@@ -20,9 +20,8 @@ from tiltyard.analysis.statements.deltas import (
     delta,
     unprinted_decimals,
 )
-from tiltyard.analysis.statements.numbers import confidence
+from tiltyard.analysis.statements.numbers import confidence, confidence_said_once
 from tiltyard.analysis.statements.statement import statement
-from tiltyard.analysis.verdict import Verdict
 from tiltyard.units import count_of
 
 FEW: Final = 3
@@ -63,22 +62,47 @@ def _no_verdict(findings: Findings) -> str:
     return f"No verdict on any of {count_of(len(answers), 'workload')}. {answers[0]}"
 
 
+@statement("headline", "SYSTEM against SYSTEM (95 % CI, N blocks): WORKLOAD +N % (…, VERDICT), …")
+def _workload_by_workload(findings: Findings) -> str:
+    """Two systems and three workloads, of which each has an interval."""
+    crossed = crossing(findings)
+    if len(findings.workloads) != FEW or len(findings.systems) != 2 or not _is_simple(crossed):
+        return ""
+    (pair,) = crossed.pairs
+    decimals = unprinted_decimals(findings)
+    means = []
+    for workload in findings.workloads:
+        index = workload.index
+        found = between(index.comparisons, pair)
+        own = delta(index.comparisons, pair, index.direction, decimals)
+        if found is None or own is None or not own.interval or found.verdict == "invalid":
+            return ""
+        means.append(_Mean(workload.display, own, found))
+    place = _common_end([workload.answer for workload in findings.workloads]).removesuffix(".")
+    return _told(f"{pair.system} against {pair.against}{place}", means, findings)
+
+
 @statement("headline", "SYSTEM is N % faster than SYSTEM in TOPIC (95 % CI …, N blocks)")
 def _answers(findings: Findings) -> str:
     """One factor, and two workloads or, of two systems, three: the answer of each."""
     most = FEW if len(findings.systems) == 2 else FEW - 1
     if len(findings.workloads) > most or not _is_simple(crossing(findings)):
         return ""
-    return " ".join(_place_said_once([workload.answer for workload in findings.workloads]))
+    return _said_once([workload.answer for workload in findings.workloads])
 
 
-def _place_said_once(answers: list[str]) -> list[str]:
-    """Where all end with the same words behind their evidence, only the last one has them."""
+def _said_once(answers: list[str]) -> str:
+    """Answers after each other; what all say of place and confidence is said only once."""
+    if end := _common_end(answers):
+        answers = [*(text.removesuffix(end) + "." for text in answers[:-1]), answers[-1]]
+    return confidence_said_once(" ".join(answers))
+
+
+def _common_end(answers: Sequence[str]) -> str:
+    """`` on this host.``: where all verdicts hold, if all say the same behind their evidence."""
     ends = {text.rpartition(")")[2] for text in answers}
     end = ends.pop() if len(ends) == 1 else ""
-    if not end.startswith((" on ", " between ")):
-        return answers
-    return [*(text.removesuffix(end) + "." for text in answers[:-1]), answers[-1]]
+    return end if end.startswith((" on ", " between ")) else ""
 
 
 @statement("headline", "LEVEL is N % faster than LEVEL in TOPIC, averaged over … (95 % CI …)")
@@ -144,41 +168,44 @@ def over_all(findings: Findings) -> str:
             found = between(findings.overall, pair)
             own = found and delta([found], pair, "higher", unprinted_decimals(findings))
             if found and own and own.interval:
-                told.setdefault(level, []).append(
-                    _Mean(pair.within, own, found.verdict, found.level)
-                )
+                told.setdefault(level, []).append(_Mean(pair.within, own, found))
     if not told or sum(map(len, told.values())) > MOST:
         return ""
     over = f"mean of {count_of(len(relative_tests(findings)), 'test')}"
     if len(told) > 1 and all(own[0].within == "" for own in told.values()):
         means = [replace(own, within=level) for level, (own,) in told.items()]
-        return _told(f"{over[0].upper()}{over[1:]} against {crossed.base}", means)
+        return _told(f"{over[0].upper()}{over[1:]} against {crossed.base}", means, findings)
     return " ".join(
-        _told(f"{level} against {crossed.base}, {over}", own) for level, own in told.items()
+        _told(f"{level} against {crossed.base}, {over}", own, findings)
+        for level, own in told.items()
     )
 
 
 @dataclass(frozen=True)
 class _Mean:
-    """A pair in the mean over all tests."""
+    """A pair in the mean over all tests, or over the cells of a workload."""
 
     within: str
+    """What it is called among the others."""
     delta: Delta
-    verdict: Verdict
-    level: float
+    comparison: Comparison
 
 
-def _told(subject: str, means: Sequence[_Mean]) -> str:
+def _told(subject: str, means: Sequence[_Mean], findings: Findings) -> str:
     """Of pairs of which none is decided the intervals only."""
-    levels = ", ".join(sorted({confidence(own.level) for own in means}))
-    if all(own.verdict == "undecided" for own in means):
+    basis = ", ".join(sorted({confidence(own.comparison.level) for own in means}))
+    if not findings.origin:
+        blocks = sorted({own.comparison.blocks for own in means})
+        least = f"{blocks[0]} to " if len(blocks) > 1 else ""
+        basis += f", {least}{findings.design.amount(blocks[-1])}"
+    if all(own.comparison.verdict == "undecided" for own in means):
         ends = [f"{own.within} {own.delta.interval} %".strip() for own in means]
-        return f"{subject}: no difference shown ({levels} {', '.join(ends)})."
+        return f"{subject}: no difference shown ({basis}: {', '.join(ends)})."
     shown = [
-        f"{own.within} {own.delta.text} % ({own.delta.interval} %, {own.verdict})".strip()
+        f"{own.within} {own.delta.text} % ({own.delta.interval} %, {own.comparison.verdict})"
         for own in means
     ]
-    return f"{subject} ({levels}): {', '.join(shown)}."
+    return f"{subject} ({basis}): {', '.join(map(str.strip, shown))}."
 
 
 def _in_short(found: Sequence[tuple[Count, str]]) -> str:
@@ -199,7 +226,15 @@ def _in_short(found: Sequence[tuple[Count, str]]) -> str:
     return f"{over[0].upper()}{over[1:]}: {'; '.join(told)}."
 
 
-HEADLINES: Final = (_single, _no_verdict, _answers, _main_effects, _pairs, _counted)
+HEADLINES: Final = (
+    _single,
+    _no_verdict,
+    _workload_by_workload,
+    _answers,
+    _main_effects,
+    _pairs,
+    _counted,
+)
 """The first that applies is printed."""
 
 

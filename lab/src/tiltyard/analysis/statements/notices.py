@@ -324,7 +324,7 @@ def _resolution(evidence: Evidence) -> Iterator[Notice]:
     if found is None:
         yield note(
             text="The host was not calibrated: its smallest detectable difference and its rate of "
-            "false winners are not known.",
+            "false positives are not known.",
             advice="Run tiltyard calibrate.",
         )
     else:

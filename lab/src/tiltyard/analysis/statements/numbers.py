@@ -1,6 +1,7 @@
 """Numbers and lists in sentences: as many digits as the interval supports."""
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -147,6 +148,18 @@ def confidence(level: float, rate: float | None = None) -> str:
     if rate is None:
         return f"simultaneous {coverage(1 - LEVEL)} CI"
     return f"selection-adjusted {coverage(1 - rate)} CI"
+
+
+_CONFIDENCE: Final = re.compile(r"(?:(?:simultaneous|selection-adjusted) )?[\d.]+ % CI ")
+
+
+def confidence_said_once(text: str) -> str:
+    """Of intervals that all have one :func:`confidence`, only the first one says so."""
+    found = list(_CONFIDENCE.finditer(text))
+    if len({one[0] for one in found}) != 1:
+        return text
+    behind = found[0].end()
+    return text[:behind] + text[behind:].replace(found[0][0], "")
 
 
 NAMED_WITHIN: Final = math.log(1.1)

@@ -12,6 +12,7 @@ from tiltyard.analysis.statements.numbers import (
     Scale,
     compatible,
     confidence,
+    confidence_said_once,
     ends,
     is_extended,
     nearest_first,
@@ -274,13 +275,16 @@ def answer(index: Index, judged: Judged, plan: Plan, family: Family) -> str:
         return f"No verdict on {topic} {here}: {reason}."
     if all(found.interval is None and found.verdict != "invalid" for found in rivals.against):
         return _answer_too_early(topic, rivals, family.first_look(design), here, design)
-    parts = [
+    known = [
         _open(topic, rivals, judged, family, design),
         _answer_equivalent(topic, rivals, judged, design),
-        _answer_different(topic, rivals, design),
+    ]
+    parts = [
+        *known,
+        _answer_different("" if any(known) else topic, rivals, design),
         _answer_invalid(topic, rivals),
     ]
-    text = f"{'; '.join(filter(None, parts))} {here}."
+    text = confidence_said_once(f"{'; '.join(filter(None, parts))} {here}.")
     return text if text.startswith(rivals.best) else text[0].upper() + text[1:]
 
 
@@ -361,7 +365,10 @@ def _answer_equivalent(topic: str, rivals: Rivals, judged: Judged, design: Desig
 
 
 def _answer_different(topic: str, rivals: Rivals, design: Design) -> str:
-    """``xfs does 31 % more postmark transactions per second than ext4 (95 % CI …) and …``."""
+    """``xfs does 31 % more postmark transactions per second than ext4 (95 % CI …) and …``.
+
+    ``topic`` is empty where the sentence has named it.
+    """
     found = rivals.with_verdict("faster", "slower")
     if not found:
         return ""
@@ -402,18 +409,18 @@ def _difference(contrast: Contrast, interval: RepeatedInterval, topic: str, firs
     factor, quantity = scale.factor, contrast.quantity
     number = scale.number(math.exp(interval.estimate))
     amount = number if factor else f"{number} %"
+    where = f" in {topic}" if topic else ""
     if quantity.unit == PATH_LENGTH:
         joint = "as" if factor else "than"
         word = "times as many" if factor else "more" if more else "fewer"
         amount = f"{amount} {word} instructions per operation {joint}"
-        return _worded("needs", amount, contrast, f" in {topic}", first)
+        return _worded("needs", amount, contrast, where, first)
     if quantity.direction == "lower":
         word = "times the time of" if factor else "more time than" if more else "less time than"
-        return _worded("takes", f"{amount} {word}", contrast, f" in {topic}", first)
+        return _worded("takes", f"{amount} {word}", contrast, where, first)
     if quantity.unit == "1/s" and quantity.metric:
         word = "times as many" if factor else "more" if more else "fewer"
         return _counted(f"{amount} {word}", "as" if factor else "than", contrast, first)
-    where = f" in {topic}"
     named, throughput, _ = quantity.metric.partition(THROUGHPUT)
     if throughput:
         where = topic.removeprefix(quantity.metric)

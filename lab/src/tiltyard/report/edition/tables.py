@@ -6,7 +6,7 @@ from typing import Final
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.analysis.weighted import Gain, Sort, Spending, spendings, weighted_means
-from tiltyard.charts.figures import interval_text, ratio_text
+from tiltyard.charts.figures import interval_text, load_mark, marked_word, ratio_text
 from tiltyard.report.document import Column, Entry, Section, Table
 from tiltyard.report.edition.file import Cost, Edition
 from tiltyard.report.sections.entries import MISSING, system_entry
@@ -42,7 +42,7 @@ def added(findings: Findings, edition: Edition) -> Iterator[Section]:
         edition.require_names(("cost", sort), systems, "system")
         found = [*spendings(findings, sort, constants)] if constants else []
         if found:
-            tables.append(_spent(findings.baseline, file.cost, sort, found, constants))
+            tables.append(_spent(findings, file.cost, sort, found, constants))
     if tables:
         yield Section("cost", "Cost and energy", tuple(tables))
 
@@ -64,7 +64,7 @@ def _means(findings: Findings, weights: Mapping[str, float]) -> Table:
             (
                 system_entry(name),
                 *_estimate(gain),
-                Entry(gain.verdict, kind="verdict", verdict=gain.verdict),
+                Entry(marked_word(gain, findings), kind="verdict", verdict=gain.verdict),
             )
             for name, gain in weighted_means(findings, weights).items()
         ),
@@ -74,7 +74,11 @@ def _means(findings: Findings, weights: Mapping[str, float]) -> Table:
 
 
 def _spent(
-    baseline: str, cost: Cost, sort: Sort, found: list[Spending], constants: Mapping[str, float]
+    findings: Findings,
+    cost: Cost,
+    sort: Sort,
+    found: list[Spending],
+    constants: Mapping[str, float],
 ) -> Table:
     money = "J" if sort == "watts" else cost.currency
     amount = {"price": cost.currency, "price_per_hour": f"{cost.currency}/h", "watts": "W"}[sort]
@@ -91,18 +95,19 @@ def _spent(
             Column("interval"),
             Column("Verdict", figures=False),
         ),
-        rows=tuple(row for one in found for row in _rows(one, money, baseline)),
+        rows=tuple(row for one in found for row in _rows(one, money, findings)),
         caption=f"Stated by the authors, {amount}: {stated}. {_CAPTION}",
     )
 
 
-def _rows(one: Spending, money: str, baseline: str) -> Iterator[tuple[Entry, ...]]:
+def _rows(one: Spending, money: str, findings: Findings) -> Iterator[tuple[Entry, ...]]:
     factor, unit = _unit(one, money)
     for place, own in enumerate(one.systems):
         value = own.value / factor
-        judged = (Entry("1", 1.0) if own.system == baseline else MISSING, MISSING, MISSING)
+        judged = (Entry("1", 1.0) if own.system == findings.baseline else MISSING, MISSING, MISSING)
         if own.ratio:
             word = _LESS.get(own.ratio.verdict, own.ratio.verdict)
+            word += load_mark(own.ratio.verdict, findings)
             judged = (*_estimate(own.ratio), Entry(word))
         yield (
             Entry(one.index.label if place == 0 else "", strong=True),

@@ -15,6 +15,7 @@ from tiltyard.printable import visible
 from tiltyard.report.document import Callout, Document, Figure, Look, Paragraph, texts_of
 from tiltyard.report.figures import picture_png
 from tiltyard.report.formats.format import Format
+from tiltyard.units import unbroken
 
 if TYPE_CHECKING:
     from pptx.dml.color import RGBColor
@@ -136,7 +137,7 @@ def _fill(
         paragraph.alignment = PP_ALIGN.LEFT
         paragraph.space_after = Pt(size / 2)
         run = paragraph.add_run()
-        run.text = visible(line)
+        run.text = unbroken(visible(line))
         run.font.size, run.font.bold, run.font.name = Pt(size), bold, "Arial"
         run.font.color.rgb = _rgb(colour)
 

@@ -118,7 +118,7 @@ def calibration(findings: Findings) -> tuple[Block, ...]:
             Paragraph(
                 "This host was not calibrated when the study was run: tiltyard calibrate "
                 "measures the "
-                "rate of false winners and which known differences are found."
+                "rate of false positives and which known differences are found."
             ),
         )
     return (

@@ -212,7 +212,7 @@ def caption(findings: Findings, index: Index) -> str:
         ratio = f"the ratio is that of the typical {findings.design.unit} (Hodges–Lehmann)"
     if index.cells > 1:
         value = f"Geometric mean over {count_of(index.cells, 'cell')} of {value}"
-    ranks = " Rank: what the verdicts leave possible." if has_ranks(index) else ""
+    ranks = " Rank: range consistent with the verdicts." if has_ranks(index) else ""
     return f"{value}; {ratio}.{ranks}"
 
 

@@ -26,7 +26,7 @@ class States(Frozen):
 
 
 def _hold(states: States, _scene: Scene) -> Held:
-    return Held("open", "", "", f"It cannot be decided: {_LACKS[states.lacks]}. {states.because}.")
+    return Held("open", "", "", f"Not verifiable: {_LACKS[states.lacks]}. {states.because}.")
 
 
 KIND = Kind(

@@ -23,6 +23,7 @@ from tiltyard.charts.svg import to_svg
 from tiltyard.charts.theme import FAMILY, FONTS
 from tiltyard.printable import visible
 from tiltyard.report.document import (
+    Callout,
     Column,
     Document,
     Entry,
@@ -31,8 +32,10 @@ from tiltyard.report.document import (
     Look,
     Paragraph,
     Table,
+    texts_of,
 )
 from tiltyard.report.formats.format import Budget, Format
+from tiltyard.units import unbroken
 
 _WEIGHTS: Final = {"Regular": 400, "SemiBold": 600}
 
@@ -86,8 +89,8 @@ _OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
 def prose(sentence: str) -> Markup:
-    """A sentence that breaks neither between a number and its percent sign nor in an option."""
-    text = str(escape(sentence)).replace(" %", "\N{NO-BREAK SPACE}%")
+    """A sentence that breaks neither between a number and its unit nor in an option."""
+    text = str(escape(unbroken(sentence)))
     return Markup(_OPTION.sub(r'<span class="option">\g<0></span>', text))
 
 
@@ -352,6 +355,15 @@ class Card:
 
     link: str
     document: Document
+
+    @property
+    def warnings(self) -> list[tuple[str, str, list[str]]]:
+        """What must be known before the answer: title, kind and texts of each box above it."""
+        return [
+            (block.title, block.kind, [*texts_of(block.blocks)])
+            for block in self.document.front
+            if isinstance(block, Callout) and block.kind in ("warning", "problem")
+        ]
 
     @property
     def lead(self) -> str:

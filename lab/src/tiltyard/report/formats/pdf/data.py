@@ -25,6 +25,7 @@ from tiltyard.report.document import (
     Table,
 )
 from tiltyard.report.formats.format import Budget
+from tiltyard.units import unbroken
 
 Data: TypeAlias = dict[str, object]
 
@@ -34,7 +35,6 @@ _UNBROKEN: Final = 18
 """Characters of a word that may stand in one line of a table; a longer one is broken anywhere."""
 _BLEED_PX: Final = 4
 """Room for what stands over the edge of a picture: descenders."""
-_PERCENT: Final = re.compile(r"(?<=\d) (?=%)")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -145,7 +145,7 @@ def _figure(figure: Figure, look: Look) -> Data:
         "title": _text(figure.title),
         "subtitle": _text(figure.subtitle),
         "caption": _text(figure.caption),
-        "alt": _text(figure.alt or figure.title),
+        "alt": _verbatim(figure.alt or figure.title),
         "picture": look.painted(paper.svg),
         "width_px": paper.width_px,
         "height_px": paper.height_px,
@@ -205,7 +205,7 @@ def _longest_words(rows: Iterable[tuple[Entry, ...]], columns: int) -> list[str]
 
 def _text(text: str) -> str:
     """As it is printed, with ``5 %`` in one line."""
-    return _PERCENT.sub("\u00a0", _verbatim(text))
+    return unbroken(_verbatim(text))
 
 
 def _verbatim(text: str) -> str:
