@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import JobRefused
-from tiltyard.study.problems import not_a, one_of
+from tiltyard.study.problems import not_a, parameter_of
 from tiltyard.study.program import PROGRAM, ProgramCard
 from tiltyard.study.toml import TomlValue, as_typed, split_list, toml_key, toml_value
 from tiltyard.wire import Card, Catalogue
@@ -237,7 +237,7 @@ def _table(word: str, catalogue: Catalogue, place: Place) -> Table:
             )
         elif key not in properties:
             raise UsageError(
-                f'{word}: "{key}" is not a parameter of {name}. {one_of(key, properties)}'
+                f'{word}: "{key}" is not a parameter of {name}. {parameter_of(key, properties)}'
             )
         table[key] = _parameter(value, properties[key], place)
         if properties[key].get("path"):
