@@ -22,7 +22,7 @@ from tiltyard.study.model import (
     WorkloadSpec,
 )
 from tiltyard.study.placeholders import names_in
-from tiltyard.study.problems import FLAWS_MAX, Flaw, not_a, parameter_of
+from tiltyard.study.problems import FLAWS_MAX, Flaw, no_workload, not_a, parameter_of
 from tiltyard.study.program import (
     OF_SERVICE,
     PROGRAM,
@@ -149,7 +149,7 @@ def _workloads(
         card = catalogue.workload(table.use)
         if card is None:
             names = (card.name for card in catalogue.workloads)
-            flaws.append(Flaw((*path, "use"), not_a(table.use, "workload", names)))
+            flaws.append(Flaw((*path, "use"), no_workload(table.use, names)))
             continue
         if kind is not None and card.target != kind.target and not is_program(card):
             flaws.append(Flaw((*path, "use"), _wrong_target(card, kind)))

@@ -14,6 +14,8 @@ from tiltyard.study.toml import toml_key
 
 _VALUE_LENGTH_MAX = 60
 _WORD: Final = re.compile(r"\w+")
+PHORONIX: Final = "pts:"
+"""How names of workloads begin that are tests of the Phoronix Test Suite."""
 FLAWS_MAX = 100
 """When so many are found, no more are looked for."""
 
@@ -99,6 +101,21 @@ def parameter_of(typed: str, properties: Mapping[str, Any]) -> str:
     if not helped:
         return one_of(typed, properties)
     return f"One of: {', '.join(properties)}. Did you mean {' or '.join(helped)}?"
+
+
+def no_workload(typed: str, known: Iterable[str]) -> str:
+    """What to say of a workload that there is not; tests of the Phoronix suite, it installs."""
+    names = list(known)
+    if not typed.startswith(PHORONIX):
+        return not_a(typed, "workload", names)
+    installed = [name for name in names if name.startswith(PHORONIX)]
+    near = perhaps(typed, installed)
+    test = typed.removeprefix(PHORONIX).replace(".", "/", 1)
+    test = test if "/" in test else f"pts/{test}"
+    return (
+        f"the Phoronix Test Suite has not installed {test} here.{near} "
+        f"Fix: phoronix-test-suite install {test}"
+    )
 
 
 def not_a(typed: object, what: str, right: Iterable[str]) -> str:
