@@ -109,8 +109,8 @@ def test_the_gate_fails_a_slower_head_and_passes_a_faster_one(
 def test_an_undecided_gate_says_in_words_what_to_do(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    same = Commands(command=("a=sleep 0.1", "b=sleep 0.1"))
-    assert gate(within="0.001%", blocks=6, commands=same) == ExitCode.UNDECIDED
+    commands = Commands(command=in_turns(here, 0.1, 0.12))
+    assert gate(within="0.001%", blocks=6, commands=commands) == ExitCode.UNDECIDED
     said = " ".join(capsys.readouterr().out.split())
     assert "Exit code 6: neither a regression beyond 0.001 % nor its absence is shown" in said
     named = re.search(r"--within ([\d.]+)%, inside which it would lie", said)
@@ -203,13 +203,19 @@ def test_standard_output_may_be_a_file_or_nothing(here: Path) -> None:
     assert compare(commands=null) == ExitCode.DONE
 
 
-def test_neither_answer_is_told_apart_from_both(here: Path) -> None:
-    """Every other block the other one of two is the slower one."""
+def in_turns(here: Path, quick_s: float, slow_s: float) -> tuple[str, ...]:
+    """Two commands that sleep: every other block the other one is the slower one."""
     (here / "turns").write_text(
-        'echo >> "$1.log"; [ $((($(wc -l < "$1.log") + $2) % 2)) = 0 ] || sleep 0.3\n'
+        'echo >> "$1.log"; [ $((($(wc -l < "$1.log") + $2) % 2)) = 0 ] && exec sleep $3\n'
+        "exec sleep $4\n"
     )
-    turns = tuple(f"{name}=sh {here}/turns {name} {n}" for n, name in enumerate("ab"))
-    assert gate(within="0.0001%", commands=Commands(command=turns, runs=6)) == ExitCode.UNDECIDED
+    times = f"{quick_s} {slow_s}"
+    return tuple(f"{name}=sh {here}/turns {name} {n} {times}" for n, name in enumerate("ab"))
+
+
+def test_neither_answer_is_told_apart_from_both(here: Path) -> None:
+    commands = Commands(command=in_turns(here, 0, 0.3), runs=6)
+    assert gate(within="0.0001%", commands=commands) == ExitCode.UNDECIDED
     pair = _only_pair(here / "gate-a-b/findings.json")
     assert (sum(one > 1 for one in pair.differences), len(pair.differences)) == (3, 6)
 
@@ -272,7 +278,10 @@ def test_what_fails_in_every_block_is_not_executed_in_all_of_them(
     told = " ".join(capsys.readouterr().err.split())
     assert told.count("Failed") == HOPELESS_BLOCKS
     assert "Ended nothing can be compared: program on bad never worked" in told
-    assert told.count("exit code 3, expected 0. Fix: mend it, or if that is right") == 1
+    assert (
+        told.count("exit code 3, expected 0. Fix: mend the command, or accept the code: -i=3 of")
+        == 1
+    )
     assert told.count("program: as in block 1") == HOPELESS_BLOCKS - 1
     assert "then begin a new folder" in told
     accepted = Commands(command=typed.command, exit_codes="3", runs=6)

@@ -21,6 +21,16 @@ from tiltyard.wire import PROTOCOL, EndEvent, read_events
 
 PACKAGES = ("systemd", "systemd-sysv", "udev", "linux-image-cloud-amd64")
 LACKING = [name for name in ("debootstrap", "qemu-img") if find_program(name) is None]
+SERVES = "touch up; exec sleep 1000"
+TRIALS = {
+    "random": {"file": "1M", "operations": 500},
+    # One server is there, and none of the trial before.
+    "program": {
+        "servers": [{"command": ["sh", "-c", SERVES], "ready": {"path": "up"}}],
+        "command": ["sh", "-c", "test -e up && test $(grep -lx sleep /proc/*/comm | wc -l) = 1"],
+        "executions": 2,
+    },
+}
 
 pytestmark = [
     pytest.mark.conformance,
@@ -66,18 +76,19 @@ def test_a_trial_runs_in_an_operating_system_whose_image_stays_as_it_is(
         assert up.facts["first process"] == "systemd"
         assert int(up.facts["services"].split()[0]) > 3
         assert up.facts["file system"] == "ext4"
-        job = {
-            "protocol": PROTOCOL,
-            "workload": "random",
-            "parameters": {"file": "1M", "operations": 500},
-            "target": {"directory": str(up.target)},
-        }
-        done = subprocess.run(
-            (*up.engine, "run"), input=json.dumps(job).encode(), capture_output=True, check=True
-        )
-        *_, end = read_events(done.stdout.splitlines())
-        assert isinstance(end, EndEvent)
-        assert end.data.outcome == "done"
+        for workload, parameters in TRIALS.items():
+            job = {
+                "protocol": PROTOCOL,
+                "workload": workload,
+                "parameters": parameters,
+                "target": {"directory": str(up.target)},
+            }
+            done = subprocess.run(
+                (*up.engine, "run"), input=json.dumps(job).encode(), capture_output=True, check=True
+            )
+            *_, end = read_events(done.stdout.splitlines())
+            assert isinstance(end, EndEvent)
+            assert end.data.outcome == "done", end.data.failure
         system.refresh()
         system.take_down()
     assert not list(work.iterdir())

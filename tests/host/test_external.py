@@ -1,5 +1,6 @@
 """Who was on the CPUs that measure: others are told from ourselves and from the kernel."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -60,10 +61,19 @@ def hosts(
     cpus: list[dict[int, list[int]]],
     processes: list[list[CpuUse]],
 ) -> None:
-    """A host that is made of numbers: before, and now."""
-    looks, uses = iter(cpus), iter(processes)
+    """A host that is made of numbers: before, and from the next look on."""
+    looks, times = iter(cpus), iter(processes)
+    there: dict[int, CpuUse] = {}
+
+    def numbers() -> list[int]:
+        for uses in itertools.islice(times, 1):
+            there.clear()
+            there.update({use.pid: use for use in uses})
+        return list(there)
+
     monkeypatch.setattr(external, "_cpus", lambda: next(looks))
-    monkeypatch.setattr(external, "_processes", lambda _: {use.pid: use for use in next(uses)})
+    monkeypatch.setattr(external, "numbers", numbers)
+    monkeypatch.setattr(external, "cpu_uses", lambda pids: [there[pid] for pid in pids])
     monkeypatch.setattr(external.os, "getpid", lambda: 50)
     monkeypatch.setattr(external, "_may_run", lambda pid, _: pid != 53)
 
@@ -100,6 +110,23 @@ def test_below_zero_is_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ExternalWatch().seen((1,)) == External(cpu_s=0.0, steal_s=None)
 
 
+def test_threads_of_the_kernel_are_read_where_something_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of what they used before that nothing is lost: it is taken off then."""
+    hz = os.sysconf("SC_CLK_TCK")
+    cpus = [{1: [seconds * hz, 0, 0, 0]} for seconds in (0, 1, 4)]
+    thread = [use(70, used_s, kernel=True) for used_s in (5.0, 5.5, 6.0)]
+    processes = [[use(50, used_s), one] for used_s, one in zip((0, 1, 2), thread, strict=True)]
+    hosts(monkeypatch, cpus, processes)
+    watch = ExternalWatch()
+    assert watch.seen((1,)) == External(cpu_s=0.0, steal_s=None)
+    assert watch._kernel == {70: thread[0]}
+    # Busy 3 s, less 1 of ours and the thread's 1 since it was read.
+    assert watch.seen((1,)) == External(cpu_s=1.0, steal_s=None)
+    assert watch._kernel == {70: thread[2]}
+
+
 def test_cpus_that_are_not_there_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     cpus = {1: [5, 0, 0, 0]}
     hosts(monkeypatch, [cpus, cpus], [[], []])
@@ -126,6 +153,6 @@ def test_a_stranger_is_read_once_and_its_number_may_come_again() -> None:
         strangers.add(never)
         watch.seen(None)
         assert known
-        assert not known & watch._processes.keys()
-        assert os.getpid() in watch._processes
+        assert not known & watch._ours.keys()
+        assert os.getpid() in watch._ours
     assert never not in strangers

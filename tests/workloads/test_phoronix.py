@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ import pytest
 
 from support.imports import GOLDEN
 from tiltyard.cli.workloads import workloads
-from tiltyard.errors import WrittenWarning
+from tiltyard.errors import UsageError, WrittenWarning
 from tiltyard.executors.engine import Engine, JobRefused
 from tiltyard.importers.printed import Printed, value_of
+from tiltyard.study.compare import compare_study
 from tiltyard.study.program import MetricTable
 from tiltyard.wire import Card
 from tiltyard.workloads.catalogue import ProfileCard, catalogue_of
@@ -160,6 +162,31 @@ def test_the_list_of_workloads_has_it(
     printed = capsys.readouterr().out
     assert re.search(r"pts:fs-mark +FS-Mark .*Phoronix", printed)
     assert "pts:postmark" in printed
+
+
+def typed(*words: str) -> list[dict[str, Any]]:
+    """The workloads of a study that is made of what was typed after ``-w``."""
+    systems = [("a", {"directory": "/a"}), ("b", {"directory": "/b"})]
+    study = tomllib.loads(compare_study(systems, words, catalogue_of(Engine.find())))
+    return list(study["workload"])
+
+
+def test_it_can_be_typed_with_its_options(suite: Callable[..., Path]) -> None:
+    suite("iozone-1.9.6")
+    whole, part = typed("pts:iozone", "pts:iozone:file_size=512MB,test=Read Performance")
+    assert whole == {"use": "pts:iozone", "name": "pts:iozone"}
+    assert (part["use"], part["file_size"]) == ("pts:iozone", "512MB")
+    assert part["name"] == "pts:iozone file_size=512MB test=Read Performance"
+
+
+def test_one_that_is_not_installed_is_told_with_what_installs_it(
+    suite: Callable[..., Path],
+) -> None:
+    suite("fs-mark-1.0.3")
+    with pytest.raises(UsageError, match=r"Fix: phoronix-test-suite install pts/iozone$"):
+        typed("pts:iozone:file_size=512MB")
+    with pytest.raises(UsageError, match='Did you mean "pts:fs-mark"'):
+        workloads("pts:fs_mark")
 
 
 def test_a_text_that_a_shell_reads_needs_trust(suite: Callable[..., Path]) -> None:

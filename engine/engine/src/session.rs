@@ -134,7 +134,10 @@ fn execute(job: &Job, trial: Box<dyn Trial>, record: Record, emit: &mut dyn FnMu
         Err(failure) => return not_begun(failure),
     };
     let recorded = (record == Record::Full).then(|| {
-        program::fetch_once();
+        // Nothing of this program is in the timed region of another one.
+        if job.workload != ::program::NAME {
+            program::fetch_once();
+        }
         let floor = measure_floor();
         let directory = job.target.directory.as_deref();
         (

@@ -14,7 +14,7 @@ use rustix::pipe::PipeFlags;
 use wire::{HeldBy, Output};
 
 use crate::group::{self, Group};
-use crate::output::{Capture, Printed, Taken};
+use crate::output::{self, Capture, Printed, Taken};
 use crate::prepare::Added;
 use crate::reap::{self, Ended, Used};
 use crate::room::Room;
@@ -78,10 +78,21 @@ pub struct Executed {
     /// What it left running, by name; it was ended.
     pub left: Vec<String>,
     pub outputs: [Rc<Output>; 2],
-    /// Last lines of standard error, or else of standard output, for a message.
-    pub said: String,
+    /// The ends of both.
+    ends: [Vec<u8>; 2],
     /// What was added to its environment and its path.
     pub layout: Added,
+}
+
+impl Executed {
+    /// Last lines of standard error, or else of standard output, for a message: many programs print
+    /// their errors where they print their results.
+    pub fn said(&self) -> String {
+        let [stdout, stderr] = &self.ends;
+        let said = [stderr, stdout].map(|end| output::last_lines(end, 3));
+        let said = said.into_iter().find(|lines| !lines.is_empty());
+        said.unwrap_or_default()
+    }
 }
 
 impl Executor {
@@ -94,7 +105,7 @@ impl Executor {
             staying: Vec::new(),
             gone: Vec::new(),
             spawner: Spawner::new()?,
-            chunk: crate::output::chunk(),
+            chunk: output::chunk(),
             printed: [None, None],
             spare: [Vec::new(), Vec::new()],
         })
@@ -147,21 +158,17 @@ impl Executor {
                 (used.user_s, used.system_s) = (user_s, system_s);
             }
         }
-        // Many programs print their errors where they print their results.
-        let [stdout, stderr] = &captures;
-        let said = [stderr, stdout].map(|one| one.last_lines(3));
-        let said = said.into_iter().find(|lines| !lines.is_empty());
         Ok(Executed {
             elapsed_ns: ended_ns.saturating_sub(started.started_ns).max(1),
             ended,
             used,
             cut,
             left,
+            ends: [0, 1].map(|which| captures[which].end().to_vec()),
             outputs: [0, 1].map(|which| {
                 let capture = mem::replace(&mut captures[which], Capture::new(0));
                 capture.finish_after(&mut self.printed[which], &mut self.spare[which])
             }),
-            said: said.unwrap_or_default(),
             layout: Added::default(),
         })
     }

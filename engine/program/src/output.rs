@@ -1,11 +1,13 @@
 //! What a program prints: all of it is hashed, and as much kept as is wanted.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::rc::Rc;
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use wire::Output;
 
@@ -112,35 +114,37 @@ impl Capture {
     ///
     /// # Errors
     /// Those of read(2).
-    pub fn take(&mut self, mut from: impl Read, chunk: &mut [u8]) -> io::Result<Taken> {
-        match from.read(chunk) {
-            Ok(0) => Ok(Taken::End),
-            Ok(count) => {
-                self.add(&chunk[..count]);
-                Ok(Taken::Some)
+    pub fn take(&mut self, from: impl AsFd, chunk: &mut [u8]) -> io::Result<Taken> {
+        let read = match self.hasher.is_none() && self.kept.len() + chunk.len() < self.hold_bytes {
+            // Where it is to stay: pages that are written once fault once.
+            true => {
+                self.kept.reserve(chunk.len());
+                rustix::io::read(from, rustix::buffer::spare_capacity(&mut self.kept))
+                    .inspect(|&count| self.bytes += count as u64)
             }
-            Err(error) => match error.kind() {
-                io::ErrorKind::Interrupted => Ok(Taken::Some),
-                io::ErrorKind::WouldBlock => Ok(Taken::NothingNow),
-                _ => Err(error),
-            },
+            false => {
+                rustix::io::read(from, &mut *chunk).inspect(|&count| self.add(&chunk[..count]))
+            }
+        };
+        match read {
+            Ok(0) => Ok(Taken::End),
+            Ok(_) | Err(Errno::INTR) => Ok(Taken::Some),
+            Err(Errno::AGAIN) => Ok(Taken::NothingNow),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The end of it, of which messages quote.
+    pub fn end(&self) -> &[u8] {
+        match self.tail.is_empty() {
+            true => &self.kept[self.kept.len().saturating_sub(TAIL_BYTES)..],
+            false => &self.tail,
         }
     }
 
     /// The last lines, at most `count`, for a message.
     pub fn last_lines(&self, count: usize) -> String {
-        let end = match self.tail.is_empty() {
-            true => &self.kept[self.kept.len().saturating_sub(TAIL_BYTES)..],
-            false => &self.tail[..],
-        };
-        let text = String::from_utf8_lossy(end);
-        let lines: Vec<&str> = text
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .collect();
-        let last = &lines[lines.len().saturating_sub(count)..];
-        let printable = |letter: char| if letter.is_control() { ' ' } else { letter };
-        last.join(" | ").chars().map(printable).collect()
+        last_lines(self.end(), count)
     }
 
     /// All of it; what was printed before is known, and to hash or copy it again would take long.
@@ -181,6 +185,18 @@ impl Capture {
             truncated,
         }
     }
+}
+
+/// The last lines of `end`, at most `count`, for a message.
+pub fn last_lines(end: &[u8], count: usize) -> String {
+    let text = String::from_utf8_lossy(end);
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let last = &lines[lines.len().saturating_sub(count)..];
+    let printable = |letter: char| if letter.is_control() { ' ' } else { letter };
+    last.join(" | ").chars().map(printable).collect()
 }
 
 /// A file that a program wrote.
@@ -259,18 +275,15 @@ fn from_base64(text: &str) -> Option<Vec<u8>> {
 
 /// RFC 4648, with padding.
 fn in_base64(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
+    let mut text = vec![b'='; bytes.len().div_ceil(3) * 4];
+    for (group, signs) in bytes.chunks(3).zip(text.chunks_mut(4)) {
         let byte = |index: usize| u32::from(group.get(index).copied().unwrap_or_default());
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for place in 0..4 {
-            text.push(match place <= group.len() {
-                true => char::from(BASE64[(bits >> (18 - 6 * place)) as usize & 63]),
-                false => '=',
-            });
+        for (place, sign) in signs[..=group.len()].iter_mut().enumerate() {
+            *sign = BASE64[(bits >> (18 - 6 * place)) as usize & 63];
         }
     }
-    text
+    String::from_utf8(text).unwrap_or_else(|_| unreachable!("these signs are ASCII"))
 }
 
 #[cfg(test)]

@@ -232,8 +232,8 @@ impl Exit {
         let all = list(codes.clone().chain([code]).collect()).join(", ");
         let typed = list(codes.filter(|&right| right != 0).chain([code]).collect()).join(",");
         format!(
-            ". Fix: mend it, or if that is right: expect = {{ exit = [{all}] }}, as an option \
-             -i={typed}"
+            ". Fix: mend the command, or accept the code: -i={typed} of compare and gate, \
+             expect = {{ exit = [{all}] }} in a study"
         )
     }
 }

@@ -1,5 +1,6 @@
 //! A command in the form in which the kernel takes it.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs::File;
@@ -36,6 +37,8 @@ pub struct Scene<'a> {
     pub room: &'a Room,
     /// The working directory.
     pub place: PathBuf,
+    /// Programs that were found in PATH: looking through it takes longer than to start one.
+    found: RefCell<BTreeMap<String, PathBuf>>,
 }
 
 /// All that a recipe refers to.
@@ -72,6 +75,7 @@ impl<'a> Scene<'a> {
             planned,
             room,
             place,
+            found: RefCell::default(),
         })
     }
 
@@ -117,6 +121,19 @@ impl<'a> Scene<'a> {
         Ok(path.transpose()?.map(PathBuf::from))
     }
 
+    /// Where a program is.
+    fn find(&self, program: &str) -> Option<PathBuf> {
+        if let Some(known) = self.found.borrow().get(program) {
+            return Some(known.clone());
+        }
+        let found = plan::find(program, &self.place, self.planned.path())?;
+        if !program.contains('/') {
+            let mut known = self.found.borrow_mut();
+            known.insert(program.to_owned(), found.clone());
+        }
+        Some(found)
+    }
+
     /// Makes a command ready. Its words have no placeholders any more.
     ///
     /// # Errors
@@ -128,9 +145,9 @@ impl<'a> Scene<'a> {
         execution: u32,
         mut layout: Added,
     ) -> Result<Prepared, Failure> {
-        let path = self.planned.path();
-        let program = plan::find(&words[0], &self.place, path);
-        let program = program.ok_or_else(|| reason::missing(what, &words[0], path))?;
+        let program = self.find(&words[0]);
+        let missing = || reason::missing(what, &words[0], self.planned.path());
+        let program = program.ok_or_else(missing)?;
         let mut environment = self.environment(execution)?;
         if layout.environment > 0 {
             let padding = "x".repeat(layout.environment as usize);
@@ -167,9 +184,14 @@ fn lengthened(program: &Path, slashes: u32) -> Option<Vec<u8>> {
     let (directory, name) = (program.parent()?, program.file_name()?);
     let slashes = vec![b'/'; slashes as usize + 1];
     let path = [directory.as_os_str().as_bytes(), &slashes, name.as_bytes()].concat();
+    (path.len() < libc::PATH_MAX as usize && is_binary(program)).then_some(path)
+}
+
+/// Whether it is, or was to be, one that the kernel executes itself.
+pub fn is_binary(program: &Path) -> bool {
     let mut begin = [0; ELF.len()];
-    File::open(program).ok()?.read_exact(&mut begin).ok()?;
-    (begin == ELF && path.len() < libc::PATH_MAX as usize).then_some(path)
+    let read = File::open(program).and_then(|mut file| file.read_exact(&mut begin));
+    read.is_ok() && begin == ELF
 }
 
 impl Prepared {

@@ -10,8 +10,8 @@ use wire::{Failure, FailureKind};
 use crate::execute::{Cut, Executed};
 use crate::params::Exit;
 use crate::reap::Ended;
-use crate::signals;
 use crate::spawn::{NotStarted, Step};
+use crate::{prepare, signals};
 
 /// Processes that a message names.
 const NAMED: usize = 5;
@@ -72,10 +72,19 @@ pub fn not_started(what: &str, program: &Path, directory: &str, why: &NotStarted
             "{what}: {program_shown} may not be executed. Fix: chmod +x {program_shown}; \
              it must not be on a file system mounted noexec"
         )),
-        (Step::Execute, _) if error.raw_os_error() == Some(libc::ENOEXEC) => lacks(format!(
-            "{what}: {program_shown} is no program: it has no first line such as #!/bin/sh. \
-             Fix: add one, or use shell = true"
-        )),
+        (Step::Execute, _) if error.raw_os_error() == Some(libc::ENOEXEC) => {
+            lacks(match prepare::is_binary(program) {
+                true => format!(
+                    "{what}: {program_shown} is damaged, or built for another machine than this \
+                     {}. Fix: build or install it for this one (see: file {program_shown})",
+                    std::env::consts::ARCH
+                ),
+                false => format!(
+                    "{what}: {program_shown} is no program: it has no first line such as \
+                     #!/bin/sh. Fix: add one, or name what reads it: sh {program_shown}"
+                ),
+            })
+        }
         (Step::Directory, ErrorKind::PermissionDenied) => broken(format!(
             "{what}: may not go to the working directory {directory}. Fix: let \"user\" pass all \
              directories above it (chmod o+x), or name another \"where\""
@@ -110,16 +119,18 @@ pub fn wrong(
     flood_bytes: u64,
     killed_for_memory: u64,
 ) -> Option<Failure> {
-    let said = match done.said.is_empty() {
-        true => String::new(),
-        false => format!("; it said: {}", done.said),
+    // Most are as expected, and nothing is to be said of them.
+    let said = || match done.said() {
+        none if none.is_empty() => none,
+        said => format!("; it said: {said}"),
     };
     if let Some(cut) = &done.cut {
         return Some(match cut {
             Cut::Stop => interrupted(),
             Cut::Timeout => broken(format!(
                 "{what}: not done after {timeout_s} s, and ended. Fix: find what it waits for, \
-                 or raise \"timeout\"{said}"
+                 or raise \"timeout\"{}",
+                said()
             )),
             Cut::Flood => broken(format!(
                 "{what}: printed more than {flood_bytes} bytes, and was ended. Fix: let it print \
@@ -145,7 +156,8 @@ pub fn wrong(
             let core = if dumped { ", core dumped" } else { "" };
             let name = signals::name(number);
             return Some(broken(format!(
-                "{what}: ended by {name}{core}{memory}{said}"
+                "{what}: ended by {name}{core}{memory}{}",
+                said()
             )));
         }
         Ended::Exit(code) if !expected.map_or(code == 0, |expected| expected.has(code)) => {
@@ -155,7 +167,8 @@ pub fn wrong(
             };
             let expected = expected.map_or("0".to_owned(), Exit::words);
             return Some(broken(format!(
-                "{what}: exit code {code}, expected {expected}{memory}{said}{fix}"
+                "{what}: exit code {code}, expected {expected}{memory}{}{fix}",
+                said()
             )));
         }
         Ended::Exit(_) => {}

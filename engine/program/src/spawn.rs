@@ -134,9 +134,11 @@ struct Told {
     error: AtomicI32,
 }
 
-/// The page of [`Told`].
+/// The page of [`Told`], and what a new process has to put right.
 pub struct Spawner {
     told: *mut Told,
+    /// Signals that we ignore, and that a program would ignore as well; execve(2) resets others.
+    ignored: Vec<c_int>,
 }
 
 impl Spawner {
@@ -150,7 +152,10 @@ impl Spawner {
             unsafe { libc::mmap(ptr::null_mut(), size_of::<Told>(), protection, flags, -1, 0) };
         match page == libc::MAP_FAILED {
             true => Err(io::Error::last_os_error()),
-            false => Ok(Self { told: page.cast() }),
+            false => Ok(Self {
+                told: page.cast(),
+                ignored: (1..=SIGNALS).filter(|&signal| is_ignored(signal)).collect(),
+            }),
         }
     }
 
@@ -174,7 +179,7 @@ impl Spawner {
         told.failed.store(0, Relaxed);
         let (pid, pidfd) = match clone(into) {
             // SAFETY: this is the new process, and it never returns.
-            Ok(Cloned::New) => unsafe { become_program(recipe, outputs, into, told) },
+            Ok(Cloned::New) => unsafe { become_program(self, recipe, outputs, into) },
             Ok(Cloned::Old { pid, pidfd }) => (pid, pidfd),
             Err(error) => return Err(error.into()),
         };
@@ -199,6 +204,15 @@ impl Drop for Spawner {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and nothing refers to it any more.
         unsafe { libc::munmap(self.told.cast(), size_of::<Told>()) };
+    }
+}
+
+fn is_ignored(signal: c_int) -> bool {
+    // SAFETY: zeroes are valid, and the kernel fills them.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, ptr::null(), &raw mut action) == 0
+            && action.sa_sigaction == libc::SIG_IGN
     }
 }
 
@@ -256,27 +270,40 @@ fn old_clone(flags: u64, pidfd: &mut c_int) -> c_long {
 ///
 /// # Safety
 /// To be called once, in a process of its own: it closes and replaces everything.
-unsafe fn become_program(recipe: &Recipe, outputs: [BorrowedFd; 2], into: Into, told: &Told) -> ! {
-    let failed = prepare(recipe, outputs, into).err().unwrap_or_else(|| {
-        told.started_ns.store(clock::now_ns(), Relaxed);
-        libc::execve(
-            recipe.path.as_ptr(),
-            recipe.arguments.pointers.as_ptr(),
-            recipe.environment.pointers.as_ptr(),
-        );
-        Step::Execute
-    });
+unsafe fn become_program(
+    spawner: &Spawner,
+    recipe: &Recipe,
+    outputs: [BorrowedFd; 2],
+    into: Into,
+) -> ! {
+    let told = spawner.told();
+    let failed = prepare(&spawner.ignored, recipe, outputs, into)
+        .err()
+        .unwrap_or_else(|| {
+            told.started_ns.store(clock::now_ns(), Relaxed);
+            libc::execve(
+                recipe.path.as_ptr(),
+                recipe.arguments.pointers.as_ptr(),
+                recipe.environment.pointers.as_ptr(),
+            );
+            Step::Execute
+        });
     told.error.store(*libc::__errno_location(), Relaxed);
     told.failed.store(failed as u32, Relaxed);
     libc::_exit(127)
 }
 
-unsafe fn prepare(recipe: &Recipe, outputs: [BorrowedFd; 2], into: Into) -> Result<(), Step> {
+unsafe fn prepare(
+    ignored: &[c_int],
+    recipe: &Recipe,
+    outputs: [BorrowedFd; 2],
+    into: Into,
+) -> Result<(), Step> {
     let done = |step: Step, status: c_int| match status {
         0.. => Ok(()),
         _ => Err(step),
     };
-    for signal in 1..=SIGNALS {
+    for &signal in ignored {
         libc::signal(signal, libc::SIG_DFL);
     }
     if let Into::Procs(procs) = into {

@@ -130,7 +130,9 @@ fn what_cannot_be_executed_is_told_apart() {
     let wrong = file("wrong", "#!/no/such/interpreter -x\n", 0o755);
     assert_fails(wrong, lacks, &["the interpreter /no/such/interpreter"]);
     let text = file("text", "echo hello\n", 0o755);
-    assert_fails(text, lacks, &["#!/bin/sh", "shell = true"]);
+    assert_fails(text, lacks, &["#!/bin/sh", "/text"]);
+    let foreign = file("foreign", "\x7fELF of another machine", 0o755);
+    assert_fails(foreign, lacks, &["built for another machine than this"]);
     let missing = json!({"command": ["{dir}/made"], "setup": ["true"]});
     assert_fails(missing, lacks, &["made does not exist"]);
 }

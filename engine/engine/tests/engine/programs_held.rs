@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::common::{end, events, job, left_in, scratch_directory, start, start_command};
-use crate::programs::{done, sh};
+use crate::programs::{done, program, sh, text_of};
 use crate::trouble::wait_until;
 use serde_json::{json, Value};
 use wire::{Event, HeldBy, Outcome, Step};
@@ -159,4 +159,17 @@ fn nothing_outlives_an_engine_that_was_killed() {
     child.kill().unwrap();
     child.wait().unwrap();
     wait_until(|| !is_running(&mark), "it goes on");
+}
+
+/// SIGPIPE among them: a program that ignored it would not end when nobody reads what it prints.
+#[test]
+fn a_program_ignores_none_of_the_signals_that_the_engine_ignores() {
+    let directory = scratch_directory();
+    let asked = json!({"command": ["grep", "SigIgn", "/proc/self/status"]});
+    let (executions, outputs) = done(&program(asked, directory.path()));
+    let printed = text_of(&executions[0].stdout, &outputs);
+    let ignored = printed.trim().strip_prefix("SigIgn:\t").unwrap();
+    // 32 and 33 are the C library's, which lets nobody set them.
+    let ours = u64::from_str_radix(ignored, 16).unwrap() & !(0b11 << 31);
+    assert_eq!(ours, 0, "{ignored}");
 }

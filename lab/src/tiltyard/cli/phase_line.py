@@ -1,6 +1,7 @@
 """Phases on a terminal: a line that moves; elsewhere one plain line for each that takes long."""
 
 import threading
+import time
 from typing import Final
 
 from rich.live import Live
@@ -19,41 +20,44 @@ _COUNTED_S: Final = 3.0
 
 
 class PhaseLine:
-    """Shows the innermost phase by a thread of its own, which lives as long as a phase does."""
+    """Shows the innermost phase by a thread of its own.
+
+    It ends when it has seen no phase: those around short trials come faster than it can be
+    started and waited for.
+    """
 
     def __init__(self) -> None:
         """Nothing is shown yet."""
         self._phases: list[Phase] = []
         self._told: set[int] = set()
         self._thread: threading.Thread | None = None
-        self._over = threading.Event()
+        self._drawing = threading.Lock()
         self._line = Live(console=err(), transient=True, auto_refresh=False)
 
     def began(self, phase: Phase) -> None:
         """It may be shown from now on."""
-        self._phases.append(phase)
-        if self._thread is None:
-            self._over.clear()
-            self._thread = threading.Thread(target=self._show, daemon=True)
-            self._thread.start()
+        with self._drawing:
+            self._phases.append(phase)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._show, daemon=True)
+                self._thread.start()
 
     def ended(self, phase: Phase) -> None:
         """With the last one the line goes."""
-        self._phases.remove(phase)
-        self._told.discard(id(phase))
-        if self._phases or self._thread is None:
-            return
-        self._over.set()
-        self._thread.join()
-        self._thread = None
-        if self._line.is_started:
-            self._line.stop()
+        with self._drawing:
+            self._phases.remove(phase)
+            self._told.discard(id(phase))
+            if not self._phases and self._line.is_started:
+                self._line.stop()
 
     def _show(self) -> None:
-        while not self._over.wait(_STEP_S):
-            # The last one may end meanwhile.
-            for phase in self._phases[-1:]:
-                self._tell(phase)
+        while True:
+            time.sleep(_STEP_S)
+            with self._drawing:
+                if not self._phases:
+                    self._thread = None
+                    return
+                self._tell(self._phases[-1])
 
     def _tell(self, phase: Phase) -> None:
         if phase.elapsed_s < _SILENT_S:

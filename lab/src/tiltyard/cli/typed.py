@@ -123,7 +123,7 @@ class Typed:
 
     def _place(self, path: "KeyPath") -> tuple[str, str, str]:
         """What was typed for a key; the key in it; and what stands before its value."""
-        from tiltyard.study.problems import dotted
+        from tiltyard.study.problems import PHORONIX, dotted
 
         keys = [step for step in path if isinstance(step, str)]
         match keys:
@@ -136,7 +136,8 @@ class Typed:
                 word = self.workloads[place] if listed else ""  # type: ignore[index]
                 key = dotted(tuple(inside)) if inside != ["use"] else ""
                 typed = f"-w {word}" if word else "--workload (-w)"
-                return typed, key, f"-w {word.partition(':')[0]}:{key}="
+                parts = word.split(":")[: 2 if word.startswith(PHORONIX) else 1]
+                return typed, key, f"-w {':'.join(parts)}:{key}="
             case ["factors", name, *inside]:
                 return self._of_factor(name, inside)
             case ["systems", *inside]:

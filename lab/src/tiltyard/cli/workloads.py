@@ -38,7 +38,7 @@ def workloads(
     from tiltyard.errors import UsageError
     from tiltyard.executors.engine import Engine
     from tiltyard.folder import StudyFolder
-    from tiltyard.study.problems import not_a
+    from tiltyard.study.problems import no_workload
     from tiltyard.workloads.catalogue import catalogue_of
 
     catalogue = catalogue_of(Engine.find(), StudyFolder(Path()))
@@ -50,5 +50,5 @@ def workloads(
     card = catalogue.workload(name)
     if card is None:
         names = (card.name for card in catalogue.workloads)
-        raise UsageError(not_a(name, "workload", names))
+        raise UsageError(no_workload(name, names))
     show(workload_page(card))

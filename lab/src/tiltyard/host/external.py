@@ -7,11 +7,13 @@ interrupts belongs to nobody, and our own input and output cause it too.
 
 So the system's own work is no part of it, but for that of kernel threads which ended meanwhile; the
 price is to miss some of others'. The kernel counts the CPUs in ticks, and ours as it was: a
-difference below zero is chance, and counts as none.
+difference below zero is chance, and counts as none. Where nothing is left without them, the threads
+of the kernel are not read, for they are most of what there is; what they used since they were read
+is taken off the next time.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -46,8 +48,10 @@ class ExternalWatch:
         self._servers = frozenset(servers)
         self._strangers: set[int] = set()
         """Neither ours nor the kernel's, which they cannot become: of use to nobody."""
-        self._processes = _processes(self._strangers)
-        self._forget_strangers()
+        self._kernel: dict[int, CpuUse] = {}
+        """Its threads, when they were read last."""
+        self._ours = self._read_ours()
+        self._kernel = self._read_kernel()
         self._cpus = _cpus()
 
     def seen(self, cpus: Sequence[int] | None) -> External | None:
@@ -59,9 +63,8 @@ class ExternalWatch:
         Returns:
             ``None`` also where the kernel does not say.
         """
-        was, old = self._cpus, self._processes
-        now, processes = self._cpus, self._processes = _cpus(), _processes(self._strangers)
-        mine = self._forget_strangers()
+        was, old = self._cpus, self._ours
+        now, ours = self._cpus, self._ours = _cpus(), self._read_ours()
         asked = set() if cpus is None else set(cpus or now)
         if not asked or not asked <= now.keys() & was.keys():
             return None
@@ -70,31 +73,38 @@ class ExternalWatch:
             for cpu in asked
         ]
         tick_s = 1 / os.sysconf("SC_CLK_TCK")
-        busy_s = tick_s * sum(sum(each[_PROCESSES]) for each in ticks)
+        left_s = tick_s * sum(sum(each[_PROCESSES]) for each in ticks)
+        left_s -= _grown_s(old, (use for use in ours.values() if _may_run(use.pid, asked)))
+        if left_s > 0:
+            old, self._kernel = self._kernel, self._read_kernel()
+            left_s -= _grown_s(old, (use for use in self._kernel.values() if use.cpu in asked))
         tells_steal = all(len(each) > _STEAL for each in ticks)
         return External(
-            cpu_s=max(0.0, busy_s - _ours_s(old, processes, mine, asked)),
+            cpu_s=max(0.0, left_s),
             steal_s=tick_s * sum(each[_STEAL] for each in ticks) if tells_steal else None,
         )
 
-    def _forget_strangers(self) -> set[int]:
-        """Those among the processes that were read are not read again; the rest that is ours."""
-        mine = descendants(os.getpid(), self._processes.values()) | self._servers
-        self._strangers |= {
-            pid for pid, use in self._processes.items() if not use.is_kernel and pid not in mine
-        }
-        return mine
+    def _read_ours(self) -> dict[int, CpuUse]:
+        """What is ours; who is not is told apart once, as numbers come again only when all did."""
+        there = set(numbers())
+        self._strangers &= there
+        self._kernel = {pid: use for pid, use in self._kernel.items() if pid in there}
+        found = {use.pid: use for use in cpu_uses(there - self._strangers - self._kernel.keys())}
+        # One that has begun since the others were read is taken off with all that it used.
+        began = {pid: use._replace(used_s=0.0) for pid, use in found.items() if use.is_kernel}
+        self._kernel |= began
+        mine = (descendants(os.getpid(), found.values()) | self._servers) - began.keys()
+        self._strangers |= found.keys() - mine - began.keys()
+        return {pid: use for pid, use in found.items() if pid in mine}
+
+    def _read_kernel(self) -> dict[int, CpuUse]:
+        return {use.pid: use for use in cpu_uses(self._kernel)}
 
 
-def _ours_s(
-    before: Mapping[int, CpuUse], now: Mapping[int, CpuUse], mine: set[int], cpus: set[int]
-) -> float:
-    """What we used, on these CPUs as far as that is known."""
-    return sum(
-        max(0.0, use.used_s - (old.used_s if (old := before.get(pid)) else 0.0))
-        for pid, use in now.items()
-        if (use.cpu in cpus if use.is_kernel else pid in mine and _may_run(pid, cpus))
-    )
+def _grown_s(before: Mapping[int, CpuUse], now: Iterable[CpuUse]) -> float:
+    """What was used since then, all of it by one that was not there."""
+    uses = ((use, before.get(use.pid)) for use in now)
+    return sum(max(0.0, use.used_s - (old.used_s if old else 0.0)) for use, old in uses)
 
 
 def _may_run(pid: int, cpus: set[int]) -> bool:
@@ -103,13 +113,6 @@ def _may_run(pid: int, cpus: set[int]) -> bool:
         return not cpus.isdisjoint(os.sched_getaffinity(pid))
     except ProcessLookupError:
         return True
-
-
-def _processes(strangers: set[int]) -> dict[int, CpuUse]:
-    """All but strangers; those of them that have ended are taken out, as numbers come again."""
-    there = numbers()
-    strangers.intersection_update(there)
-    return {use.pid: use for use in cpu_uses(pid for pid in there if pid not in strangers)}
 
 
 def _cpus() -> dict[int, list[int]]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import JobRefused
-from tiltyard.study.problems import not_a, one_of
+from tiltyard.study.problems import PHORONIX, no_workload, parameter_of
 from tiltyard.study.program import PROGRAM, ProgramCard
 from tiltyard.study.toml import TomlValue, as_typed, split_list, toml_key, toml_value
 from tiltyard.wire import Card, Catalogue
@@ -116,7 +116,7 @@ def compare_study(
     else:
         used = _workloads(workloads, catalogue, place)
         # The question names workloads; their parameters are below it.
-        workloads = [word.partition(":")[0] if "=" in word else word for word in workloads]
+        workloads = [_parts(word, catalogue)[0] if "=" in word else word for word in workloads]
     if not factors:
         raise UsageError(_alone(commands))
     if len(contestants) < 2:
@@ -189,9 +189,17 @@ def _workloads(words: Sequence[str], catalogue: Catalogue, place: Place) -> list
     times = Counter(table["use"] for table in tables)
     for word, table in zip(words, tables, strict=True):
         if times[table["use"]] > 1:
-            name, _, rest = word.partition(":")
+            name, rest = _parts(word, catalogue)
             table["name"] = " ".join(filter(None, (name, *split_list(rest))))
     return tables
+
+
+def _parts(word: str, catalogue: Catalogue) -> tuple[str, str]:
+    """A workload, whose name may have a colon as in ``pts:fs-mark``, and what stands behind it."""
+    known = (card.name for card in catalogue.workloads if f"{word}:".startswith(f"{card.name}:"))
+    parts = word.split(":")
+    name = max(known, key=len, default=":".join(parts[: 2 if word.startswith(PHORONIX) else 1]))
+    return name, word[len(name) + 1 :]
 
 
 def _card(name: str, word: str, catalogue: Catalogue) -> Card:
@@ -203,7 +211,7 @@ def _card(name: str, word: str, catalogue: Catalogue) -> Card:
                 f"Fix: -w {reader}:{word}"
             )
         where = "" if word == name else f"{word}: "
-        raise UsageError(where + not_a(name, "workload", (c.name for c in catalogue.workloads)))
+        raise UsageError(where + no_workload(name, (c.name for c in catalogue.workloads)))
     return card
 
 
@@ -219,25 +227,26 @@ def _reader_of(file: Path, catalogue: Catalogue) -> str:
 
 def _table(word: str, catalogue: Catalogue, place: Place) -> Table:
     """A workload at its usual size, with the parameters that were typed."""
-    name, colon, rest = word.partition(":")
+    name, rest = _parts(word, catalogue)
     card = _card(name, word, catalogue)
     table: Table = {"use": card.name, **card.usual}
     properties = card.parameters.get("properties", {})
     argument = card.argument if isinstance(card, ProgramCard) else None
     paths: Table = {}
-    for number, item in enumerate(split_list(rest) if colon else ()):
+    for number, item in enumerate(split_list(rest) if word != name else ()):
         key, equals, value = item.partition("=")
         if argument and not number and (not equals or Path(item).exists()):
             key, value = argument, item
         elif not equals:
             first = next(iter(properties), "")
+            commas = f"; a value with commas in quotes, {first}='\"A, B\"'" if number else ""
             raise UsageError(
                 f"{word}: {name} takes nothing after a colon but parameters, as: "
-                f"-w {name}:{first}=VALUE"
+                f"-w {name}:{first}=VALUE{commas}"
             )
         elif key not in properties:
             raise UsageError(
-                f'{word}: "{key}" is not a parameter of {name}. {one_of(key, properties)}'
+                f'{word}: "{key}" is not a parameter of {name}. {parameter_of(key, properties)}'
             )
         table[key] = _parameter(value, properties[key], place)
         if properties[key].get("path"):

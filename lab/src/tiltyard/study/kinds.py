@@ -21,6 +21,10 @@ from tiltyard.study.program import SERVICE
 #     "ext4 here"  = { filesystem = "ext4" }
 #     "disk there" = { kind = "remote", host = "user@b", directory = "/srv" }
 
+_INSTEAD_OF_SERVICE: Final = (
+    "Fix: servers = [{ command = […], ready = { … } }] in the [[workload]] of its client; they run "
+    "where the client does, and end with it"
+)
 UNSPOKEN = "default"
 """A level of this name is left out of the names of systems."""
 
@@ -284,7 +288,8 @@ def _unfitting(
             text = f"no kind of system has such a setting ({every}).{perhaps(key, known)}"
         elif unknown:
             names = " or ".join(kind.name for kind in nearest)
-            text = f"there is no such setting of {names}. {one_of(key, known)}"
+            right = _INSTEAD_OF_SERVICE if key == SERVICE else one_of(key, known)
+            text = f"there is no such setting of {names}. {right}"
         else:
             served = " with a service" if SERVICE in used else ""
             text = f"is not a setting of {nearest[0].name}{served}; a system is of one kind"

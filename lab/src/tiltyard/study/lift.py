@@ -22,7 +22,7 @@ from tiltyard.study.model import (
     WorkloadSpec,
 )
 from tiltyard.study.placeholders import names_in
-from tiltyard.study.problems import FLAWS_MAX, Flaw, not_a, one_of
+from tiltyard.study.problems import FLAWS_MAX, Flaw, no_workload, not_a, parameter_of
 from tiltyard.study.program import (
     OF_SERVICE,
     PROGRAM,
@@ -149,20 +149,20 @@ def _workloads(
         card = catalogue.workload(table.use)
         if card is None:
             names = (card.name for card in catalogue.workloads)
-            flaws.append(Flaw((*path, "use"), not_a(table.use, "workload", names)))
+            flaws.append(Flaw((*path, "use"), no_workload(table.use, names)))
             continue
         if kind is not None and card.target != kind.target and not is_program(card):
             flaws.append(Flaw((*path, "use"), _wrong_target(card, kind)))
-        known = [*card.parameters.get("properties", {})]
+        known = dict(card.parameters.get("properties", {}))
         parameters, clients = table.parameters, tuple[ClientSpec, ...]()
         if not is_program(card):
             parameters, clients = split(parameters, path, flaws)
         if table.use == PROGRAM:
-            known += Readings.model_fields
+            known |= {key: {} for key in Readings.model_fields}
             flaws += flaws_of_readings(table.parameters, path)
             flaws += flaws_of_study_commands(table.parameters, path)
         for name in sorted(parameters.keys() - known)[: FLAWS_MAX - len(flaws)]:
-            text = f"there is no such parameter of {table.use}. {one_of(name, known)}"
+            text = f"there is no such parameter of {table.use}. {parameter_of(name, known)}"
             flaws.append(Flaw((*path, name), text))
         name = table.name or table.use
         if name in specs:

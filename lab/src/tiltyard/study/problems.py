@@ -1,9 +1,11 @@
 """What is wrong with a study file: found anywhere, told in one line that names the place."""
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Final
 
 from tiltyard.errors import UsageError
 from tiltyard.meant import perhaps
@@ -11,6 +13,9 @@ from tiltyard.study.locate import KeyPath, Lines
 from tiltyard.study.toml import toml_key
 
 _VALUE_LENGTH_MAX = 60
+_WORD: Final = re.compile(r"\w+")
+PHORONIX: Final = "pts:"
+"""How names of workloads begin that are tests of the Phoronix Test Suite."""
 FLAWS_MAX = 100
 """When so many are found, no more are looked for."""
 
@@ -78,6 +83,39 @@ def one_of(typed: object, right: Iterable[str]) -> str:
     """What would be right, and the nearest of it: ``One of: none, mkfs. Did you mean "mkfs"?``."""
     names = list(right)
     return f"One of: {', '.join(names)}.{perhaps(typed, names)}"
+
+
+def parameter_of(typed: str, properties: Mapping[str, Any]) -> str:
+    """As :func:`one_of`, with those in place of the nearest whose help begins with what was typed.
+
+    The size of a file may be called ``file``.
+
+    Args:
+        typed: what is no parameter.
+        properties: those that there are, as JSON Schema.
+    """
+    word = typed.casefold().rstrip("s")
+    about = {name: str(table.get("description", "")) for name, table in properties.items()}
+    first = {name: next(iter(_WORD.findall(help_)), "") for name, help_ in about.items()}
+    helped = [f'"{name}"' for name in about if first[name].casefold().rstrip("s") == word]
+    if not helped:
+        return one_of(typed, properties)
+    return f"One of: {', '.join(properties)}. Did you mean {' or '.join(helped)}?"
+
+
+def no_workload(typed: str, known: Iterable[str]) -> str:
+    """What to say of a workload that there is not; tests of the Phoronix suite, it installs."""
+    names = list(known)
+    if not typed.startswith(PHORONIX):
+        return not_a(typed, "workload", names)
+    installed = [name for name in names if name.startswith(PHORONIX)]
+    near = perhaps(typed, installed)
+    test = typed.removeprefix(PHORONIX).replace(".", "/", 1)
+    test = test if "/" in test else f"pts/{test}"
+    return (
+        f"the Phoronix Test Suite has not installed {test} here.{near} "
+        f"Fix: phoronix-test-suite install {test}"
+    )
 
 
 def not_a(typed: object, what: str, right: Iterable[str]) -> str:

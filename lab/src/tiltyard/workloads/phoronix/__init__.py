@@ -21,12 +21,12 @@ from tiltyard.errors import UsageError, WrittenWarning
 from tiltyard.executors.engine import JobRefused
 from tiltyard.importers.phoronix import unit_of
 from tiltyard.importers.quantities import COUNT, Unit, unit_named
+from tiltyard.study.problems import PHORONIX
 from tiltyard.wire import Unit as WireUnit
 from tiltyard.workloads.file import ParameterTable, ProfileFile, ProgramTable
 from tiltyard.workloads.phoronix.definition import Option, ResultRule, TestProfile, read_profile
 from tiltyard.workloads.phoronix.rules import UnknownRuleError, any_key, found_by, key_of, matches
 
-PREFIX: Final = "pts:"
 _PLACES: Final = ("~/.phoronix-test-suite", "/var/lib/phoronix-test-suite")
 """Where the suite keeps its files: of a user, and of root where it is installed for all."""
 _INSTALLED: Final = ("pts-install.json", "pts-install.xml")
@@ -54,7 +54,7 @@ class InstalledTest:
     @property
     def name(self) -> str:
         """As ``use`` names it."""
-        return f"{PREFIX}{self.profile.name}"
+        return f"{PHORONIX}{self.profile.name}"
 
     def file(self) -> ProfileFile:
         """The test as a workload profile."""
