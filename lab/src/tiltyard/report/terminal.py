@@ -28,6 +28,7 @@ from tiltyard.charts.grid import course
 from tiltyard.charts.theme import LIGHT, TERMINAL, hue_of, signs
 from tiltyard.report.sections.entries import PLAIN_HEAD, interval_head, medians_apart
 from tiltyard.report.sections.method import beside_sentences
+from tiltyard.report.sections.ranking_table import value_head
 from tiltyard.report.sections.ranking_table import effect_tables
 from tiltyard.report.stacking import StackingTable
 from tiltyard.report.terminal_studies import studies_compared
@@ -93,7 +94,7 @@ def _ranked(workload: WorkloadFindings, findings: Findings) -> Group:
     factor, unit = _unit(index)
     table = StackingTable(padding=(0, 3, 0, 0), header_style="dim")
     table.add_column(overflow="fold")
-    table.add_column(justify="right", no_wrap=True)
+    table.add_column(value_head(findings, index), justify="right", no_wrap=True)
     relative = f"relative to {_labels(findings)[findings.baseline]}"
     table.add_column(Text(relative), justify="right")
     head = interval_head(own.comparison.level for own in index.standings if own.comparison)

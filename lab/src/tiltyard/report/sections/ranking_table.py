@@ -167,7 +167,7 @@ def ranked_table(
         *((Column("rank", spare=True),) if ranked else ()),
         Column("System", figures=False),
         Column("Verdict", figures=False),
-        Column(_head(findings, index), alone(printed.unit)),
+        Column(value_head(findings, index), alone(printed.unit)),
         Column(f"relative to {findings.baseline}"),
         Column(interval_head(covered)),
         Column(f"{findings.design.unit}s won", "%", spare=True),
@@ -216,7 +216,7 @@ def caption(findings: Findings, index: Index) -> str:
     return f"{value}; {ratio}.{ranks}"
 
 
-def _head(findings: Findings, index: Index) -> str:
+def value_head(findings: Findings, index: Index) -> str:
     """What the values are; of what, the title says."""
     if index.cells > 1:
         return "geometric mean"
