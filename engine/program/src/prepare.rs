@@ -37,7 +37,7 @@ pub struct Scene<'a> {
     pub room: &'a Room,
     /// The working directory.
     pub place: PathBuf,
-    /// Programs that were found in PATH: looking through it takes longer than to start one.
+    /// Programs that were found in PATH, which may have many directories.
     found: RefCell<BTreeMap<String, PathBuf>>,
 }
 

@@ -85,7 +85,7 @@ class ExternalWatch:
         )
 
     def _read_ours(self) -> dict[int, CpuUse]:
-        """What is ours; who is not is told apart once, as numbers come again only when all did."""
+        """What is ours; strangers and threads of the kernel are told apart from it once."""
         there = set(numbers())
         self._strangers &= there
         self._kernel = {pid: use for pid, use in self._kernel.items() if pid in there}
