@@ -100,12 +100,12 @@ STORIES: dict[str, tuple[dict[str, Sequence[float]], str, tuple[str, ...]]] = {
     "plateau": (
         {"windows": (1000, 2050, 2060, 2040, 2050), "rhel": (1000, 2080, 4000, 8600, 8600)},
         "rhel above windows at 3 of 5 points",
-        ("windows flat at 2050.00 Mbit/s from 128 B on", "rhel from 1,000.00 Mbit/s (64 B)"),
+        ("windows flat at 2050 Mbit/s from 128 B on", "rhel from 1,000 Mbit/s (64 B)"),
     ),
     "crossing": (
         {"a": (100, 100, 100, 100), "b": (50, 90, 120, 300)},
         "b above a from 256 B on",
-        ("a flat at 100.00", "most at 512 B (300.00"),
+        ("a flat at 100 Mbit/s", "most at 512 B (300 Mbit/s"),
     ),
     "within the margin": (
         {"a": (100, 200, 300, 400), "b": (100.01, 200.02, 300.03, 400.04)},

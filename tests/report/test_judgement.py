@@ -11,7 +11,9 @@ from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Effect, Findings
 from tiltyard.charts.effects import effect_label
 from tiltyard.charts.figures import interval_text, ratio_text
+from tiltyard.report.document import Fold, Sentences
 from tiltyard.report.sections import ranking_table
+from tiltyard.report.sections.claim_blocks import observations
 from tiltyard.report.sections.entries import levels_above
 from tiltyard.report.sections.trials import trial_table
 
@@ -209,3 +211,18 @@ def test_effects_of_metrics_have_tables_of_their_own(plain: Findings) -> None:
 
 def test_the_same_findings_give_the_same_page(full: Findings, page: str) -> None:
     assert page_of(Findings.model_validate_json(full.model_dump_json())) == page
+
+
+def test_of_findings_of_one_kind_the_largest_three_are_shown(plain: Findings) -> None:
+    """Eight sentences that differ in names and numbers only are a list that nobody reads."""
+    told = judged(plain)
+    (own, *_) = (one for one in told.workloads if one.observations)
+    one = own.observations[0]
+    many = tuple(one.model_copy(update={"sentence": f"Tail no. {n}."}) for n in range(5))
+    other = one.model_copy(update={"kind": "another", "sentence": "Another kind."})
+    shown, more, tests = observations(own.model_copy(update={"observations": (*many, other)}))
+    assert shown == Sentences(("Tail no. 0.", "Tail no. 1.", "Tail no. 2.", "Another kind."))
+    assert more == Fold("2 more of these kinds", (Sentences(("Tail no. 3.", "Tail no. 4.")),))
+    assert isinstance(tests, Fold)
+    few = own.model_copy(update={"observations": many[:3]})
+    assert len(observations(few)) == 2

@@ -8,6 +8,7 @@ import pytest
 from support.told_findings import STUDIES, findings_of
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.statements.registry import Claim, claims
+from tiltyard.analysis.statements.warnings import warnings
 from tiltyard.report.document import Document, Paragraph, Sentences
 from tiltyard.report.styles import STYLES
 
@@ -105,10 +106,21 @@ def test_nothing_is_claimed_of_nothing() -> None:
     assert claims(findings_of("printed without values", 1)) == []
 
 
-def test_what_was_not_repeated_is_said_to_be_single() -> None:
-    found = claims(findings_of("printed curves", 1), "lead", "ahead", "average", "first")
+def test_what_was_not_repeated_is_said_once_above_all_sentences() -> None:
+    """Thirty times the same words in brackets are read by nobody."""
+    findings = findings_of("printed curves", 1)
+    found = claims(findings, "lead", "ahead", "average", "first")
     assert found
-    assert all("single published values, no CI" in claim.sentence for claim in found)
+    assert not [claim.sentence for claim in found if "no CI" in claim.sentence]
+    assert [own.text for own in warnings(findings) if "Values were not repeated" in own.text]
+
+
+def test_a_single_value_among_others_is_said_to_be_one() -> None:
+    findings = findings_of("printed means", 1)
+    single = [claim for claim in claims(findings, "lead") if " … " not in claim.sentence]
+    assert single
+    assert all("(single published values, no CI)" in claim.sentence for claim in single)
+    assert not [own.text for own in warnings(findings) if "Values were not repeated" in own.text]
 
 
 def test_a_difference_is_claimed_by_verdict_only() -> None:

@@ -155,7 +155,7 @@ def _shape(line: dict[int, float], panel: Panel, along: Course) -> str:
     levels, values = list(line), list(line.values())
     if len(values) < _ENOUGH:
         return ""
-    text = panel.measure.text
+    text = panel.measure.brief
     start = next(place for place in range(len(values)) if _is_flat(values[place:]))
     if start == 0:
         return f"flat at {text(median(values))}"
@@ -199,7 +199,7 @@ def _above(findings: Findings, panel: Panel, along: Course, pair: Pair) -> _Abov
     upper, lower = (other, base) if apart[max(apart)] else (base, other)
     side = [level for level in apart if apart[level] == (upper == other)]
     widest = max(side, key=lambda level: max(ratios[level], 1 / ratios[level]))
-    ends = " against ".join(panel.measure.text(lines[name][widest]) for name in (upper, lower))
+    ends = " against ".join(panel.measure.brief(lines[name][widest]) for name in (upper, lower))
     where = f"from {along.axis.text(turns[0])} on" if turns else "throughout"
     if not turns and len(apart) < len(shared):
         where = f"at {len(apart)} of {count_of(len(shared), 'point')}"

@@ -209,6 +209,10 @@ class Measure:
         """Three significant digits, however many its source prints: for keys and tight places."""
         return format_number(value / self.factor, self.digits)
 
+    def brief(self, value: float) -> str:
+        """The same with its unit, for what is described: ``8,650 10⁶ bit/s``."""
+        return f"{self.short(value)} {self.unit}".rstrip()
+
     def text(self, value: float) -> str:
         """A value with its unit: ``50.46 µs``."""
         return f"{self.number(value)} {self.unit}".rstrip()

@@ -28,6 +28,7 @@ from tiltyard.analysis.statements.deltas import (
     unsigned,
 )
 from tiltyard.analysis.statements.statement import statement
+from tiltyard.analysis.statements.warnings import is_unrepeated
 from tiltyard.analysis.tallies import Tally, tallies
 from tiltyard.study.model import Frozen
 from tiltyard.units import count_of, format_number
@@ -78,11 +79,12 @@ def named(line: Line) -> str:
 
 
 def single(findings: Findings) -> str:
-    """What a number that was not repeated rests on."""
-    printed = findings.origin is not None and any(
-        cell.printed for workload in findings.workloads for cell in workload.cells
-    )
-    return "single published values, no CI" if printed else "single values, no CI"
+    """`` (single values, no CI)``; empty where nothing was repeated, which a warning says once."""
+    if findings.origin is None:
+        return " (no CI yet)"
+    cells = (cell for workload in findings.workloads for cell in workload.cells)
+    printed = "published " if any(cell.printed for cell in cells) else ""
+    return "" if is_unrepeated(findings) else f" (single {printed}values, no CI)"
 
 
 def counted(findings: Findings, found: Count, what: str) -> str:
@@ -90,16 +92,16 @@ def counted(findings: Findings, found: Count, what: str) -> str:
 
     The range goes over what is decided only.
     """
-    pair, basis = found.pair, "by verdict" if found.repeated else single(findings)
+    pair, basis = found.pair, " (by verdict)" if found.repeated else single(findings)
     if not found.decided:
         text = f"No difference shown between {pair.system} and {pair.against} in {found.of} {what}"
-        return f"{text}{_alike(found)} ({basis})."
+        return f"{text}{_alike(found)}{basis}."
     sides = [("better", found.better), ("worse", found.worse)]
     (word, first), *others = [(word, number) for word, number in sides if number]
     text = f"{pair.system} is {word} than {pair.against} in {first} of {found.of} {what}"
     text += "".join(f" and {word} in {number}" for word, number in others) + _alike(found)
     ends = [f"{one.text} % ({_at(one, at)})" for one, at in _range(found)]
-    return f"{text}{': ' if ends else ''}{' to '.join(ends)} ({basis})."
+    return f"{text}{': ' if ends else ''}{' to '.join(ends)}{basis}."
 
 
 def _alike(found: Count) -> str:
@@ -182,7 +184,7 @@ def _lead_claim(findings: Findings, line: Line, found: Delta) -> Claim:
     where = "" if line.head.lower() in line.quantity.lower() else f"{line.head}: "
     if not found.interval:
         figures: tuple[str, ...] = (found.amount,)
-        text = f"{system} {better_or_worse(found, line)} ({single(findings)})."
+        text = f"{system} {better_or_worse(found, line)}{single(findings)}."
     elif found.verdict in ("faster", "slower"):
         figures = (found.amount, *found.ends)
         text = f"{system} {better_or_worse(found, line)} ({found.interval} %)."
@@ -260,7 +262,7 @@ def averaged(workload: WorkloadFindings) -> tuple[tuple[Average, ...], tuple[Cel
 def _average(findings: Findings) -> Iterator[Claim]:
     """One sentence for each workload with averages and each pair of the first factor."""
     for workload in findings.workloads:
-        basis = single(findings) if findings.origin else "no CI"
+        basis = single(findings) if findings.origin else " (no CI)"
         averages, cells = averaged(workload)
         known = {average.system: average for average in averages}
         if not cells:
@@ -278,8 +280,7 @@ def _average(findings: Findings) -> Iterator[Claim]:
                 kind="average",
                 workload=workload.name,
                 sentence=f"{workload.display}: on average over its points (arithmetic mean) "
-                f"{pair.system} had {amount} % {word} {what} than {pair.against} "
-                f"({basis}).",
+                f"{pair.system} had {amount} % {word} {what} than {pair.against}{basis}.",
                 figures=(amount,),
             )
 
@@ -341,15 +342,15 @@ def _standing(findings: Findings) -> Iterator[Claim]:
         return
     best, second, of = ranked[0], ranked[1], str(ranked[0].tally.tests)
     repeated = any(line.has_intervals for line in tests(findings))
-    basis = "by value alone" if repeated else single(findings)
+    basis = " (by value alone)" if repeated else single(findings)
     against, ends = _second(findings, second)
     yield Claim(
         kind="standing",
         workload="",
         sentence=f"Over {count_of(of, 'test')} {best.tally.system} has the highest geometric mean, "
         f"{best.text} "
-        f"% of the best value of each; {second.tally.system} is second, {second.text} % "
-        f"({against}). With one test left out at a time, {best.tally.system} stays first in "
+        f"% of the best value of each; {second.tally.system} is second, {second.text} %"
+        f"{against}. With one test left out at a time, {best.tally.system} stays first in "
         f"{best.first_without} of {of} cases.",
         figures=(of, best.text, second.text, *ends, str(best.first_without), of),
     )
@@ -359,13 +360,13 @@ def _standing(findings: Findings) -> Iterator[Claim]:
 
 
 def _second(findings: Findings, second: Place) -> tuple[str, tuple[str, ...]]:
-    """``slower: −3.1 %, +0.2 … −6.0 %``, and the numbers in it."""
+    """`` (slower: −3.1 %, +0.2 … −6.0 %)``, and the numbers in it."""
     behind = second.behind
     if behind is None or not behind.interval:
         return single(findings), ()
     words = {"undecided": "no difference shown", "equivalent": "equivalent"}
     word = words.get(behind.verdict, behind.verdict)
-    return f"{word}: {behind.text} %, {behind.interval} %", (behind.amount, *behind.ends)
+    return f" ({word}: {behind.text} %, {behind.interval} %)", (behind.amount, *behind.ends)
 
 
 def _standing_first(own: Tally, basis: str) -> Claim:
@@ -374,8 +375,7 @@ def _standing_first(own: Tally, basis: str) -> Claim:
         kind="standing",
         workload="",
         sentence=(
-            f"{own.system} is first in {own.first} of {count_of(own.tests, 'test')}{last} "
-            f"({basis})."
+            f"{own.system} is first in {own.first} of {count_of(own.tests, 'test')}{last}{basis}."
         ),
         figures=(str(own.first), str(own.tests), *([str(own.last)] if own.last else [])),
     )
@@ -410,12 +410,12 @@ def _first(findings: Findings) -> Iterator[Claim]:
         (best, times), *others = text
         rest = "".join(f", {system} in {number}" for system, number in others)
         repeated = any(p.low is not None for cell in workload.cells for p in cell.comparisons)
-        basis = "by value alone" if repeated else single(findings)
+        basis = " (by value alone)" if repeated else single(findings)
         yield Claim(
             kind="first",
             workload=workload.name,
             sentence=f"{workload.display}: {best} is first in {times} of "
-            f"{count_of(of, 'cell')}{rest} ({basis}).",
+            f"{count_of(of, 'cell')}{rest}{basis}.",
             figures=(str(times), of, *(str(number) for _, number in others)),
         )
 

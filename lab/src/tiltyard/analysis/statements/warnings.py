@@ -60,9 +60,8 @@ def _moved(findings: Findings) -> Iterator[Notice]:
                 yield warning(text=found.sentence)
 
 
-@statement("warning", "Values were not repeated: there is no interval and no verdict.")
-def _unrepeated(findings: Findings) -> Iterator[Notice]:
-    """Values come from elsewhere, and no comparison of them has an interval."""
+def is_unrepeated(findings: Findings) -> bool:
+    """Whether values come from elsewhere, and no comparison of them has an interval."""
     pairs = [
         pair
         for workload in findings.workloads
@@ -70,7 +69,14 @@ def _unrepeated(findings: Findings) -> Iterator[Notice]:
         for pair in of.comparisons
     ]
     over = any(pair.over for pair in pairs)
-    if findings.origin and pairs and not over and all(pair.low is None for pair in pairs):
+    single = bool(pairs) and not over and all(pair.low is None for pair in pairs)
+    return findings.origin is not None and single
+
+
+@statement("warning", "Values were not repeated: there is no interval and no verdict.")
+def _unrepeated(findings: Findings) -> Iterator[Notice]:
+    """It is said here once for all sentences."""
+    if is_unrepeated(findings):
         yield warning(
             text="Values were not repeated: there is no interval and no verdict, and no "
             "difference can be distinguished from chance."

@@ -1,5 +1,6 @@
 """Statements as blocks: claims, further findings, effects, the audit of a source."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -151,13 +152,25 @@ def _folded(texts: list[str]) -> tuple[Block, ...]:
     )
 
 
+_OF_A_KIND: Final = 3
+"""More findings of one kind than this differ in names and numbers only, and are folded away."""
+
+
 def observations(workload: WorkloadFindings) -> tuple[Block, ...]:
-    """The sentences, the largest first; folded beneath, the test behind each."""
+    """The sentences, the largest first; folded beneath, further ones and the test behind each."""
     found = workload.observations
     if not found:
         return ()
+    shown: list[str] = []
+    folded: list[str] = []
+    kinds = Counter[str]()
+    for one in found:
+        kinds[one.kind] += 1
+        (shown if kinds[one.kind] <= _OF_A_KIND else folded).append(one.sentence)
+    more = (Fold(f"{len(folded)} more of these kinds", (Sentences(tuple(folded)),)),)
     return (
-        Sentences(tuple(one.sentence for one in found)),
+        Sentences(tuple(shown)),
+        *(more if folded else ()),
         Fold("Tests behind the findings", (Sentences(tuple(one.evidence for one in found)),)),
     )
 
