@@ -12,6 +12,7 @@ from support.patience import PATIENCE_S
 from support.sshd import Sshd, sshd
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import FarEnd
+from tiltyard.host.place import HERE
 from tiltyard.systems.hosts import HostsSettings
 
 
@@ -52,6 +53,12 @@ def test_up_and_down(make: Make, server: Sshd) -> None:
     assert again.secret != up.target.secret
     system.take_down()
     system.take_down()
+
+
+def test_both_hosts_have_a_part_in_what_is_measured(make: Make, server: Sshd) -> None:
+    system = make()
+    assert system.place == HERE
+    assert str(system.far) == server.far
 
 
 def test_ports_are_those_of_the_firewall(make: Make) -> None:

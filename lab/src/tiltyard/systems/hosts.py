@@ -76,7 +76,8 @@ class Hosts(System):
         self._settings = settings
         self._site = site
         self.steps = Steps(site.ledger, site.check)
-        self._there = OtherHost(Place.over_ssh(settings.server, settings.ssh_options))
+        self.far = Place.over_ssh(settings.server, settings.ssh_options)
+        self._there = OtherHost(self.far)
 
     def problems(self) -> list[Problem]:
         """No ssh, no way in, or a host that cannot run this engine."""

@@ -305,6 +305,8 @@ class System(ABC):
 
     place: Place = HERE
     """The host whose settings a tuning profile changes."""
+    far: Place | None = None
+    """That of its server, if it is another one."""
     steps: Steps
     """What was executed for the turn."""
     server_end: ServerEnd = ServerEnd()

@@ -83,7 +83,7 @@ class Tuned(System):
         self._scene = Scene(self._system.place)
         self._around = Steps(site.ledger, site.check)
         self._inside = Steps(site.ledger, site.check)
-        self.place = self._system.place
+        self.place, self.far = self._system.place, self._system.far
         self._is_elsewhere = kind.elsewhere or bool(self.place.ssh)
         self.rest = (*self._system.rest, "set what the profile has for the devices")
 
