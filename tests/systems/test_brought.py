@@ -18,6 +18,7 @@ UML = "/usr/bin/linux.uml"
 REMOTE = {"host": "me@there", "directory": "/srv"}
 MOUNT = {"type": "nfs4", "source": "there:/export"}
 LOOP = {"filesystem": "ext4"}
+FAR = {"host": "me@there"}
 
 
 def brings(name: str, root: Path, **settings: Any) -> list[str]:
@@ -41,6 +42,9 @@ def brings(name: str, root: Path, **settings: Any) -> list[str]:
         ("loop-image", LOOP | {"reboot_command": ["reboot"]}),
         ("vm", {"kernel": "6.12", "cmdline": ["mitigations=off"]}),
         ("vm", {"kernel": UML, "cmdline": ["mitigations=off"]}),
+        ("vm", FAR | {"kernel": UML, "cmdline": ["mitigations=off"]}),
+        ("vm", FAR | {"kernel": "/boot/vmlinuz-6.12", "cmdline": ["con1=x"], "modules": "/lib/a"}),
+        ("vm", FAR | {"kernel": "6.12", "cmdline": ["con1=x"]}),
         ("pair", {"qdisc": "pfifo limit 1000"}),
         ("directory", {"directory": "/tmp", "tuning": "enterprise-storage"}),
         ("tmpfs", {"mount": ["huge=always"]}),
@@ -86,6 +90,17 @@ def test_what_starts_nothing_is_not_named(
         ("vm", {"kernel": "6.12", "modules": "here"}, "modules: modules {root}/here"),
         ("vm", {"disk": "here.img"}, "disk: disk image {root}/here.img"),
         ("vm", {"kernel": "./vmlinuz"}, "kernel: kernel {root}/vmlinuz"),
+        ("vm", FAR | {"kernel": "env"}, "kernel: program env on me@there"),
+        ("vm", FAR | {"kernel": "/usr/bin/env"}, "kernel: program /usr/bin/env on me@there"),
+        ("vm", FAR | {"kernel": "./vmlinuz"}, "kernel: kernel vmlinuz on me@there"),
+        ("vm", FAR | {"kernel": "/boot/../srv/vmlinuz"}, "kernel: kernel /boot/../srv/vmlinuz on"),
+        (
+            "vm",
+            FAR | {"kernel": "6.12", "modules": "/srv/m"},
+            "modules: modules /srv/m on me@there",
+        ),
+        ("vm", FAR | {"disk": "here.img"}, "disk: disk image here.img on me@there"),
+        ("vm", FAR | {"kernel": UML, "cmdline": ["con1=x"]}, '"con1=x" of User-Mode Linux'),
         ("pair", {"qdisc": {"client": "netem delay 1ms distribution ../x"}}, '"../x" of tc'),
     ],
 )

@@ -238,6 +238,8 @@ def _resolution(findings: Findings) -> str:
     if findings.clock == "instructions":
         return "does not matter: instructions were counted"
     note = findings.calibration
+    if note is None and findings.where != "this host":
+        return f"calibration is of the host that runs tiltyard, and not of {findings.where}"
     if note is None:
         return "not calibrated; tiltyard calibrate measures its smallest detectable difference"
     return (

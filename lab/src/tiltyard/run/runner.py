@@ -68,9 +68,9 @@ def calibration_note(plan: Plan) -> CalibrationNote | None:
     that of the calibrated ones is told, and that it is theirs.
 
     Returns:
-        ``None`` if this host was not calibrated under this kernel, or all systems are on others.
+        ``None`` if this host was not calibrated under this kernel, or systems are on others.
     """
-    kept = None if plan.is_elsewhere and not plan.placement else calibrations.in_force()
+    kept = calibrations.in_force() if plan.where == str(HERE) else None
     if kept is None or not kept.resolution_percent:
         return None
     used = {workload.spec.use for workload in plan.workloads}

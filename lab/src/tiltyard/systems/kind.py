@@ -35,6 +35,8 @@ from tiltyard.tuning.setting import Outcome
 from tiltyard.units import parse_size
 from tiltyard.wire import Call
 
+CONSOLES: Final = "consoles"
+"""Folder of the study folder with what the kernels of guests have said."""
 LONGEST_DELAY_NS: Final = 10**9
 """The longest delay that the engine injects."""
 

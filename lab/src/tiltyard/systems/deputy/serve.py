@@ -29,7 +29,7 @@ from tiltyard.host.telemetry import Telemetry, Watch
 from tiltyard.systems import kind
 from tiltyard.systems.deputy.boot import require_bootable
 from tiltyard.systems.deputy.messages import Answer, Failure, Hello, Request, UpThere, line, plain
-from tiltyard.systems.kind import Problem, Site, System, Up
+from tiltyard.systems.kind import CONSOLES, Problem, Site, System, Up
 from tiltyard.systems.planned import PlannedPart
 from tiltyard.systems.preview import Preview, planned_turn
 
@@ -258,7 +258,7 @@ class _Deputy:
             "problems": lambda one: [asdict(each) for each in self._of(one).problems()],
             "bring_up": self._bring_up,
             "refresh": lambda one: self._of(one).refresh(),
-            "take_down": lambda one: self._of(one).take_down(),
+            "take_down": self._take_down,
             "lost": lambda one: self._up[one.system].lost(),
             "watch": self._begin_to_watch,
             "watched": lambda _: self._watched(),
@@ -304,6 +304,15 @@ class _Deputy:
             is_served=bool(up.servers()),
             recipe=up.recipe.anywhere({}),
         )
+
+    def _take_down(self, request: Request) -> dict[str, str]:
+        """What the kernels of its guests have said by then goes to the study folder."""
+        self._of(request).take_down()
+        consoles = list((self._directory / "study" / CONSOLES).glob("*"))
+        said = {console.name: console.read_text(errors="replace") for console in consoles}
+        for console in consoles:
+            console.unlink()
+        return said
 
     def _begin_to_watch(self, request: Request) -> None:
         """From now on, before a trial; engines come by connections of their own."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import re
 import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,13 +23,24 @@ from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.deputy.link import Check, Deputy, nothing
 from tiltyard.systems.deputy.messages import Request, UpThere
-from tiltyard.systems.kind import AnyKind, Problem, ReachableSettings, Site, System, Up
+from tiltyard.systems.kind import (
+    CONSOLES,
+    AnyKind,
+    Problem,
+    ReachableSettings,
+    Site,
+    System,
+    Up,
+)
 from tiltyard.systems.other_host import OtherHost
 from tiltyard.systems.planned import PlannedPart
 from tiltyard.tuning.load import is_path
 
 _PROBLEMS: Final = TypeAdapter(list[Problem])
 _PARTS: Final = TypeAdapter(list[PlannedPart])
+_CONSOLE: Final = re.compile(r"[0-9a-f]{8}\.log")
+_PATHS: Final = ("directory", "disk", "kernel", "modules")
+"""Settings that are paths of that host; a kernel without a slash is a name."""
 
 
 def anywhere(kind: AnyKind) -> AnyKind:
@@ -166,11 +178,20 @@ class FarSystem(System):
         """
         if self._deputy is not None and self._deputy.lives:
             try:
-                self._ask("take_down")
+                self._keep(self._ask("take_down"))
             except TiltyardError as error:
                 if self._deputy.lives:
                     raise
                 raise UnreachableError(str(error)) from None
+
+    def _keep(self, consoles: Any) -> None:
+        """What the kernels of guests there have said; that host names no file of ours."""
+        folder = self._site.root / CONSOLES
+        for name, said in consoles.items():
+            if _CONSOLE.fullmatch(name):
+                folder.mkdir(exist_ok=True)
+                with (folder / name).open("a") as console:
+                    console.write(said)
 
     @functools.cached_property
     def _facts_of_host(self) -> dict[str, str]:
@@ -222,8 +243,10 @@ class FarSystem(System):
         for told in deputy.hello.recovered:
             self._site.note(f"{self.place}: {told}")
         given = self._settings.model_dump(mode="json", exclude={"host", "ssh_options"})
-        if isinstance(directory := given.get("directory"), str) and directory[:1] not in "/~":
-            given["directory"] = f"~/{directory}"  # As ssh has it, and not beside the study.
+        for key in _PATHS:
+            path = given.get(key)
+            if isinstance(path, str) and path[:1] not in "/~" and (key != "kernel" or "/" in path):
+                given[key] = f"~/{path}"  # As ssh has it, and not beside the study.
         files: dict[str, JsonValue] = {}
         profiles = given.get("tuning", [])
         if profiles:
