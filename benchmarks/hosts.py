@@ -90,7 +90,7 @@ def took_s(place: Path, hosts: int) -> tuple[float, float]:
         took = time.monotonic() - began
         at = [
             datetime.fromisoformat(line["at"])
-            for journal in Path(str(process.args[4])).rglob("journal.jsonl")
+            for journal in place.rglob("journal.jsonl")
             for line in map(json.loads, journal.read_text().splitlines())
             if line["event"]["type"].startswith("trial_")
         ]
