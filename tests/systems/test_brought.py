@@ -84,6 +84,14 @@ def test_what_starts_nothing_is_not_named(
         ("overlay", {"driver": "fuse-overlayfs", "mount": ["plugins=./x"]}, "plugins=./x"),
         ("loop-image", LOOP | {"mkfs": ["-d", "/etc"]}, '"/etc" of mkfs, which names a path'),
         ("loop-image", LOOP | {"reboot_command": ["sh", "x"]}, '"sh x", executed by root'),
+        ("pair", {"reboot_command": ["sh", "x"]}, '"sh x", executed by root'),
+        ("loopback", {"reboot_command": ["sh", "x"]}, '"sh x", executed by root'),
+        ("hosts", {"server": "me@a", "reboot_command": ["sh", "x"]}, '"sh x", executed by root'),
+        (
+            "hosts",
+            {"server": "me@a", "server_tuning": {"sysctl": {"kernel.modprobe": "/x"}}},
+            "server_tuning: command of the kernel parameter kernel.modprobe: /x",
+        ),
         ("loop-image", {"filesystem": "fuse2fs", "mount": ["modules=x"]}, "of fuse2fs"),
         ("vm", {"kernel": "/usr/bin/env"}, "kernel: program /usr/bin/env"),
         ("vm", {"kernel": UML, "cmdline": ["con1=xterm"]}, '"con1=xterm" of User-Mode Linux'),
@@ -169,7 +177,8 @@ def test_every_command_like_setting_of_a_kind_is_known_here() -> None:
         "remote": {"directory"},
         "host": set(),
     }
-    common = {"tuning", "scheduler", "filesystem", "sysctl", "host", "ssh_options"}
+    common = {"tuning", "server_tuning", "reboot_command", "scheduler", "filesystem", "sysctl"}
+    common |= {"host", "ssh_options"}
     for own in KINDS:
         texts = {
             name

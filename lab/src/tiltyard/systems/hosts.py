@@ -7,12 +7,13 @@ by ssh is open, and is removed with its directory. What is measured does not pas
 import json
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import Field, field_validator, model_validator
 
-from tiltyard.errors import TiltyardError
+from tiltyard.errors import InterruptedRunError, TiltyardError
 from tiltyard.host import commands, sysctls
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.packages import find_program
@@ -22,11 +23,20 @@ from tiltyard.study.model import HostName
 from tiltyard.study.problems import shown
 from tiltyard.study.renamed import HOSTS, typed_today
 from tiltyard.systems import brought
+from tiltyard.systems.brought import Brought
+from tiltyard.systems.deputy.system import boot_problems
 from tiltyard.systems.ends import both
-from tiltyard.systems.kind import Kind, Problem, Site, System, Up
+from tiltyard.systems.kind import Kind, Problem, Profiles, Site, System, Up
 from tiltyard.systems.other_host import SSH, OtherHost
 from tiltyard.systems.parameters import CONGESTION_CONTROL, TELLING
-from tiltyard.systems.placement import PlacedSettings, cpu_problems, on_cpus, placement_facts
+from tiltyard.systems.placement import (
+    PlacedSettings,
+    brings,
+    cpu_problems,
+    on_cpus,
+    placement_facts,
+    redraws,
+)
 from tiltyard.systems.serving import Serve, end_of, for_clients, served
 
 _PORTS = re.compile(r"([0-9]+)-([0-9]+)")
@@ -46,6 +56,12 @@ class HostsSettings(PlacedSettings):
     )
     port: int = Field(
         default=0, ge=0, le=65535, description="Port of the server; 0: one that is free."
+    )
+    server_tuning: Profiles = Field(
+        (),
+        exclude_if=lambda profiles: not profiles,
+        description="Tuning profiles of the server's host, as those of the client's in tuning; "
+        "what they have for devices is not set there.",
     )
     data_ports: str | None = Field(
         default=None, description='Ports for the data, where a firewall asks: "20000-20099".'
@@ -76,8 +92,8 @@ class Hosts(System):
         self._settings = settings
         self._site = site
         self.steps = Steps(site.ledger, site.check)
-        self.far = Place.over_ssh(settings.server, settings.ssh_options)
-        self._there = OtherHost(self.far)
+        self._there = OtherHost(Place.over_ssh(settings.server, settings.ssh_options))
+        self.far = self._there.place
 
     def problems(self) -> list[Problem]:
         """No ssh, no way in, or a host that cannot run this engine."""
@@ -87,7 +103,26 @@ class Hosts(System):
             _resolved(self._name())
         except TiltyardError as error:
             return [Problem("error", str(error), "address = an address of the server's host")]
-        return cpu_problems(*self._settings.client_cpus)
+        return [*self._problems_of_boot(), *cpu_problems(*self._settings.client_cpus)]
+
+    def _problems_of_boot(self) -> list[Problem]:
+        if self._settings.reset != "reboot":
+            return []
+        try:
+            found = boot_problems(self._site, self._there.place, self._settings.reboot_command)
+        except InterruptedRunError:
+            raise
+        except TiltyardError as error:
+            return [Problem("error", str(error))]
+        return [replace(each, text=f"{self.far}: {each.text}") for each in found]
+
+    def boot(self) -> Mapping[str, str]:
+        """Boot the server's host, if the study asks for it; a copy of the lab waits for that."""
+        if self._settings.reset != "reboot":
+            return {}
+        site, command = self._site, self._settings.reboot_command
+        up_s = site.deputies.boot(self._there.place, site.ledger, command, site.check, site.note)
+        return {"host of the server booted before the turn": f"yes; up for {up_s:.0f} s"}
 
     def steps_up(self) -> Iterator[Step]:
         """Copy the engine and a fresh secret there, and start it."""
@@ -169,6 +204,12 @@ def _way_to(address: str) -> dict[str, str]:
     return {_CLIENT_DEVICE: route["dev"], "MTU": mtu}
 
 
+def _brings(settings: HostsSettings, root: Path) -> Iterator[Brought]:
+    """The way there, and what boots the host there."""
+    yield from brought.ssh("server", settings.server, settings.ssh_options)
+    yield from brings(settings, root)
+
+
 KIND = Kind(
     name="hosts",
     about="this host and another one that ssh reaches; the server is copied there for each turn",
@@ -177,10 +218,10 @@ KIND = Kind(
     placed=False,
     far_host=True,
     open=Hosts,
-    redraws=lambda _: "fresh connections",
+    redraws=lambda settings: redraws(settings, "fresh connections"),
     programs=lambda _: (
         "its server is on another host, where no server of a program is started. Fix: start it "
         'there, take kind = "host", and name its address in the command'
     ),
-    brings=lambda settings, _: brought.ssh("server", settings.server, settings.ssh_options),
+    brings=_brings,
 )

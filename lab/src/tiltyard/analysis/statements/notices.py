@@ -301,7 +301,9 @@ def _scope(evidence: Evidence) -> Iterator[Notice]:
             advice="Repeat the study on another machine before generalising.",
         )
     fresh = [system for system in plan.systems if system.settings.get("state", "fresh") == "fresh"]
-    if any(system.settings.get("reset") in ("mkfs", "reboot") for system in fresh):
+    if not _is_of_network(plan) and any(
+        system.settings.get("reset") in ("mkfs", "reboot") for system in fresh
+    ):
         yield note(
             text="Every trial ran on a freshly made file system; aged ones can rank differently."
         )

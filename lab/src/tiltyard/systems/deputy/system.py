@@ -60,6 +60,17 @@ def anywhere(kind: AnyKind) -> AnyKind:
     return replace(kind, open=opened, brings=brings)
 
 
+def boot_problems(site: Site, place: Place, command: Sequence[str]) -> list[Problem]:
+    """What keeps another host from being booted now, as its deputy sees it.
+
+    Raises:
+        TiltyardError: if nobody can be asked there.
+    """
+    request = Request(do="may_boot", given={"command": list(command)})
+    found = site.deputies.of(place, site.ledger).ask(request, site.check, site.note)
+    return _PROBLEMS.validate_python(found)
+
+
 def _place_of(kind: AnyKind, settings: Any, site: Site) -> Place | None:
     """The host of a deputy, if one prepares the system; a shell is enough for directories."""
     if kind.by_shell and not getattr(settings, "service", None):
@@ -119,8 +130,7 @@ class FarSystem(System):
         try:
             listed = _PROBLEMS.validate_python(self._ask("problems", check=self._site.check))
             if self._boots and not any(each.severity == "error" for each in listed):
-                command = {"command": list(self._settings.reboot_command)}
-                listed += _PROBLEMS.validate_python(self._ask("may_boot", given=command))
+                listed += boot_problems(self._site, self.place, self._settings.reboot_command)
         except InterruptedRunError:
             raise
         except TiltyardError as error:
