@@ -45,11 +45,11 @@ def test_up_and_down(make: Make, server: Sshd) -> None:
     assert up.facts["device of the client"] == "lo"
     assert up.facts["host of the server"].startswith("Linux ")
     assert "client: " not in up.facts["net.ipv4.tcp_rmem"], "both ends are this host"
-    (directory,) = server.home.iterdir()
+    (directory,) = server.home.glob("*-server")
     assert directory.stat().st_mode & 0o077 == 0
     assert (directory / "secret").read_text() == up.target.secret
     system.take_down()
-    assert not list(server.home.iterdir())
+    assert not list(server.home.glob("*-server"))
     again = system.bring_up().target
     assert isinstance(again, FarEnd)
     assert again.secret != up.target.secret
@@ -105,7 +105,7 @@ def test_an_engine_that_does_not_run_there_leaves_nothing(
     monkeypatch.setenv("TILTYARD_ENGINE", "/bin/false")
     with pytest.raises(TiltyardError, match="the server does not listen"):
         make().bring_up()
-    assert not list(server.home.iterdir())
+    assert not list(server.home.glob("*-server"))
     assert not list(tmp_path.iterdir())
 
 

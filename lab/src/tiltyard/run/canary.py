@@ -5,7 +5,7 @@ takes longer or shorter than is usual in this run, something has changed that no
 neighbour on the same hardware, a clock that was lowered). It computes for some tenths of a second
 (the engine's own loop, without I/O), and writes 16 MiB over a file in the study folder and waits
 until they are on the device. Without a study on directories, computing is all. On another host the
-file is beside a copy of the engine, in the user's home; the copy stays until the end of the run.
+file is beside the copy of the engine, in the user's home.
 
 It is run where the trials of a block take some ten times as long; shorter blocks are judged by
 telemetry alone, and so is the first one, until it is known how long its trials take.
@@ -25,14 +25,12 @@ from pydantic import JsonValue
 from tiltyard.errors import InterruptedRunError, TiltyardError
 from tiltyard.executors.agent import Agent, Trial
 from tiltyard.executors.engine import Job
-from tiltyard.folder import sha256
-from tiltyard.host.changes.network import MadeOverSsh
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.run.journal import CanaryRun
 from tiltyard.run.record import Reason
 from tiltyard.run.stream import read_stream
-from tiltyard.systems.other_host import OtherHost
+from tiltyard.systems.other_host import OtherHost, engine_in
 from tiltyard.wire import SampleEvent
 
 if TYPE_CHECKING:
@@ -108,15 +106,14 @@ def _here(context: "Context") -> tuple[float | None, float | None]:
 def _there(context: "Context", host: Place) -> tuple[float | None, float | None]:
     """The same of another host; one that could not be had has its copy made again the next time."""
     other = OtherHost(host)
-    copy = other.copy_engine(context.ledger.name(f"canary-{sha256(str(host.ssh).encode())[:8]}"))
-    made = MadeOverSsh(ssh=host.ssh, directory=copy.directory)
+    kept = other.kept_engine(context.ledger)
     cpu_s = disk_s = None
     try:
-        if not context.ledger.holds(made):
-            Steps(context.ledger, context.interrupt.check).take([copy])
-        beside = Path(other.ask(f"cd {copy.directory} && pwd -P").strip())
-        agent = context.agents.another(other.argv(copy.engine), is_far=True)
-        with contextlib.closing(agent):
+        if not context.ledger.holds(kept.made):
+            Steps(context.ledger, context.interrupt.check).take([kept])
+        beside = Path(other.ask(f"cd {kept.directory} && pwd -P").strip())
+        engine = other.argv(engine_in(kept.directory))
+        with contextlib.closing(context.agents.another(engine, is_far=True)) as agent:
             cpu_s, disk_s = _times_s(context, agent, beside)
     except InterruptedRunError:
         raise
@@ -124,7 +121,7 @@ def _there(context: "Context", host: Place) -> tuple[float | None, float | None]
         pass
     if cpu_s is None:
         with contextlib.suppress(TiltyardError, OSError):
-            context.ledger.undo(made)
+            context.ledger.undo(kept.made)
     return cpu_s, disk_s
 
 

@@ -1,7 +1,8 @@
 """Kind ``hosts``: the client on this host, the server on another one that ssh reaches.
 
-The engine is copied there under a fresh name for each turn, serves for as long as the connection
-by ssh is open, and is removed with its directory. What is measured does not pass through ssh.
+The engine is copied there for the run, serves in each turn for as long as the connection by ssh is
+open, in a directory with a fresh name, and is removed with it. What is measured does not pass
+through ssh.
 """
 
 import json
@@ -27,7 +28,7 @@ from tiltyard.systems.brought import Brought
 from tiltyard.systems.deputy.system import boot_problems
 from tiltyard.systems.ends import both
 from tiltyard.systems.kind import Kind, Problem, Profiles, Site, System, Up
-from tiltyard.systems.other_host import SSH, OtherHost
+from tiltyard.systems.other_host import SSH, OtherHost, engine_in
 from tiltyard.systems.parameters import CONGESTION_CONTROL, TELLING
 from tiltyard.systems.placement import (
     PlacedSettings,
@@ -125,16 +126,15 @@ class Hosts(System):
         return {"host of the server booted before the turn": f"yes; up for {up_s:.0f} s"}
 
     def steps_up(self) -> Iterator[Step]:
-        """Copy the engine and a fresh secret there, and start it."""
+        """Have the engine there, copy a fresh secret, and start it."""
         yield TakeBack()  # What could not be taken down because the host was not reached.
         settings = self._settings
         directory = self._site.ledger.name("server")
         self._address = _resolved(self._name())
-        copy = self._there.copy_engine(directory)
-        yield copy
+        yield from self._there.engine_steps(self._site.ledger, directory)
         file = f"{directory}/secret"
         words = (
-            *on_cpus(settings.server_cpus), copy.engine, "serve", "--until-eof",
+            *on_cpus(settings.server_cpus), engine_in(directory), "serve", "--until-eof",
             "--bind", self._address, "--port", str(settings.port), "--secret-file", file,
             *(("--data-ports", settings.data_ports) if settings.data_ports else ()),
             *for_clients(self._site),
@@ -212,7 +212,7 @@ def _brings(settings: HostsSettings, root: Path) -> Iterator[Brought]:
 
 KIND = Kind(
     name="hosts",
-    about="this host and another one that ssh reaches; the server is copied there for each turn",
+    about="this host and another one that ssh reaches; the engine is copied there for the run",
     Settings=HostsSettings,
     target="far",
     placed=False,
