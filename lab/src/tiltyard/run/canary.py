@@ -144,9 +144,11 @@ def _time_s(
     parameters: dict[str, JsonValue],
 ) -> float | None:
     """Time of the timed regions of one job."""
-    job = Job(
-        workload=workload, parameters=parameters, target=target, conditions=context.conditions
-    )
+    conditions = context.conditions
+    if agent.is_far:
+        # Those that others are kept off there are not for who only logs in.
+        conditions = conditions.model_copy(update={"cpus": ()})
+    job = Job(workload=workload, parameters=parameters, target=target, conditions=conditions)
     with TemporaryFile() as keep:
         trial = Trial(agent, job.message(), keep, limit_s=_LIMIT_S)
         with context.interrupt.stops(trial.stop):

@@ -275,6 +275,7 @@ def _carry_on(
         context.plan.placement.directory if context.plan.placement else "",
         deputies=deputies,
         clients=context.plan.most_clients,
+        conditions=context.plan.conditions,
     )
     notes: dict[str, list[str]] = {}
     for name, system in systems.items():
@@ -347,9 +348,9 @@ def _isolate(context: Context) -> None:
     """
     asked = context.plan.conditions
     unasked: tuple[int, ...] = ()
+    if context.plan.is_elsewhere:
+        return
     if asked.isolate == "auto":
-        if context.plan.is_elsewhere:
-            return
         pinned = {cpu for one in context.plan.systems for cpu in pinned_cpus(one.settings)}
         # The engine takes the highest-numbered one, too.
         unasked = asked.cpus or tuple(sorted(pinned)) or (max(os.sched_getaffinity(0)),)

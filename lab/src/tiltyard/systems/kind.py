@@ -23,7 +23,7 @@ from tiltyard.host.recorder import Recorder
 from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.host.telemetry import Watching
 from tiltyard.recipe import Recipe
-from tiltyard.study.model import Clock, HostName
+from tiltyard.study.model import Clock, ConditionsSpec, HostName
 from tiltyard.study.problems import not_a, shown
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.deputy.link import Deputies
@@ -225,6 +225,8 @@ class Site:
     """Those who prepare systems on other hosts."""
     clients: int = 1
     """So many load a system at once."""
+    conditions: ConditionsSpec | None = None
+    """Of a run; of them other hosts bring about that others are kept off CPUs."""
 
 
 @dataclass(frozen=True)

@@ -169,12 +169,20 @@ class FarSystem(System):
     def bring_up(self) -> Up:
         """Bring it up there."""
         try:
-            told = UpThere.model_validate(self._ask("bring_up", check=self._site.check))
+            found = self._ask("bring_up", check=self._site.check, given=self._kept_off())
+            told = UpThere.model_validate(found)
             return self._as_seen_here(told)
         except BaseException:
             with contextlib.suppress(TiltyardError):
                 self.take_down()
             raise
+
+    def _kept_off(self) -> dict[str, JsonValue]:
+        """What the deputy is told of the CPUs that others are to be kept off."""
+        asked = self._site.conditions
+        if asked is None or not asked.isolate:
+            return {}
+        return {"isolate": {"cpus": list(asked.cpus), "asked": asked.isolate is True}}
 
     def refresh(self) -> None:
         """Refresh it there."""
