@@ -174,7 +174,9 @@ class LinkEngine(Step):
     @property
     def _argv(self) -> tuple[str, ...]:
         engine, kept = engine_in(self.directory), engine_in(self.kept)
-        put = f"mkdir -m 700 {self.directory} && ln {kept} {engine}"
+        # Not every file system has links.
+        link = f"{{ ln {kept} {engine} 2> /dev/null || cp {kept} {engine}; }}"
+        put = f"mkdir -m 700 {self.directory} && {link}"
         if self.beside is not None:
             put = f"mkdir -m 700 {shlex.quote(self.beside)} && {put}"
         return (*self.ssh, f"test -x {kept} || exit {_GONE}; {put}")
