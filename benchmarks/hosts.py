@@ -5,7 +5,8 @@ python -m benchmarks.hosts [--rounds 5] [--hosts 10] [--agents 200]
 All hosts are this one, each reached by a command in the place of ssh: as many servers of ssh would
 share our CPUs, which those of real hosts do not. The workload sleeps, for the same reason.
 
-First the same 20 blocks on one host and on so many take turns. Then so many agents carry out a
+First the same 20 blocks on one host and on so many take turns; the blocks of each host are to take
+as long as so many of the single one. Then so many agents carry out a
 study at once. What is told of it is the CPU time and the memory of the lab's processes, and of
 those alone: memory is the sum of their proportional set sizes (PSS), so that what they share counts
 once.
@@ -22,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 from .harness import median_interval
@@ -80,30 +82,42 @@ def running(place: Path, text: str, hosts: int) -> Iterator["subprocess.Popen[by
                 raise RuntimeError((Path(name) / "said").read_text())
 
 
-def took_s(place: Path, hosts: int) -> float:
-    """Seconds from the command to its end, report included."""
+def took_s(place: Path, hosts: int) -> tuple[float, float]:
+    """Seconds from the command to its end, and from the first trial to the last."""
     began = time.monotonic()
     with running(place, STUDY.format(s=SLEEP_S, blocks=BLOCKS // hosts), hosts) as process:
         process.wait()
-        return time.monotonic() - began
+        took = time.monotonic() - began
+        at = [
+            datetime.fromisoformat(line["at"])
+            for journal in place.rglob("journal.jsonl")
+            for line in map(json.loads, journal.read_text().splitlines())
+            if line["event"]["type"].startswith("trial_")
+        ]
+    return took, (max(at) - min(at)).total_seconds()
 
 
 def beside_one(place: Path, hosts: int, rounds: int) -> Iterator[str]:
     """The same blocks on one host and on many, in turn."""
-    rng, found = random.Random(20261123), {1: list[float](), hosts: list[float]()}
+    rng = random.Random(20261123)
+    found = {count: list[tuple[float, float]]() for count in (1, hosts)}
     for _ in range(rounds):
         for count in rng.sample([*found], k=len(found)):
             found[count].append(took_s(place, count))
-    for count, times in found.items():
+    for count, both in found.items():
         asleep = BLOCKS // count * SYSTEMS * SLEEP_S
+        times, trials = ([each[part] for each in both] for part in (0, 1))
         yield (
             f"{BLOCKS} blocks, {count} hosts: {statistics.median(times):.1f} s "
-            f"({min(times):.1f} … {max(times):.1f}), of which {asleep:g} s asleep"
+            f"({min(times):.1f} … {max(times):.1f}); from the first trial to the last "
+            f"{statistics.median(trials):.1f} s ({min(trials):.1f} … {max(trials):.1f}), of which "
+            f"{asleep:g} s asleep"
         )
-    ratios = [one / many for one, many in zip(found[1], found[hosts], strict=True)]
-    low, high = median_interval(ratios)
-    middle = statistics.median(ratios)
-    yield f"time on one host by that on {hosts}: {middle:.2f} ({low:.2f} … {high:.2f})"
+    for part, what in ((0, "time"), (1, "time from the first trial to the last")):
+        ratios = [one[part] / many[part] for one, many in zip(*found.values(), strict=True)]
+        low, high = median_interval(ratios)
+        middle = statistics.median(ratios)
+        yield f"{what}, one host by {hosts}: {middle:.2f} ({low:.2f} … {high:.2f})"
 
 
 def of_many(place: Path, agents: int) -> str:

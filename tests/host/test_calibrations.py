@@ -8,6 +8,7 @@ from support.synthetic import synthetic_study
 from tiltyard.host import calibrations
 from tiltyard.host.calibrations import KeptCalibration, in_force, keep, kernel, machine
 from tiltyard.run.runner import calibration_note
+from tiltyard.study.model import Placement
 
 
 def kept(number: int, date: str, **changes: str) -> KeptCalibration:
@@ -59,3 +60,6 @@ def test_what_this_host_shows_is_not_said_of_systems_on_another_one(
     assert calibration_note(plan) is not None
     far = [one.model_copy(update={"settings": {"host": "bench@srv1"}}) for one in plan.systems]
     assert calibration_note(plan.model_copy(update={"systems": tuple(far)})) is None
+    assert calibration_note(plan.model_copy(update={"systems": (*plan.systems, far[0])})) is None
+    nodes = Placement(hosts=("bench@n1", "bench@n2"))
+    assert calibration_note(plan.model_copy(update={"placement": nodes})) is None

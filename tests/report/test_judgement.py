@@ -152,6 +152,13 @@ def test_a_host_without_calibration_says_so(plain: Findings) -> None:
     assert "This host was not calibrated when the study was run" in text
 
 
+def test_of_another_host_no_calibration_is_asked_for(plain: Findings) -> None:
+    text = Reading(page_of(plain.model_copy(update={"where": "bench@srv1"}))).text
+    assert "a calibration is of the host that Tiltyard runs on, not of bench@srv1" in text
+    assert "A calibration is of the host that Tiltyard runs on, and this study was" in text
+    assert "(tiltyard calibrate)" not in text
+
+
 def test_pairs_that_stopped_at_different_looks_are_listed(full: Findings, page: str) -> None:
     text = Reading(page).text
     for workload in full.workloads:

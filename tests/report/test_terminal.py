@@ -97,6 +97,13 @@ def test_a_host_that_was_not_calibrated_says_so(findings: Findings) -> None:
     assert "Host not calibrated; tiltyard calibrate" in " ".join(printed(findings).split())
 
 
+def test_a_calibration_is_not_asked_for_of_another_host(findings: Findings) -> None:
+    far = printed(findings.model_copy(update={"where": "bench@srv1"}))
+    assert "Host calibration is of the host that runs tiltyard, and not of bench@srv1" in " ".join(
+        far.split()
+    )
+
+
 def test_before_the_first_look_it_says_so() -> None:
     text = printed(analyse(*synthetic_study(blocks=2)))
     assert "2 blocks, 6 trials, all kept. Too few for a verdict." in text

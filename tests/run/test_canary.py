@@ -1,21 +1,22 @@
 """The canary: it runs on the real engine, and its chart tells noise from a change."""
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Literal
 
 import numpy as np
 import pytest
 
 from support.runs import GATES, Watcher, directory_system, go_on, place, plan_of
+from support.sshd import Sshd, sshd
 from tiltyard.executors.engine import Engine
 from tiltyard.run import canary
 from tiltyard.run.canary import check_canary
 from tiltyard.run.history import History
 from tiltyard.run.journal import CanaryRun
 from tiltyard.run.runner import run_study
-from tiltyard.study.model import GatesSpec
+from tiltyard.study.model import GatesSpec, SystemSpec
 
 LIMIT = 0.03
 WHEN: tuple[Literal["before"], Literal["after"]] = ("before", "after")
@@ -110,11 +111,83 @@ def test_a_run_with_gates_has_one_before_and_one_after_each_block(
     assert not folder.work.exists(), "a canary leaves nothing behind"
 
 
-def test_nothing_is_executed_here_for_systems_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_host_has_its_own_chart() -> None:
+    """One that is twice as fast as the other is not taken for one that has changed."""
+    slow = runs([0.6, 0.601, 0.599, 0.6, 0.602, 0.6, 0.66, 0.6])
+    far = [run.model_copy(update={"host": "bench@srv1"}) for run in slow]
+    near = runs([0.3, 0.301, 0.299, 0.3, 0.302, 0.3, 0.301, 0.3])
+    both = [run for pair in zip(near, far, strict=True) for run in pair]
+    assert texts(both) == [
+        "the canary's computing on bench@srv1 before the block took 10.0 % longer than usual in "
+        "this run (limit 3.0 %)"
+    ]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Sshd]:
+    """Another host, on which nothing is left."""
+    with sshd(tmp_path / "far") as server:
+        yield server
+        assert not list(server.home.iterdir())
+
+
+def there(server: Sshd, tmp_path: Path) -> SystemSpec:
+    """A directory of it."""
+    (directory := tmp_path / "there").mkdir()
+    settings = {
+        "host": server.far, "ssh_options": server.options, "directory": str(directory),
+    }  # fmt: skip
+    return SystemSpec.model_validate(
+        {"name": "there", "levels": {"on": "there"}, "kind": "remote", "settings": settings}
+    )
+
+
+class _Taker(Watcher):
+    """Takes away what the run has copied to a host for it, when a block begins."""
+
+    def __init__(self, home: Path, block: int) -> None:
+        super().__init__()
+        self._home, self._block = home, block
+        self.taken: list[str] = []
+
+    def block_started(self, block: int, of: int) -> None:
+        super().block_started(block, of)
+        if block == self._block:
+            for copy in self._home.iterdir():
+                self.taken.append(copy.name)
+                shutil.rmtree(copy)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_it_runs_on_each_host_of_the_study(
+    tmp_path: Path,
+    engine: Engine,
+    server: Sshd,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    alone: bool,
+) -> None:
+    """By a copy of the engine, which is made once, and again where it has gone."""
+    monkeypatch.setitem(canary._COMPUTE, "operations", 100_000)
     monkeypatch.setattr(canary, "_WORTH_S", 0.0)
-    plan = SimpleNamespace(gates=GATES, is_elsewhere=True)
-    # Whatever else it asked of a run is not there.
-    canary.run_canary(SimpleNamespace(plan=plan), 1, "before")  # type: ignore[arg-type]
+    here = () if alone else (directory_system("here", tmp_path / "disk"),)
+    systems = (*here, there(server, tmp_path))
+    plan = plan_of(systems, blocks=3, gates=GATES.model_copy(update={"spoiled": "keep"}))
+    workloads = [one.model_copy(update={"target": "directory"}) for one in plan.workloads]
+    plan = plan.model_copy(update={"workloads": tuple(workloads)})
+    folder = place(tmp_path / "study", plan)
+    taker = _Taker(server.home, 2)
+    run_study(folder, plan, engine, go_on, taker)
+    found = History.read(folder.journal).canaries
+    hosts = [server.far] if alone else ["", server.far]
+    assert [(run.block, run.when, run.host) for run in found] == [
+        (block, when, host) for block in (1, 2, 3) for when in WHEN for host in hosts
+    ]
+    (copy,) = taker.taken
+    assert copy.startswith("tiltyard-")
+    without = [run for run in found if not (run.cpu_s and run.disk_s)]
+    assert [(run.block, run.when, run.host) for run in without] == [(2, "before", server.far)]
+    assert all(trial.outcome == "done" for trial in taker.records)
 
 
 @pytest.mark.parametrize(

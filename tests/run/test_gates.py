@@ -303,6 +303,8 @@ def test_another_host_counts_over_the_time_that_its_engine_tells() -> None:
     assert record.end is not None
     telemetry = Telemetry(elapsed_s=100.0, host="user@there")
     assert record.model_copy(update={"telemetry": telemetry}).watched_s == record.end.elapsed_s
+    of_guest = telemetry.model_copy(update={"servers_s": 3.0})
+    assert record.model_copy(update={"telemetry": of_guest}).watched_s == 100.0
 
 
 def test_evidence_has_no_room_for_a_result() -> None:

@@ -328,6 +328,39 @@ def test_hosts_by_ssh_and_a_spare_for_one_that_is_gone(server: Sshd, open_folder
     assert sorted(nodes_of(folder)) == ["one", "two"]
 
 
+SSH = """#!/bin/sh
+while [ "${1#-}" != "$1" ]; do [ "$1" = -o ] && shift; shift; done
+shift
+cd %s && exec sh -c "$*"
+"""
+"""In its place: options and host are left out. Ten real ones would share our processors."""
+TOGETHER = f"""#!/bin/sh
+touch %s/$$
+end=$(($(date +%%s) + {PATIENCE_S:.0f}))
+until [ $(ls %s | wc -l) -ge 10 ]; do [ $(date +%%s) -lt $end ] || exit 1; sleep 0.1; done
+sleep "$1"
+"""
+"""It waits until ten of them have begun; one that is alone fails."""
+
+
+def test_ten_hosts_are_at_work_at_the_same_time(
+    tmp_path: Path, home: Path, open_folder: StudyFolder, monkeypatch: pytest.MonkeyPatch
+):
+    """So 20 blocks take the time of two: each first trial waits until all ten have begun."""
+    (programs := tmp_path / "programs").mkdir()
+    (met := tmp_path / "met").mkdir()
+    for name, text in (("ssh", SSH % home), ("together", TOGETHER % (met, met))):
+        (program := programs / name).write_text(text)
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    folder = write(open_folder, f"hosts = {json.dumps([f'n{n}' for n in range(10)])}", blocks=2)
+    text = folder.study.read_text().replace('"sleep"', f'"{programs}/together"')
+    folder.study.write_text(text)
+    assert run(folder.root, trust=True) == ExitCode.DONE
+    require_whole(folder, 10, 2)
+    assert nodes_of(folder) == [f"n{n}" for n in range(10)]
+
+
 def test_each_host_meets_every_system_in_whole_blocks_that_the_seed_draws(tmp_path: Path):
     def drawn(name: str, seed: int) -> list[list[list[str]]]:
         """Host → block → systems, as they are frozen."""

@@ -234,6 +234,15 @@ def test_a_host_that_is_down_fails_its_trials_alone(tmp_path: Path, server: Sshd
     reason = outcomes[2, "there"].reason
     assert reason is not None
     assert reason.startswith(f"there did not come up: cannot reach {server.far}: ")
+    require_copy_removed(server)
+
+
+def require_copy_removed(server: Sshd) -> None:
+    """What of the run was left on a host that is down goes when it is back."""
+    (copy,) = server.home.iterdir()
+    with again(server):
+        (said,) = recover()
+    assert said.endswith(f"removed {copy.name} on {server.far}")
 
 
 class _CuttingForGood(_Cutting):
@@ -263,7 +272,7 @@ def test_what_is_left_on_a_host_that_is_lost_is_said_and_kept(
     assert len(left) == 2, "after the turn, and at the end"
     assert left[1].endswith("try: tiltyard restore")
     with again(server):
-        assert len(recover()) == 2
+        assert len(recover()) == 3, "of the turn, and the copy of the run"
     assert not list(state.iterdir())
     assert engines_under(server.home) == []
 
@@ -275,6 +284,7 @@ def test_it_stops_there_if_told(tmp_path: Path, server: Sshd) -> None:
         run_study(
             folder, plan, Engine.find(), go_on, _Ending(server, "block 2"), stop_on_failure=True
         )
+    require_copy_removed(server)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda n: n.name)

@@ -38,7 +38,7 @@ KEEP = GATES.model_copy(update={"spoiled": "keep"})
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """However busy this machine is; canaries are written down and take no time."""
 
-    def canary(context: Context, number: int, when: Literal["before", "after"]) -> None:
+    def canary(context: Context, _: object, number: int, when: Literal["before", "after"]) -> None:
         if context.plan.gates:
             context.journal.append(CanaryRun(block=number, when=when, cpu_s=0.3, disk_s=None))
 

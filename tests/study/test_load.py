@@ -122,13 +122,15 @@ def test_everything_else_has_a_default() -> None:
     )
 
 
-def test_nothing_is_isolated_here_for_systems_that_are_all_elsewhere() -> None:
+def test_nothing_is_isolated_where_a_shell_prepares_all_systems() -> None:
     asked = "conditions = { cpus = [1], isolate = true }\n"
     far = asked + SMALLEST + '[systems]\nhost = "root@sut"\n'
     assert study(asked + SMALLEST).conditions.isolate is True
-    (found,) = problems(far)
+    assert study(far).conditions.isolate is True, "a copy of the lab makes file systems there"
+    directories = SMALLEST.replace("filesystem", "directory")
+    (found,) = problems(asked + directories + '[systems]\nhost = "root@sut"\n')
     assert (found.line, found.key) == (1, "conditions.isolate")
-    assert "all systems are on other hosts; leave it out" in found.text
+    assert "where a shell prepares them; leave it out" in found.text
 
 
 def test_a_number_of_blocks_is_a_profile_of_its_own() -> None:
@@ -180,6 +182,7 @@ class _Kind:
     Settings = _Near
     target = "directory"
     far_host = False
+    by_shell = False
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -4,12 +4,16 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tiltyard.host import sysctls
 from tiltyard.host.changes.network import namespace_path
 from tiltyard.host.ledger import Ledger
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site, System
+
+if TYPE_CHECKING:
+    from support.far import Far
 
 Make = Callable[..., System]
 
@@ -25,15 +29,17 @@ WATCHED = (
 
 
 @contextmanager
-def systems_of(kind_name: str, home: Path) -> Iterator[Make]:
+def systems_of(kind_name: str, home: Path, far: "Far | None" = None) -> Iterator[Make]:
     """Makes systems that share a ledger; afterwards they are down, and nothing of them is left."""
     home.mkdir(exist_ok=True)
     before, made = parameters(), list[System]()
     with Ledger() as ledger:
         site = Site(root=home, work=home, ledger=ledger)
+        site = far.site(site) if far else site
 
         def system(**settings: object) -> System:
-            made.append(kind(kind_name).system(kind_name, settings, site))  # type: ignore[arg-type]
+            given: dict[str, Any] = {**settings, **(far.settings if far else {})}
+            made.append(kind(kind_name).system(kind_name, given, site))
             return made[-1]
 
         yield system

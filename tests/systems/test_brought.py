@@ -18,6 +18,7 @@ UML = "/usr/bin/linux.uml"
 REMOTE = {"host": "me@there", "directory": "/srv"}
 MOUNT = {"type": "nfs4", "source": "there:/export"}
 LOOP = {"filesystem": "ext4"}
+FAR = {"host": "me@there"}
 
 
 def brings(name: str, root: Path, **settings: Any) -> list[str]:
@@ -41,6 +42,9 @@ def brings(name: str, root: Path, **settings: Any) -> list[str]:
         ("loop-image", LOOP | {"reboot_command": ["reboot"]}),
         ("vm", {"kernel": "6.12", "cmdline": ["mitigations=off"]}),
         ("vm", {"kernel": UML, "cmdline": ["mitigations=off"]}),
+        ("vm", FAR | {"kernel": UML, "cmdline": ["mitigations=off"]}),
+        ("vm", FAR | {"kernel": "/boot/vmlinuz-6.12", "cmdline": ["con1=x"], "modules": "/lib/a"}),
+        ("vm", FAR | {"kernel": "6.12", "cmdline": ["con1=x"]}),
         ("pair", {"qdisc": "pfifo limit 1000"}),
         ("directory", {"directory": "/tmp", "tuning": "enterprise-storage"}),
         ("tmpfs", {"mount": ["huge=always"]}),
@@ -80,12 +84,31 @@ def test_what_starts_nothing_is_not_named(
         ("overlay", {"driver": "fuse-overlayfs", "mount": ["plugins=./x"]}, "plugins=./x"),
         ("loop-image", LOOP | {"mkfs": ["-d", "/etc"]}, '"/etc" of mkfs, which names a path'),
         ("loop-image", LOOP | {"reboot_command": ["sh", "x"]}, '"sh x", executed by root'),
+        ("pair", {"reboot_command": ["sh", "x"]}, '"sh x", executed by root'),
+        ("loopback", {"reboot_command": ["sh", "x"]}, '"sh x", executed by root'),
+        ("hosts", {"server": "me@a", "reboot_command": ["sh", "x"]}, '"sh x", executed by root'),
+        (
+            "hosts",
+            {"server": "me@a", "server_tuning": {"sysctl": {"kernel.modprobe": "/x"}}},
+            "server_tuning: command of the kernel parameter kernel.modprobe: /x",
+        ),
         ("loop-image", {"filesystem": "fuse2fs", "mount": ["modules=x"]}, "of fuse2fs"),
         ("vm", {"kernel": "/usr/bin/env"}, "kernel: program /usr/bin/env"),
         ("vm", {"kernel": UML, "cmdline": ["con1=xterm"]}, '"con1=xterm" of User-Mode Linux'),
         ("vm", {"kernel": "6.12", "modules": "here"}, "modules: modules {root}/here"),
         ("vm", {"disk": "here.img"}, "disk: disk image {root}/here.img"),
         ("vm", {"kernel": "./vmlinuz"}, "kernel: kernel {root}/vmlinuz"),
+        ("vm", FAR | {"kernel": "env"}, "kernel: program env on me@there"),
+        ("vm", FAR | {"kernel": "/usr/bin/env"}, "kernel: program /usr/bin/env on me@there"),
+        ("vm", FAR | {"kernel": "./vmlinuz"}, "kernel: kernel vmlinuz on me@there"),
+        ("vm", FAR | {"kernel": "/boot/../srv/vmlinuz"}, "kernel: kernel /boot/../srv/vmlinuz on"),
+        (
+            "vm",
+            FAR | {"kernel": "6.12", "modules": "/srv/m"},
+            "modules: modules /srv/m on me@there",
+        ),
+        ("vm", FAR | {"disk": "here.img"}, "disk: disk image here.img on me@there"),
+        ("vm", FAR | {"kernel": UML, "cmdline": ["con1=x"]}, '"con1=x" of User-Mode Linux'),
         ("pair", {"qdisc": {"client": "netem delay 1ms distribution ../x"}}, '"../x" of tc'),
     ],
 )
@@ -154,7 +177,8 @@ def test_every_command_like_setting_of_a_kind_is_known_here() -> None:
         "remote": {"directory"},
         "host": set(),
     }
-    common = {"tuning", "scheduler", "filesystem", "sysctl", "host", "ssh_options"}
+    common = {"tuning", "server_tuning", "reboot_command", "scheduler", "filesystem", "sysctl"}
+    common |= {"host", "ssh_options"}
     for own in KINDS:
         texts = {
             name

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from support.hosts import needs_root
 from support.networks import Make, left_behind, systems_of
 from support.patience import PATIENCE_S
 from support.sshd import Sshd, sshd
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import FarEnd
+from tiltyard.host import sysctls
+from tiltyard.host.place import HERE
 from tiltyard.systems.hosts import HostsSettings
 
 
@@ -42,16 +45,47 @@ def test_up_and_down(make: Make, server: Sshd) -> None:
     assert up.facts["device of the client"] == "lo"
     assert up.facts["host of the server"].startswith("Linux ")
     assert "client: " not in up.facts["net.ipv4.tcp_rmem"], "both ends are this host"
-    (directory,) = server.home.iterdir()
+    (directory,) = server.home.glob("*-server")
     assert directory.stat().st_mode & 0o077 == 0
     assert (directory / "secret").read_text() == up.target.secret
     system.take_down()
-    assert not list(server.home.iterdir())
+    assert not list(server.home.glob("*-server"))
     again = system.bring_up().target
     assert isinstance(again, FarEnd)
     assert again.secret != up.target.secret
     system.take_down()
     system.take_down()
+
+
+def test_both_hosts_have_a_part_in_what_is_measured(make: Make, server: Sshd) -> None:
+    system = make()
+    assert system.place == HERE
+    assert str(system.far) == server.far
+
+
+@needs_root
+def test_each_end_has_a_tuning_of_its_own(make: Make, server: Sshd) -> None:
+    """Both are this kernel, so each sets another parameter."""
+    ours, theirs = "vm.laptop_mode", "vm.oom_dump_tasks"
+    before = [sysctls.read(key) for key in (ours, theirs)]
+    system = make(tuning={"sysctl": {ours: 9}}, server_tuning={"sysctl": {theirs: 0}})
+    assert [one.severity for one in system.problems()] == []
+    up = system.bring_up()
+    try:
+        assert [sysctls.read(key) for key in (ours, theirs)] == ["9", "0"]
+        assert up.facts[f"tuning {ours}"] == f"9 (was {before[0]})"
+        assert up.facts[f"tuning of the server {theirs}"] == f"0 (was {before[1]})"
+        assert f"tuning {theirs}" not in up.facts
+    finally:
+        system.take_down()
+    assert [sysctls.read(key) for key in (ours, theirs)] == before
+
+
+@needs_root
+def test_what_the_server_lacks_is_named(make: Make) -> None:
+    (problem,) = make(server_tuning={"sysctl": {"vm.no_such": 1}}).problems()
+    assert problem.severity == "error"
+    assert "vm.no_such" in problem.text
 
 
 def test_ports_are_those_of_the_firewall(make: Make) -> None:
@@ -71,7 +105,7 @@ def test_an_engine_that_does_not_run_there_leaves_nothing(
     monkeypatch.setenv("TILTYARD_ENGINE", "/bin/false")
     with pytest.raises(TiltyardError, match="the server does not listen"):
         make().bring_up()
-    assert not list(server.home.iterdir())
+    assert not list(server.home.glob("*-server"))
     assert not list(tmp_path.iterdir())
 
 

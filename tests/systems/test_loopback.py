@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.far import Far, here_and_there
 from support.hosts import needs_root
 from support.networks import Make, left_behind, systems_of
 from tiltyard.errors import RefusedError, TiltyardError
@@ -14,11 +15,12 @@ from tiltyard.host import sysctls
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Iterator[Make]:
-    with systems_of("loopback", tmp_path) as make:
+def make(tmp_path: Path, far: Far) -> Iterator[Make]:
+    with systems_of("loopback", tmp_path, far) as make:
         yield make
 
 
+@here_and_there
 @pytest.mark.parametrize(("family", "address"), [("ipv4", "127.0.0.1"), ("ipv6", "::1")])
 def test_up_and_down(make: Make, family: str, address: str) -> None:
     system = make(family=family)
@@ -40,6 +42,7 @@ def test_the_secret_is_ours_alone(make: Make, tmp_path: Path) -> None:
     assert up.target.secret not in str(left_behind("tiltyard-"))
 
 
+@here_and_there
 @needs_root
 def test_parameters_are_set_on_the_host_and_put_back(make: Make) -> None:
     system = make(congestion_control="reno", sysctl={"net": {"core": {"somaxconn": 99}}})

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support.far import Far, here_and_there
 from support.hosts import needs_root
 from support.networks import Make, left_behind, parameters, systems_of
 from tiltyard.errors import TiltyardError
@@ -21,15 +23,19 @@ pytestmark = needs_root
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Iterator[Make]:
-    with systems_of("pair", tmp_path) as make:
+def make(tmp_path: Path, far: Far) -> Iterator[Make]:
+    with systems_of("pair", tmp_path, far) as make:
         yield make
 
 
 def client(up: Up, *argv: str) -> str:
-    """What a command prints where the client is."""
+    """What a command prints where the client is; "another host" has our kernel."""
+    prefix = list(up.prefix)
+    if up.place.ssh:
+        words = shlex.split(up.engine[-1])
+        prefix = words[: words.index("sh")]
     return subprocess.run(
-        (*up.prefix, *argv), check=True, capture_output=True, text=True
+        (*prefix, *argv), check=True, capture_output=True, text=True
     ).stdout.strip()
 
 
@@ -40,6 +46,7 @@ def reaches(up: Up) -> bool:
     return client(up, sys.executable, "-c", connect) == ""
 
 
+@here_and_there
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
 def test_up_and_down(make: Make, family: str) -> None:
     system = make(family=family)
@@ -62,6 +69,7 @@ def test_nothing_of_the_host_is_in_a_pair(make: Make) -> None:
     assert client(up, "ip", "route", "show", "default") == ""
 
 
+@here_and_there
 def test_each_turn_is_a_fresh_pair_with_a_fresh_secret(make: Make) -> None:
     system, seen = make(), []
     for _ in range(2):
@@ -77,6 +85,7 @@ def test_each_turn_is_a_fresh_pair_with_a_fresh_secret(make: Make) -> None:
     assert "left-over" not in client(system.bring_up(), "ip", "link")
 
 
+@here_and_there
 def test_the_path_is_set_as_wished_and_told(make: Make) -> None:
     up = make(
         mtu=9000,
@@ -109,6 +118,7 @@ def test_a_rate_is_a_token_bucket_at_both_ends(make: Make) -> None:
     assert bucket["options"]["rate"] * 8 == 475_000_000
 
 
+@here_and_there
 def test_parameters_are_each_ends_own_where_the_kernel_lets_them_be(make: Make) -> None:
     before = parameters()
     up = make(
@@ -127,6 +137,7 @@ def test_parameters_are_each_ends_own_where_the_kernel_lets_them_be(make: Make) 
     assert changed <= {"net.ipv4.tcp_allowed_congestion_control"}
 
 
+@here_and_there
 def test_parameters_of_the_whole_host_are_set_there_and_put_back(make: Make) -> None:
     before = parameters()
     system = make(sysctl={"net.core.netdev_max_backlog": 3210}, busy_poll=11)

@@ -1,6 +1,7 @@
 """A directory on "another host": a real ssh to a server that the test starts on loopback."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from tiltyard.host.facts import host_facts
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.place import Place, UnreachableError
 from tiltyard.run.host_record import host_record
-from tiltyard.systems.other_host import OtherHost
+from tiltyard.systems.other_host import KeepEngine, OtherHost
 from tiltyard.systems.remote import RemoteSettings
 
 
@@ -65,8 +66,9 @@ def test_up_and_down(make: Make, server: Sshd, there: Path) -> None:
     (directory,) = there.iterdir()
     assert up.target == directory
     assert directory.stat().st_mode & 0o077 == 0
-    (engine,) = server.home.rglob("tiltyard-engine")
-    assert engine.read_bytes() == Engine.find().path.read_bytes()
+    copy, link = server.home.rglob("tiltyard-engine")
+    assert copy.samefile(link)
+    assert copy.read_bytes() == Engine.find().path.read_bytes()
     local = os.statvfs(there)
     assert up.facts["host"] == server.far
     assert up.facts["kernel"] == f"Linux {os.uname().release} {os.uname().machine}"
@@ -145,6 +147,25 @@ def test_a_file_system_that_is_read_only(make: Make, server: Sshd, there: Path) 
         assert "is mounted read-only" in problem.text
         with pytest.raises(TiltyardError, match="Read-only file system"):
             make().bring_up()
+
+
+def test_the_engine_is_copied_there_once_and_again_where_it_has_gone(
+    make: Make, server: Sshd, there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system, other = make(), make()
+    first = system.bring_up()
+    monkeypatch.setattr(KeepEngine, "execute", None)
+    second = other.bring_up()
+    assert len(list(there.iterdir())) == 2
+    other.take_down()
+    system.take_down()
+    (copy,) = server.home.iterdir()
+    assert first.engine != second.engine, "what runs there for one ends with that one"
+    monkeypatch.undo()
+    shutil.rmtree(copy)
+    up = system.bring_up()
+    said = subprocess.run((*up.engine, "--version"), capture_output=True, check=True).stdout
+    assert b"tiltyard-engine" in said
 
 
 @needs_root

@@ -1,4 +1,4 @@
-"""Real guests: User-Mode Linux, booted as an ordinary process."""
+"""Real guests: User-Mode Linux, booted as an ordinary process, here and on another host."""
 
 import os
 import platform
@@ -7,9 +7,11 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from support.far import Far, here_and_there
 from support.runs import SMOKE, Watcher, go_on, place, plan_of, wait_for_trial
 from tiltyard.analysis.statements.disturbances import failed_boots
 from tiltyard.analysis.statements.evidence import Evidence
@@ -52,28 +54,34 @@ def guest_system(filesystem: str, **settings: object) -> SystemSpec:
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Iterator[Make]:
+def make(tmp_path: Path, far: Far) -> Iterator[Make]:
     """Makes systems in a scratch folder; no process of theirs is left afterwards."""
     with Ledger() as ledger:
-        site = Site(root=tmp_path, work=tmp_path, ledger=ledger)
+        site = far.site(Site(root=tmp_path, work=tmp_path, ledger=ledger))
 
         def system(**settings: object) -> System:
-            return kind("vm").system("guest", {**SMALL, **settings}, site)  # type: ignore[arg-type]
+            given: dict[str, Any] = {**SMALL, **settings, **far.settings}
+            return far.made(kind("vm").system("guest", given, site))
 
         yield system
     assert [path.name for path in tmp_path.iterdir() if path.name != "consoles"] == []
-    assert machines(ledger) == []
+    assert machines(tmp_path.parent) == []
 
 
-def machines(ledger: Ledger) -> list[str]:
-    """Processes of the machines of a ledger."""
-    mark = f"{MARK}={ledger.name('vm')}".encode()
-    return [entry.name for entry in Path("/proc").iterdir() if mark in _environment(entry)]
+def machines(below: Path) -> list[int]:
+    """Processes of machines with files in a folder, theirs on the other host too; oldest first."""
+    folder = os.fsencode(below)
+    found = [
+        int(entry.name)
+        for entry in Path("/proc").iterdir()
+        if MARK.encode() in _of(entry, "environ") and folder in _of(entry, "cmdline")
+    ]
+    return sorted(found)
 
 
-def _environment(entry: Path) -> bytes:
+def _of(entry: Path, name: str) -> bytes:
     try:
-        return (entry / "environ").read_bytes() if entry.name.isdigit() else b""
+        return (entry / name).read_bytes() if entry.name.isdigit() else b""
     except OSError:
         return b""
 
@@ -109,7 +117,10 @@ def test_on_a_cpu_with_amx_the_missing_state_is_restored_by_a_library(
     system.take_down()
 
 
-def test_a_kernel_of_its_own_with_a_file_system_that_this_one_need_not_have(make: Make) -> None:
+@here_and_there
+def test_a_kernel_of_its_own_with_a_file_system_that_this_one_need_not_have(
+    make: Make, tmp_path: Path
+) -> None:
     system = make(filesystem="reiserfs", mount=["noatime"], cmdline=["tiltyard.word=1"])
     assert [p.text for p in system.problems() if p.severity == "error"] == []
     up = system.bring_up()
@@ -120,15 +131,19 @@ def test_a_kernel_of_its_own_with_a_file_system_that_this_one_need_not_have(make
     assert "tiltyard.word=1" in up.facts["kernel command line"].split()
     assert "page cache" in up.facts["disk of the guest"]
     assert [command.argv[0] for command in up.commands] == ["mkfs.reiserfs", "taskset"]
-    assert up.servers()
+    assert machines(tmp_path.parent)
     end = trial(up, "write", "read")
     assert end.data.outcome == "done"
+    assert end.data.usage.foreign_s is not None, "what others use of its host is counted"
     assert end.data.usage.device is not None
     assert end.data.usage.device.name == "ubda"
     system.refresh()
     assert trial(up, "write").data.outcome == "done"
     system.take_down()
     system.take_down()
+    assert machines(tmp_path.parent) == []
+    (console,) = (tmp_path / "consoles").iterdir()
+    assert "Linux version" in console.read_text()
 
 
 def test_memory_of_the_guest_needs_no_image(make: Make, tmp_path: Path) -> None:
@@ -142,6 +157,7 @@ def test_memory_of_the_guest_needs_no_image(make: Make, tmp_path: Path) -> None:
     system.take_down()
 
 
+@here_and_there
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
@@ -151,22 +167,32 @@ def test_memory_of_the_guest_needs_no_image(make: Make, tmp_path: Path) -> None:
         ({"mount": ["no-such-option"]}, "cannot mount ext4 from /dev/ubda: .*option"),
     ],
 )
-def test_what_does_not_come_up_says_why(make: Make, settings: dict[str, object], said: str) -> None:
-    with pytest.raises(TiltyardError, match=said):
+def test_what_does_not_come_up_says_why(
+    make: Make, tmp_path: Path, settings: dict[str, object], said: str
+) -> None:
+    with pytest.raises(TiltyardError, match=said) as raised:
         make(**settings).bring_up()
+    if "Kernel panic" in said:
+        (console,) = (tmp_path / "consoles").iterdir()
+        assert f"(consoles/{console.name})" in str(raised.value)
+        assert "Kernel panic" in console.read_text()
 
 
-def test_a_study_boots_once_a_turn_and_survives_a_machine_that_dies(tmp_path: Path) -> None:
+@here_and_there
+def test_a_study_boots_once_a_turn_and_survives_a_machine_that_dies(
+    tmp_path: Path, far: Far
+) -> None:
     """The first machine is killed in its first trial; that of the other file system is not."""
     killed: list[int] = []
 
     class Killer(Watcher):
         def trial_started(self, key: object, slot: int, outlook: object) -> None:
             if not killed:
-                killed.extend(_machine_pids())
+                killed.extend(machines(tmp_path.parent))
                 os.kill(killed[0], 9)
 
-    plan = plan_of((guest_system("jfs"), guest_system("ext4")), workloads=(SMOKE,), blocks=1)
+    systems = (guest_system("jfs", **far.settings), guest_system("ext4", **far.settings))
+    plan = plan_of(systems, workloads=(SMOKE,), blocks=1)
     folder = place(tmp_path / "study", plan)
     run_study(folder, plan, Engine.find(), go_on, Killer())
     record = read_run(folder, plan)
@@ -219,12 +245,6 @@ def _fail_boots(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
         return command(self, machine, *pipes)
 
     monkeypatch.setattr(UserModeLinux, "command", failing)
-
-
-def _machine_pids() -> list[int]:
-    """Of the machine that this process has started: it, and then its children."""
-    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    return [int(pid) for pid in children if MARK.encode() in _environment(Path("/proc", pid))]
 
 
 def test_a_machine_that_outlives_a_killed_lab_is_ended(tmp_path: Path) -> None:

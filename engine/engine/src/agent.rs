@@ -32,7 +32,7 @@ mod trial;
 const REQUEST_BYTES: u64 = 2 * JOB_BYTES;
 const CHUNK_BYTES: usize = 1 << 16;
 
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 pub struct AgentArguments {
     /// End when no request has come for so many seconds [default: wait for ever]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]

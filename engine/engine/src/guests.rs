@@ -38,6 +38,8 @@ pub struct GuestExecArguments {
     pub watch_host: bool,
     /// What to do there
     pub verb: GuestVerb,
+    #[command(flatten)]
+    pub agent: AgentArguments,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -79,7 +81,7 @@ pub fn exec(arguments: &GuestExecArguments, output: &mut Output) -> Result<ExitC
                     exit::number(failure.kind)
                 })
             };
-            agent::serve(&AgentArguments::default(), &execute, output)
+            agent::serve(&arguments.agent, &execute, output)
         }
     }
 }

@@ -34,6 +34,41 @@ def test_a_quiet_study_has_only_its_limits():
     assert "was not calibrated" in findings.notices[2].text
 
 
+@pytest.mark.parametrize(
+    ("hosts", "scope", "shows", "machines"),
+    [
+        (("", "", ""), "One machine, one device: the verdicts are about this host,",
+         "The host was not calibrated", ["The host"]),
+        (("srv1", "srv1", "srv1"), "One machine, one device: the verdicts are about srv1,",
+         "that srv1 can show is not known: a calibration is of the host that Tiltyard runs on",
+         ["srv1"]),
+        (("", "srv1", "srv1"), "One device of each host: the verdicts are about these hosts,",
+         "that this host and srv1 can show is not known", ["The host", "srv1"]),
+    ],
+)  # fmt: skip
+def test_limits_are_said_of_the_hosts_that_were_measured(hosts, scope, shows, machines):
+    plan, run = synthetic_study(blocks=7)
+    run = run.model_copy(
+        update={
+            "host": {"virtualisation": "KVM"},
+            "other_hosts": {
+                one: {"virtualisation": {"hypervisor": "KVM"}} for one in set(hosts) - {""}
+            },
+        }
+    )
+    far = [
+        system.model_copy(update={"settings": {**system.settings, "host": host}})
+        for system, host in zip(plan.systems, hosts, strict=True)
+    ]
+    found = texts(plan.model_copy(update={"systems": tuple(far)}), run)
+    assert scope in found
+    assert shows in found
+    own = [
+        line.partition(" is a virtual")[0] for line in found.splitlines() if "neighbours" in line
+    ]
+    assert own == machines
+
+
 def test_a_calibrated_host_says_what_it_can_show():
     plan, run = synthetic_study(blocks=7)
     found = texts(plan, run.model_copy(update={"calibration": CALIBRATION}))

@@ -86,8 +86,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
     lines = trial_lines(everything, _all_measured(plan, everything, run, measured))
     systems = system_findings(plan, run)
     blocks_done = len(course.counted)
-    evidence = Evidence(plan, run, judged, workloads, withheld)
-    contrasts = evidence.contrasts
+    contrasts = (evidence := Evidence(plan, run, judged, workloads, withheld)).contrasts
     findings = Findings(
         format=FORMAT,
         tiltyard=__version__,
@@ -128,6 +127,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         under_load=under_load(run) if plan.clock == "time" else "",
         spoiled=disturbed_blocks(everything, course, lambda record: _headlines(plan, record)),
         calibration=run.calibration if plan.clock == "time" else None,
+        where=plan.where,
         host=run.host,
         clock=plan.clock,
         other_hosts=run.other_hosts,

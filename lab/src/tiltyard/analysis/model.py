@@ -426,6 +426,8 @@ class Findings(Frozen):
     sessions: Sessions | None = Field(None, exclude_if=lambda sessions: sessions is None)
     """``None`` for a study of one session."""
     calibration: CalibrationNote | None = None
+    where: str = Field("this host", exclude_if=lambda where: where == "this host")
+    """Where it was measured, as a sentence has it."""
     host: dict[str, str]
     clock: Clock = Field("time", exclude_if=lambda clock: clock == "time")
     """What the clock of the systems counted."""

@@ -237,6 +237,11 @@ class Plan(Frozen):
         return " and ".join(named) or "this host"
 
     @property
+    def is_of_one_host(self) -> bool:
+        """Whether all systems are on the same one."""
+        return not self.placement and len({one.settings.get("host") for one in self.systems}) <= 1
+
+    @property
     def is_elsewhere(self) -> bool:
         """Whether all systems are on other hosts: this one has no part in what is measured."""
         far = [bool(self.placement or one.settings.get("host")) for one in self.systems]

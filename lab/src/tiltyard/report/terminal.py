@@ -28,8 +28,7 @@ from tiltyard.charts.grid import course
 from tiltyard.charts.theme import LIGHT, TERMINAL, hue_of, signs
 from tiltyard.report.sections.entries import PLAIN_HEAD, interval_head, medians_apart
 from tiltyard.report.sections.method import beside_sentences
-from tiltyard.report.sections.ranking_table import value_head
-from tiltyard.report.sections.ranking_table import effect_tables
+from tiltyard.report.sections.ranking_table import effect_tables, value_head
 from tiltyard.report.stacking import StackingTable
 from tiltyard.report.terminal_studies import studies_compared
 from tiltyard.study.program import PROGRAM
@@ -257,6 +256,8 @@ def _resolution(findings: Findings) -> str:
     if findings.clock == "instructions":
         return "does not matter: instructions were counted"
     note = findings.calibration
+    if note is None and findings.where != "this host":
+        return f"calibration is of the host that runs tiltyard, and not of {findings.where}"
     if note is None:
         return "not calibrated; tiltyard calibrate measures its smallest detectable difference"
     return (

@@ -1,6 +1,9 @@
 """One block: every system's turn between two canaries, and then the gates."""
 
+from collections.abc import Sequence
+
 from tiltyard.errors import TrialsFailedError
+from tiltyard.host.place import Place
 from tiltyard.plan.model import Block
 from tiltyard.run.boot import boot_before_turn
 from tiltyard.run.canary import run_canary
@@ -23,13 +26,15 @@ def run_block(context: Context, systems: dict[str, System], block: Block) -> Non
         TrialsFailedError: if no system of the block came up; its trials stay to be run.
     """
     left = context.course.left_of(block)
+    parts = (host for one in systems.values() for host in (one.place, one.far) if host)
+    hosts = tuple(dict.fromkeys(parts))
     context.records.clear()
     if left:
         context.renew_agents()
         boot_before_turn(context, block.number, left[0].system)
         upcoming = context.course.ahead(next_look(context.plan, context.history))
         context.observer.block_started(block.number, max(block.number, upcoming.last))
-        run_canary(context, block.number, "before")
+        run_canary(context, hosts, block.number, "before")
     missed: list[Missed] = []
     for turn in block.turns:
         if keys := [key for key in left if key.system == turn.system]:
@@ -37,7 +42,7 @@ def run_block(context: Context, systems: dict[str, System], block: Block) -> Non
             run_turn(context, systems[turn.system], keys, boot, missed)
     if missed:
         raise TrialsFailedError(_nothing_came_up(block, [reason for _, reason in missed]))
-    _check(context, block)
+    _check(context, hosts, block)
 
 
 def _nothing_came_up(block: Block, reasons: list[str]) -> str:
@@ -49,14 +54,14 @@ def _nothing_came_up(block: Block, reasons: list[str]) -> str:
     )
 
 
-def _check(context: Context, block: Block) -> None:
+def _check(context: Context, hosts: Sequence[Place], block: Block) -> None:
     """Why a block is disturbed is written down before its values are read."""
     plan = context.plan
     if plan.gates is None or block.number in context.history.checked:
         return
     if not context.course.is_complete(block):
         return
-    run_canary(context, block.number, "after")
+    run_canary(context, hosts, block.number, "after")
     history = context.history
     finished = [history.finished[key] for key in context.course.trials_of(block)]
     records = [context.record_of(event) for event in finished]

@@ -41,7 +41,8 @@ def booted(system: SystemSpec) -> str:
     """The host that is booted before each turn of a system; empty: none."""
     if system.settings.get("reset") != "reboot":
         return ""
-    return str(system.settings.get("host") or THIS_HOST)
+    # Of two hosts that of the server; the client's is that of the run.
+    return str(system.settings.get("host") or system.settings.get("server") or THIS_HOST)
 
 
 def boots(plan: Plan) -> dict[str, int]:

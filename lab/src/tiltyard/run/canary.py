@@ -1,15 +1,17 @@
-"""The canary: a fixed piece of work before and after each block.
+"""The canary: a fixed piece of work before and after each block, on each host of the study.
 
 It measures the host and nothing of what is compared, so a block may be judged by it: when it
 takes longer or shorter than is usual in this run, something has changed that no counter tells (a
 neighbour on the same hardware, a clock that was lowered). It computes for some tenths of a second
 (the engine's own loop, without I/O), and writes 16 MiB over a file in the study folder and waits
-until they are on the device. Without a study on directories, computing is all.
+until they are on the device. Without a study on directories, computing is all. On another host the
+file is beside the copy of the engine, in the user's home.
 
 It is run where the trials of a block take some ten times as long; shorter blocks are judged by
 telemetry alone, and so is the first one, until it is known how long its trials take.
 """
 
+import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
@@ -20,11 +22,15 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import JsonValue
 
-from tiltyard.executors.agent import Trial
+from tiltyard.errors import InterruptedRunError, TiltyardError
+from tiltyard.executors.agent import Agent, Trial
 from tiltyard.executors.engine import Job
+from tiltyard.host.place import Place
+from tiltyard.host.steps import Steps
 from tiltyard.run.journal import CanaryRun
 from tiltyard.run.record import Reason
 from tiltyard.run.stream import read_stream
+from tiltyard.systems.other_host import OtherHost, engine_in
 from tiltyard.wire import SampleEvent
 
 if TYPE_CHECKING:
@@ -33,7 +39,7 @@ if TYPE_CHECKING:
 
 _LIMIT_S = 60.0
 _WORTH_S = 10.0
-"""Trials of a block take so long together, or there is no canary beside it."""
+"""Trials of a block take so long together for each host, or there is no canary beside it."""
 _FEWEST = 5
 """Fewer canaries before a block tell nothing of what is usual."""
 _SIGMAS = 4.0
@@ -55,29 +61,34 @@ _WRITE: Final[dict[str, JsonValue]] = {
 }
 
 
-def run_canary(context: "Context", block: int, when: Literal["before", "after"]) -> None:
-    """Run it, and write down how long it took.
+def run_canary(
+    context: "Context", hosts: Sequence[Place], block: int, when: Literal["before", "after"]
+) -> None:
+    """Run it on each host, and write down how long it took.
 
-    Does nothing for a plan without gates, with a limit of 0 for the canary, with all systems on
-    other hosts, or with trials that are too short for one. A canary that fails is no reason to
-    stop a study: its time is then not available.
+    Does nothing for a plan without gates, with a limit of 0 for the canary, or with trials that are
+    too short for one. A canary that fails is no reason to stop a study: its time is then not
+    available.
+
+    Args:
+        context: of the run.
+        hosts: those that have a part in what is measured.
+        block: its number.
+        when: before or after its trials.
 
     Raises:
         InterruptedRunError: if a signal came.
     """
     gates = context.plan.gates
-    if gates is None or not gates.canary or context.plan.is_elsewhere:
+    if gates is None or not gates.canary or _block_s(context) < _WORTH_S * len(hosts):
         return
-    if _block_s(context) < _WORTH_S:
-        return
-    cpu_s = _time_s(context, "random", _COMPUTE)
-    disk_s = None
-    if any(workload.target == "directory" for workload in context.plan.workloads):
-        disk_s = _time_s(context, "stream", {**_WRITE, "access": "direct"})
-        if disk_s is None:
-            disk_s = _time_s(context, "stream", _WRITE)
-    context.interrupt.check()
-    context.journal.append(CanaryRun(block=block, when=when, cpu_s=cpu_s, disk_s=disk_s))
+    for host in hosts:
+        cpu_s, disk_s = _there(context, host) if host.ssh else _here(context)
+        context.interrupt.check()
+        name = str(host) if host.ssh else ""
+        context.journal.append(
+            CanaryRun(block=block, when=when, cpu_s=cpu_s, disk_s=disk_s, host=name)
+        )
 
 
 def _block_s(context: "Context") -> float:
@@ -87,16 +98,59 @@ def _block_s(context: "Context") -> float:
     return len(plan.systems) * sum(own.median_s * trials for own, trials in spent if own)
 
 
-def _time_s(context: "Context", workload: str, parameters: dict[str, JsonValue]) -> float | None:
-    """Time of the timed regions of one job in the study's scratch folder."""
-    job = Job(
-        workload=workload,
-        parameters=parameters,
-        target=Path(context.folder.work).resolve(),
-        conditions=context.conditions,
-    )
+def _here(context: "Context") -> tuple[float | None, float | None]:
+    """Times of computing and of writing on this host."""
+    return _times_s(context, context.agent(), Path(context.folder.work).resolve())
+
+
+def _there(context: "Context", host: Place) -> tuple[float | None, float | None]:
+    """The same of another host; one that could not be had has its copy made again the next time."""
+    other = OtherHost(host)
+    kept = other.kept_engine(context.ledger)
+    cpu_s = disk_s = None
+    try:
+        if not context.ledger.holds(kept.made):
+            Steps(context.ledger, context.interrupt.check).take([kept])
+        beside = Path(other.ask(f"cd {kept.directory} && pwd -P").strip())
+        engine = other.argv(engine_in(kept.directory))
+        with contextlib.closing(context.agents.another(engine, is_far=True)) as agent:
+            cpu_s, disk_s = _times_s(context, agent, beside)
+    except InterruptedRunError:
+        raise
+    except (TiltyardError, OSError):
+        pass
+    if cpu_s is None:
+        with contextlib.suppress(TiltyardError, OSError):
+            context.ledger.undo(kept.made)
+    return cpu_s, disk_s
+
+
+def _times_s(context: "Context", agent: Agent, target: Path) -> tuple[float | None, float | None]:
+    """Times of computing, and of writing where trials work in directories."""
+    cpu_s = _time_s(context, agent, target, "random", _COMPUTE)
+    disk_s = None
+    if any(workload.target == "directory" for workload in context.plan.workloads):
+        disk_s = _time_s(context, agent, target, "stream", {**_WRITE, "access": "direct"})
+        if disk_s is None:
+            disk_s = _time_s(context, agent, target, "stream", _WRITE)
+    return cpu_s, disk_s
+
+
+def _time_s(
+    context: "Context",
+    agent: Agent,
+    target: Path,
+    workload: str,
+    parameters: dict[str, JsonValue],
+) -> float | None:
+    """Time of the timed regions of one job."""
+    conditions = context.conditions
+    if agent.is_far:
+        # Those that others are kept off there are not for who only logs in.
+        conditions = conditions.model_copy(update={"cpus": ()})
+    job = Job(workload=workload, parameters=parameters, target=target, conditions=conditions)
     with TemporaryFile() as keep:
-        trial = Trial(context.agent(), job.message(), keep, limit_s=_LIMIT_S)
+        trial = Trial(agent, job.message(), keep, limit_s=_LIMIT_S)
         with context.interrupt.stops(trial.stop):
             for _ in trial.lines():
                 pass
@@ -109,7 +163,7 @@ def _time_s(context: "Context", workload: str, parameters: dict[str, JsonValue])
 
 
 def check_canary(runs: Sequence[CanaryRun], block: int, limit: float) -> Iterator[Reason]:
-    """A control chart on the log time: those of one block against all that came before it.
+    """A control chart on the log time, for each host: those of one block against all before it.
 
     The chart's centre is the median, its limit four standard deviations by the median absolute
     deviation, which a few disturbed canaries do not move (Rousseeuw and Croux 1993), but at least
@@ -121,8 +175,14 @@ def check_canary(runs: Sequence[CanaryRun], block: int, limit: float) -> Iterato
         block: the one that is judged.
         limit: smallest deviation that counts, as a share.
     """
+    for host in dict.fromkeys(run.host for run in runs if run.block == block):
+        yield from _beyond([run for run in runs if run.host == host], block, limit)
+
+
+def _beyond(runs: Sequence[CanaryRun], block: int, limit: float) -> Iterator[Reason]:
+    """The same for one host."""
     own = [run for run in runs if run.block == block]
-    earlier = runs[: runs.index(own[0])] if own else ()
+    earlier = runs[: runs.index(own[0])]
     for what, floor, time_s in (
         ("computing", limit, attrgetter("cpu_s")),
         ("writing", _DISK_FACTOR * limit, attrgetter("disk_s")),
@@ -143,12 +203,13 @@ def _reason(run: CanaryRun, what: str, off: float, allowed: float) -> Reason:
     """In words, as shares."""
     value, limit = math.expm1(abs(off)), math.expm1(allowed)
     direction = "longer" if off > 0 else "shorter"
+    where = f" on {run.host}" if run.host else ""
     return Reason(
         gate="canary",
         system=None,
         workload=None,
         value=value,
         limit=limit,
-        text=f"the canary's {what} {run.when} the block took {100 * value:.1f} % {direction} than "
-        f"usual in this run (limit {100 * limit:.1f} %)",
+        text=f"the canary's {what}{where} {run.when} the block took {100 * value:.1f} % "
+        f"{direction} than usual in this run (limit {100 * limit:.1f} %)",
     )

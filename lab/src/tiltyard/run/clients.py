@@ -24,7 +24,7 @@ from tiltyard.run.pooled import ClientStream, NotPooledError, pool
 from tiltyard.run.stream import Stream, read_stream
 from tiltyard.study.model import ClientSpec
 from tiltyard.systems.kind import Up
-from tiltyard.systems.other_host import OtherHost
+from tiltyard.systems.other_host import OtherHost, engine_in
 from tiltyard.wire import HelloEvent, written_event
 
 
@@ -218,9 +218,9 @@ def _there(
     if problems := [one.text for one in host.problems()]:
         raise TiltyardError("; ".join(problems))
     beside = str(directory) if directory else None
-    copy = host.copy_engine(context.ledger.name(f"engine-{number}"), beside=beside)
-    steps.take([copy])
-    return host.argv(copy.engine)
+    own = context.ledger.name(f"client-engine-{number}")
+    steps.take(host.engine_steps(context.ledger, own, beside=beside))
+    return host.argv(engine_in(own))
 
 
 def _conditions(

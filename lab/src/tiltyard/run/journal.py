@@ -136,6 +136,8 @@ class CanaryRun(Frozen):
     """Time of a fixed amount of computing; ``None`` if it failed."""
     disk_s: float | None
     """Time of a fixed amount of writing; ``None`` where there is no directory, or if it failed."""
+    host: str = Field("", exclude_if=lambda host: not host)
+    """Another host that it was on; empty: this one."""
 
 
 class LevelTaken(Frozen):

@@ -101,10 +101,12 @@ class TrialRecord(Frozen):
 
         Here it is the whole time of the trial by this host's clock: that of a guest stands still
         while the emulator works for it, and leaves out what goes on around the engine. Another
-        host counts while its engine runs, and tells how long that was.
+        host counts while its engine runs, and tells how long that was; where it has a guest or a
+        server of the system, it counts over the whole trial, too.
         """
-        if self.telemetry and not self.telemetry.host:
-            return self.telemetry.elapsed_s
+        seen = self.telemetry
+        if seen and (not seen.host or seen.servers_s is not None):
+            return seen.elapsed_s
         return self.end.elapsed_s if self.end else 0.0
 
 

@@ -68,9 +68,9 @@ def calibration_note(plan: Plan) -> CalibrationNote | None:
     that of the calibrated ones is told, and that it is theirs.
 
     Returns:
-        ``None`` if this host was not calibrated under this kernel, or all systems are on others.
+        ``None`` if this host was not calibrated under this kernel, or systems are on others.
     """
-    kept = None if plan.is_elsewhere and not plan.placement else calibrations.in_force()
+    kept = calibrations.in_force() if plan.where == str(HERE) else None
     if kept is None or not kept.resolution_percent:
         return None
     used = {workload.spec.use for workload in plan.workloads}
@@ -275,6 +275,7 @@ def _carry_on(
         context.plan.placement.directory if context.plan.placement else "",
         deputies=deputies,
         clients=context.plan.most_clients,
+        conditions=context.plan.conditions,
     )
     notes: dict[str, list[str]] = {}
     for name, system in systems.items():
@@ -347,9 +348,9 @@ def _isolate(context: Context) -> None:
     """
     asked = context.plan.conditions
     unasked: tuple[int, ...] = ()
+    if context.plan.is_elsewhere:
+        return
     if asked.isolate == "auto":
-        if context.plan.is_elsewhere:
-            return
         pinned = {cpu for one in context.plan.systems for cpu in pinned_cpus(one.settings)}
         # The engine takes the highest-numbered one, too.
         unasked = asked.cpus or tuple(sorted(pinned)) or (max(os.sched_getaffinity(0)),)

@@ -10,7 +10,7 @@ from tiltyard.folder import StudyFolder
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.recorder import Recorder
 from tiltyard.plan.model import Plan
-from tiltyard.study.model import SystemSpec
+from tiltyard.study.model import ConditionsSpec, SystemSpec
 from tiltyard.systems import kind
 from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.kind import Site, System
@@ -69,8 +69,9 @@ def open_systems(
     *,
     deputies: Deputies,
     clients: int = 1,
+    conditions: ConditionsSpec | None = None,
 ) -> dict[str, System]:
     """The systems by name, in the order of the study; nothing of them is up yet."""
     given, work = (folder.paths_from or folder.root).resolve(), folder.work.resolve()
-    site = Site(given, work, ledger, place, there, check, note, deputies, clients)
+    site = Site(given, work, ledger, place, there, check, note, deputies, clients, conditions)
     return {spec.name: kind(spec.kind).system(spec.name, spec.settings, site) for spec in specs}

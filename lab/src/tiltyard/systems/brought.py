@@ -6,6 +6,7 @@ below start nothing, load nothing and write to no file. Everything else is named
 """
 
 import json
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -94,6 +95,13 @@ def file(key: str, what: str, path: Path, root: Path) -> Iterator[Brought]:
     """
     if not of_the_system(path, root):
         yield Brought(key, f"{what} {path}", path)
+
+
+def file_there(key: str, what: str, path: Path, host: str) -> Iterator[Brought]:
+    """The same of another host, by its name alone: who has written it, only that host knows."""
+    whole = Path(os.path.normpath(path))
+    if not any(map(whole.is_relative_to, _SYSTEM)):
+        yield Brought(key, f"{what} {path} on {host}")
 
 
 def of_the_system(path: Path, root: Path) -> bool:

@@ -1,18 +1,20 @@
 """Kind ``hosts``: the client on this host, the server on another one that ssh reaches.
 
-The engine is copied there under a fresh name for each turn, serves for as long as the connection
-by ssh is open, and is removed with its directory. What is measured does not pass through ssh.
+The engine is copied there for the run, serves in each turn for as long as the connection by ssh is
+open, in a directory with a fresh name, and is removed with it. What is measured does not pass
+through ssh.
 """
 
 import json
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import Field, field_validator, model_validator
 
-from tiltyard.errors import TiltyardError
+from tiltyard.errors import InterruptedRunError, TiltyardError
 from tiltyard.host import commands, sysctls
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.packages import find_program
@@ -22,11 +24,20 @@ from tiltyard.study.model import HostName
 from tiltyard.study.problems import shown
 from tiltyard.study.renamed import HOSTS, typed_today
 from tiltyard.systems import brought
+from tiltyard.systems.brought import Brought
+from tiltyard.systems.deputy.system import boot_problems
 from tiltyard.systems.ends import both
-from tiltyard.systems.kind import Kind, Problem, Site, System, Up
-from tiltyard.systems.other_host import SSH, OtherHost
+from tiltyard.systems.kind import Kind, Problem, Profiles, Site, System, Up
+from tiltyard.systems.other_host import SSH, OtherHost, engine_in
 from tiltyard.systems.parameters import CONGESTION_CONTROL, TELLING
-from tiltyard.systems.placement import PlacedSettings, cpu_problems, on_cpus, placement_facts
+from tiltyard.systems.placement import (
+    PlacedSettings,
+    brings,
+    cpu_problems,
+    on_cpus,
+    placement_facts,
+    redraws,
+)
 from tiltyard.systems.serving import Serve, end_of, for_clients, served
 
 _PORTS = re.compile(r"([0-9]+)-([0-9]+)")
@@ -46,6 +57,12 @@ class HostsSettings(PlacedSettings):
     )
     port: int = Field(
         default=0, ge=0, le=65535, description="Port of the server; 0: one that is free."
+    )
+    server_tuning: Profiles = Field(
+        (),
+        exclude_if=lambda profiles: not profiles,
+        description="Tuning profiles of the server's host, as those of the client's in tuning; "
+        "what they have for devices is not set there.",
     )
     data_ports: str | None = Field(
         default=None, description='Ports for the data, where a firewall asks: "20000-20099".'
@@ -77,6 +94,7 @@ class Hosts(System):
         self._site = site
         self.steps = Steps(site.ledger, site.check)
         self._there = OtherHost(Place.over_ssh(settings.server, settings.ssh_options))
+        self.far = self._there.place
 
     def problems(self) -> list[Problem]:
         """No ssh, no way in, or a host that cannot run this engine."""
@@ -86,19 +104,37 @@ class Hosts(System):
             _resolved(self._name())
         except TiltyardError as error:
             return [Problem("error", str(error), "address = an address of the server's host")]
-        return cpu_problems(*self._settings.client_cpus)
+        return [*self._problems_of_boot(), *cpu_problems(*self._settings.client_cpus)]
+
+    def _problems_of_boot(self) -> list[Problem]:
+        if self._settings.reset != "reboot":
+            return []
+        try:
+            found = boot_problems(self._site, self._there.place, self._settings.reboot_command)
+        except InterruptedRunError:
+            raise
+        except TiltyardError as error:
+            return [Problem("error", str(error))]
+        return [replace(each, text=f"{self.far}: {each.text}") for each in found]
+
+    def boot(self) -> Mapping[str, str]:
+        """Boot the server's host, if the study asks for it; a copy of the lab waits for that."""
+        if self._settings.reset != "reboot":
+            return {}
+        site, command = self._site, self._settings.reboot_command
+        up_s = site.deputies.boot(self._there.place, site.ledger, command, site.check, site.note)
+        return {"host of the server booted before the turn": f"yes; up for {up_s:.0f} s"}
 
     def steps_up(self) -> Iterator[Step]:
-        """Copy the engine and a fresh secret there, and start it."""
+        """Have the engine there, copy a fresh secret, and start it."""
         yield TakeBack()  # What could not be taken down because the host was not reached.
         settings = self._settings
         directory = self._site.ledger.name("server")
         self._address = _resolved(self._name())
-        copy = self._there.copy_engine(directory)
-        yield copy
+        yield from self._there.engine_steps(self._site.ledger, directory)
         file = f"{directory}/secret"
         words = (
-            *on_cpus(settings.server_cpus), copy.engine, "serve", "--until-eof",
+            *on_cpus(settings.server_cpus), engine_in(directory), "serve", "--until-eof",
             "--bind", self._address, "--port", str(settings.port), "--secret-file", file,
             *(("--data-ports", settings.data_ports) if settings.data_ports else ()),
             *for_clients(self._site),
@@ -168,18 +204,24 @@ def _way_to(address: str) -> dict[str, str]:
     return {_CLIENT_DEVICE: route["dev"], "MTU": mtu}
 
 
+def _brings(settings: HostsSettings, root: Path) -> Iterator[Brought]:
+    """The way there, and what boots the host there."""
+    yield from brought.ssh("server", settings.server, settings.ssh_options)
+    yield from brings(settings, root)
+
+
 KIND = Kind(
     name="hosts",
-    about="this host and another one that ssh reaches; the server is copied there for each turn",
+    about="this host and another one that ssh reaches; the engine is copied there for the run",
     Settings=HostsSettings,
     target="far",
     placed=False,
     far_host=True,
     open=Hosts,
-    redraws=lambda _: "fresh connections",
+    redraws=lambda settings: redraws(settings, "fresh connections"),
     programs=lambda _: (
         "its server is on another host, where no server of a program is started. Fix: start it "
         'there, take kind = "host", and name its address in the command'
     ),
-    brings=lambda settings, _: brought.ssh("server", settings.server, settings.ssh_options),
+    brings=_brings,
 )

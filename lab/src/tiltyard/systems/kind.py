@@ -23,7 +23,7 @@ from tiltyard.host.recorder import Recorder
 from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.host.telemetry import Watching
 from tiltyard.recipe import Recipe
-from tiltyard.study.model import Clock, HostName
+from tiltyard.study.model import Clock, ConditionsSpec, HostName
 from tiltyard.study.problems import not_a, shown
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.deputy.link import Deputies
@@ -35,6 +35,8 @@ from tiltyard.tuning.setting import Outcome
 from tiltyard.units import parse_size
 from tiltyard.wire import Call
 
+CONSOLES: Final = "consoles"
+"""Folder of the study folder with what the kernels of guests have said."""
 LONGEST_DELAY_NS: Final = 10**9
 """The longest delay that the engine injects."""
 
@@ -223,6 +225,8 @@ class Site:
     """Those who prepare systems on other hosts."""
     clients: int = 1
     """So many load a system at once."""
+    conditions: ConditionsSpec | None = None
+    """Of a run; of them other hosts bring about that others are kept off CPUs."""
 
 
 @dataclass(frozen=True)
@@ -305,6 +309,8 @@ class System(ABC):
 
     place: Place = HERE
     """The host whose settings a tuning profile changes."""
+    far: Place | None = None
+    """That of its server, if it is another one."""
     steps: Steps
     """What was executed for the turn."""
     server_end: ServerEnd = ServerEnd()

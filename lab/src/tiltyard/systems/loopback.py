@@ -21,7 +21,14 @@ from tiltyard.systems.parameters import (
     parameter_problems,
     set_on_host,
 )
-from tiltyard.systems.placement import PlacedSettings, cpu_problems, on_cpus, placement_facts
+from tiltyard.systems.placement import (
+    PlacedSettings,
+    brings,
+    cpu_problems,
+    on_cpus,
+    placement_facts,
+    redraws,
+)
 from tiltyard.systems.service.settings import ServedSettings
 from tiltyard.systems.serving import end_of, serve, served
 
@@ -117,5 +124,6 @@ KIND = Kind(
     Settings=LoopbackSettings,
     target="far",
     open=Loopback,
-    redraws=lambda _: "fresh connections",
+    redraws=lambda settings: redraws(settings, "fresh connections"),
+    brings=brings,
 )

@@ -1,13 +1,18 @@
 """On which CPUs the two ends of a system run."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, model_validator
 
 from tiltyard.host.packages import Tool
+from tiltyard.host.resumption import BOOT_COMMAND
 from tiltyard.host.tasks import Cpus
 from tiltyard.study.renamed import PLACEMENT, of_today, typed_today
+from tiltyard.systems.booting import BootCommand, boot_command
+from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import Problem, SystemSettings
 
 TASKSET = Tool("taskset", "util-linux", ("--version",), "servers cannot be put on CPUs")
@@ -25,11 +30,29 @@ class PlacedSettings(SystemSettings):
         default=(), description="CPUs that the server may use; empty: all of them."
     )
 
+    reset: Literal["none", "reboot"] = Field(
+        default="none",
+        exclude_if=lambda reset: reset == "none",
+        description="What happens before each turn: nothing, or a boot of the host; of kind hosts, "
+        "of that of the server.",
+    )
+    reboot_command: BootCommand = BOOT_COMMAND
+
     @model_validator(mode="before")
     @classmethod
     def _as_it_was_called(cls, typed: object) -> object:
         """Plans of earlier versions have other names."""
         return typed_today(typed, PLACEMENT)
+
+
+def brings(settings: PlacedSettings, _root: Path) -> Iterator[Brought]:
+    """What boots a host."""
+    yield from boot_command(settings.reboot_command)
+
+
+def redraws(settings: PlacedSettings, what: str) -> str:
+    """What each turn makes again, beside a boot."""
+    return f"a boot and {what}" if settings.reset == "reboot" else what
 
 
 def pinned_cpus(settings: Mapping[str, object]) -> set[int]:

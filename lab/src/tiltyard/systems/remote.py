@@ -1,6 +1,6 @@
 """Kind ``remote``: a directory on another host that ssh reaches, on whatever is mounted there.
 
-For each turn the engine is copied there; it runs there as an agent behind one connection of ssh,
+For the run the engine is copied there; it runs there as an agent behind one connection of ssh,
 takes its jobs through it and streams back what it finds. It stops when the connection ends,
 whichever way, and nothing of it stays. Nothing that is timed passes through ssh.
 """
@@ -20,7 +20,7 @@ from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.study.model import HostName
 from tiltyard.systems import brought
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
-from tiltyard.systems.other_host import OtherHost
+from tiltyard.systems.other_host import OtherHost, engine_in
 from tiltyard.systems.service.settings import ServiceableSettings
 from tiltyard.units import format_size
 
@@ -73,16 +73,15 @@ class Remote(System):
         return []
 
     def steps_up(self) -> Iterator[Step]:
-        """Make the subdirectory and copy the engine there."""
+        """Make the subdirectory, and have the engine there."""
         yield TakeBack()  # What could not be taken down because the host was not reached.
         given, self._facts = self._look()
         # A name of its own, also beside what another system could not take down on that host.
         turn = secrets.token_hex(3)
         self._target = given / self._ledger.name(f"trials-{turn}")
         directory = self._ledger.name(f"engine-{turn}")
-        copy = self._there.copy_engine(directory, beside=str(self._target))
-        self._engine = copy.engine
-        yield copy
+        self._engine = engine_in(directory)
+        yield from self._there.engine_steps(self._ledger, directory, beside=str(self._target))
 
     def look(self) -> Up:
         """The subdirectory, and what was seen before it was made."""
@@ -119,7 +118,7 @@ class Remote(System):
 
 KIND = Kind(
     name="remote",
-    about="a directory on another host that ssh reaches; the engine is copied there for each turn",
+    about="a directory on another host that ssh reaches; the engine is copied there for the run",
     Settings=RemoteSettings,
     target="directory",
     open=Remote,

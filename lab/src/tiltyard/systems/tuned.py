@@ -7,19 +7,21 @@ have the next one.
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from tiltyard.errors import HostLacksError
 from tiltyard.host.mounts import mount_of
+from tiltyard.host.place import Place
 from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import AnyKind, Problem, Site, System, SystemSettings, Up
 from tiltyard.systems.volume import queue_facts
 from tiltyard.tuning.knobs.sysctl import SysctlTable
-from tiltyard.tuning.load import load_profiles
+from tiltyard.tuning.load import Asked, load_profiles
+from tiltyard.tuning.profile import Profile
 from tiltyard.tuning.setting import (
     Absent,
     Outcome,
@@ -45,22 +47,33 @@ def tunable(kind: AnyKind) -> AnyKind:
     """The same kind, whose systems heed the setting ``tuning``."""
 
     def opened(name: str, settings: Any, site: Site) -> System:
-        return Tuned(kind, name, settings, site) if settings.profiles else kind.open(
-            name, settings, site
-        )  # fmt: skip
+        system = (Tuned if settings.profiles else _untuned)(kind, name, settings, site)
+        return TunedServer(system, settings, site) if _of_server(settings) else system
 
     def brings(settings: Any, root: Path) -> Iterator[Brought]:
-        if not settings.profiles:
-            yield from kind.brings(settings, root)
-            return
         profile = load_profiles(settings.profiles, root)
-        yield from kind.brings(settings.tuned(profile)[0], root)
-        table = profile.table(SysctlTable)
-        for key, amount in table.parameters.items() if table else ():
-            if key in _STARTED_BY_KERNEL or key.startswith(_HANDLERS):
-                yield Brought("tuning", f"command of the kernel parameter {key}: {amount.text}")
+        yield from kind.brings(settings.tuned(profile)[0] if settings.profiles else settings, root)
+        yield from _commands_of_kernel("tuning", profile)
+        yield from _commands_of_kernel("server_tuning", load_profiles(_of_server(settings), root))
 
     return replace(kind, open=opened, brings=brings)
+
+
+def _untuned(kind: AnyKind, name: str, settings: SystemSettings, site: Site) -> System:
+    return kind.open(name, settings, site)
+
+
+def _of_server(settings: SystemSettings) -> tuple[Asked, ...]:
+    """What is asked for of the host of a server, where that is another one."""
+    asked: tuple[Asked, ...] = getattr(settings, "server_tuning", ())
+    return asked
+
+
+def _commands_of_kernel(setting: str, profile: Profile) -> Iterator[Brought]:
+    table = profile.table(SysctlTable)
+    for key, amount in table.parameters.items() if table else ():
+        if key in _STARTED_BY_KERNEL or key.startswith(_HANDLERS):
+            yield Brought(setting, f"command of the kernel parameter {key}: {amount.text}")
 
 
 class Tuned(System):
@@ -72,27 +85,38 @@ class Tuned(System):
         Raises:
             UsageError: if a profile is not there, or is none.
         """
-        # What a study sets itself is what it asks about: without it there is nothing to compare.
-        typed = not any(isinstance(each, str) for each in settings.profiles)
-        self._strict, self._required = settings.tuning_strict, settings.required
-        self._all_required = settings.tuning_strict or typed
         profile = load_profiles(settings.profiles, site.root)
-        self._names = profile.names
         own, self._profile, self._taken = settings.tuned(profile)
-        self._system = kind.open(name, own, site)
-        self._scene = Scene(self._system.place)
+        self._names, self._required = profile.names, settings.required
+        system = kind.open(name, own, site)
+        self._is_elsewhere = kind.elsewhere or bool(system.place.ssh)
+        self._begin(system, system.place, settings.profiles, settings, site)
+
+    def _begin(
+        self,
+        system: System,
+        at: Place,
+        asked: Sequence[Asked],
+        settings: SystemSettings,
+        site: Site,
+    ) -> None:
+        """What is the same whichever host is tuned."""
+        # What a study sets itself is what it asks about: without it there is nothing to compare.
+        typed = not any(isinstance(each, str) for each in asked)
+        self._strict = settings.tuning_strict
+        self._all_required = self._strict or typed
+        self._system, self._at, self._scene = system, at, Scene(at)
         self._around = Steps(site.ledger, site.check)
         self._inside = Steps(site.ledger, site.check)
-        self.place = self._system.place
-        self._is_elsewhere = kind.elsewhere or bool(self.place.ssh)
+        self.place, self.far = system.place, system.far
         self.rest = (*self._system.rest, "set what the profile has for the devices")
 
     def problems(self) -> list[Problem]:
         """Those of the system, and what the host lacks of the profile, as far as it is known."""
         problems = self._system.problems()
-        if self.place.ssh and any(problem.severity == "error" for problem in problems):
+        if self._at.ssh and any(problem.severity == "error" for problem in problems):
             return problems  # A host that is not reached has nothing to be looked at.
-        scene = Scene(self.place)
+        scene = Scene(self._at)
         outcomes = [look(setting) for setting in self._profile.settings("host", scene)]
         launched, _ = launched_by(self._starts())
         lacks = self._lacks([*outcomes, *launched])
@@ -100,7 +124,7 @@ class Tuned(System):
 
     def steps_up(self) -> Iterator[Step]:
         """What is the host's, then the system, then what is known before its devices are."""
-        scene = Scene(self.place)
+        scene = Scene(self._at)
         yield from self._steps_of(self._profile.settings("host", scene))
         yield from self._system.steps_up()
         yield from self._steps_of(self._profile.settings("devices", scene))
@@ -125,15 +149,19 @@ class Tuned(System):
         """The system's own."""
         return self._system.look()
 
+    def boot(self) -> Mapping[str, str]:
+        """The system's own."""
+        return self._system.boot()
+
     def bring_up(self) -> Up:
         """Set what is the host's, bring the system up, set what is its devices'."""
         self._around.begin()
         self._inside.begin()
         try:
-            host = self._profile.settings("host", Scene(self.place))
+            host = self._profile.settings("host", Scene(self._at))
             outcomes = [*self._taken, *self._apply(host, self._around)]
             up = self._system.bring_up()
-            self._scene = Scene(self.place, _devices(up), up.interfaces, up.servers)
+            self._scene = self._scene_of(up)
             devices = self._profile.settings("devices", self._scene)
             outcomes += self._apply(devices, self._inside)
             launched, command = launched_by(self._starts())
@@ -142,11 +170,19 @@ class Tuned(System):
             self.take_down()
             raise
         executed = (*self._around.executed, *up.commands, *self._inside.executed)
-        facts = {**up.facts, **_facts_again(up), **told(self._names, [*outcomes, *launched])}
+        facts = {**up.facts, **_facts_again(up), **self._told([*outcomes, *launched])}
         recipe = self._around.recipe + up.recipe + self._inside.recipe
         return replace(
             up, commands=executed, facts=facts, recipe=recipe, prefix=(*command, *up.prefix)
         )
+
+    def _scene_of(self, up: Up) -> Scene:
+        """The host that is tuned, with what the system has there."""
+        return Scene(self._at, _devices(up), up.interfaces, up.servers)
+
+    def _told(self, outcomes: Iterable[Outcome]) -> dict[str, str]:
+        """As facts of the system."""
+        return told(self._names, outcomes)
 
     def refresh(self) -> None:
         """The system's own; what was set stays, but for what its servers have of it."""
@@ -186,7 +222,7 @@ class Tuned(System):
     def _without_root(self, outcomes: Sequence[Outcome]) -> list[Problem]:
         """What is there, and only root can set."""
         names = [outcome.name for outcome in outcomes if outcome.status == "set"]
-        if not names or self.place.ssh or os.geteuid() == 0:
+        if not names or self._at.ssh or os.geteuid() == 0:
             return []
         others = f" and {len(names) - 1} more" if names[1:] else ""
         text = f"tuning: only root can set {names[0]}{others}"
@@ -207,6 +243,30 @@ class Tuned(System):
             for name, group in grouped(outcomes).items()
             if any(outcome.status == "skipped" for outcome in group)
         ]
+
+
+class TunedServer(Tuned):
+    """A system whose server is on another host, and what profiles set there; no devices of it."""
+
+    def __init__(self, system: System, settings: SystemSettings, site: Site) -> None:
+        """Nothing is touched yet.
+
+        Raises:
+            UsageError: if a profile is not there, or is none.
+        """
+        asked = _of_server(settings)
+        self._profile = load_profiles(asked, site.root)
+        self._names, self._taken, self._required = self._profile.names, [], frozenset()
+        self._is_elsewhere = True
+        assert system.far is not None
+        self._begin(system, system.far, asked, settings, site)
+
+    def _scene_of(self, up: Up) -> Scene:  # noqa: ARG002  what is up is at the client
+        return Scene(self._at)
+
+    def _told(self, outcomes: Iterable[Outcome]) -> dict[str, str]:
+        facts = super()._told(outcomes)
+        return {key.replace("tuning", "tuning of the server", 1): facts[key] for key in facts}
 
 
 def _facts_again(up: Up) -> dict[str, str]:

@@ -6,7 +6,6 @@ from :class:`Volume`, and says how its device is come by and when it may be form
 
 import functools
 import os
-import shlex
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -28,12 +27,21 @@ from tiltyard.host.record.geometry import geometry
 from tiltyard.host.resumption import BOOT_COMMAND
 from tiltyard.host.steps import MakeDirectory, Run, Step, Steps, TakeBack
 from tiltyard.systems import brought
+from tiltyard.systems.booting import BootCommand, boot_command
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
 from tiltyard.systems.filesystems.driver import Mounting
 from tiltyard.systems.filesystems.server import ServerDriver
 from tiltyard.systems.image_file import check_size
-from tiltyard.systems.kind import Problem, ReachableSettings, Site, Size, System, Up, lost_with
+from tiltyard.systems.kind import (
+    Problem,
+    ReachableSettings,
+    Site,
+    Size,
+    System,
+    Up,
+    lost_with,
+)
 from tiltyard.systems.mount.checks import rights_to_mount
 from tiltyard.systems.mount.facts import mount_facts
 from tiltyard.systems.mount.mounter import mounter
@@ -79,8 +87,6 @@ def check_filesystem(wanted: Filesystem, *, served_from_file: bool = False) -> l
     return [*found, *wanted.driver.problems(wanted.name)]
 
 
-_BOOTS = (BOOT_COMMAND, ("systemctl", "kexec"), ("reboot",))
-"""What boots a host and does nothing else."""
 _NAMES = [entry.name for entry in FILESYSTEMS]
 
 
@@ -109,13 +115,7 @@ class VolumeSettings(ServiceableSettings, ReachableSettings):
         "format again (reboot), or let the file system age and mount it again (remount) or leave "
         "it mounted (none).",
     )
-    reboot_command: tuple[str, ...] = Field(
-        default=BOOT_COMMAND,
-        exclude_if=lambda command: command == BOOT_COMMAND,
-        min_length=1,
-        description='What boots the host with reset = "reboot", one word each: ["reboot"] where '
-        "systemd is not process 1.",
-    )
+    reboot_command: BootCommand = BOOT_COMMAND
     scheduler: str | None = Field(
         default=None, description="I/O scheduler of the device; the kernel's if left out."
     )
@@ -382,9 +382,7 @@ def redraws(settings: VolumeSettings) -> str:
 def brings(settings: VolumeSettings, _root: Path) -> Iterator[Brought]:
     """Words for mkfs that name a path, what boots a host, and options of a server."""
     yield from brought.paths_among("mkfs", "mkfs", settings.mkfs)
-    if settings.reboot_command not in _BOOTS:
-        command = brought.quoted(shlex.join(settings.reboot_command))
-        yield Brought("reboot_command", f"command {command}, executed by root")
+    yield from boot_command(settings.reboot_command)
     if isinstance(filesystem(settings.filesystem).driver, ServerDriver):
         yield from brought.server_options("mount", settings.filesystem, settings.mount)
 

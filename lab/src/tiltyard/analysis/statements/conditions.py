@@ -144,9 +144,8 @@ def gates_sentence(plan: Plan, run: RunRecord) -> str:
     )
     fate = _FATES["keep" if run.amended.keep else gates.spoiled]
     return (
-        f"A block is disturbed, and {fate}, when the telemetry, as far as this host records it, "
-        "shows "
-        f"that {limits}.{short}{_usual(run)}"
+        f"A block is disturbed, and {fate}, when the telemetry, as far as {plan.where} records it, "
+        f"shows that {limits}.{short}{_usual(run)}"
     )
 
 

@@ -17,6 +17,7 @@ from tiltyard.analysis.statements.family import HOLM, Family
 from tiltyard.analysis.statements.statement import statement
 from tiltyard.analysis.steadiness import unsteady
 from tiltyard.analysis.workload import JudgedWorkload
+from tiltyard.plan.model import Plan
 from tiltyard.plan.prospect import blocks_for
 from tiltyard.stats.trend import trend
 from tiltyard.units import agreeing, count_of, format_number, format_value, part_of
@@ -289,28 +290,49 @@ def _named(systems: Sequence[str]) -> str:
 @statement("notice", "One machine, one device: the verdicts are about this host.")
 def _scope(evidence: Evidence) -> Iterator[Notice]:
     """Times were measured: how far the verdicts reach."""
-    plan, host = evidence.plan, evidence.run.host
+    plan = evidence.plan
     if plan.clock == "instructions":
         return
-    network = all(workload.target == "far" for workload in plan.workloads)
-    if network:
+    if _is_of_network(plan):
         yield ends_notice(plan)
-    else:
+    elif plan.placement is None:
+        one, these = "One machine, one device", plan.where
+        if not plan.is_of_one_host:
+            one, these = "One device of each host", "these hosts"
         yield note(
-            text="One machine, one device: the verdicts are about this host, not about all hosts.",
+            text=f"{one}: the verdicts are about {these}, not about all hosts.",
             advice="Repeat the study on another machine before generalising.",
         )
     fresh = [system for system in plan.systems if system.settings.get("state", "fresh") == "fresh"]
-    if any(system.settings.get("reset") in ("mkfs", "reboot") for system in fresh):
+    if not _is_of_network(plan) and any(
+        system.settings.get("reset") in ("mkfs", "reboot") for system in fresh
+    ):
         yield note(
             text="Every trial ran on a freshly made file system; aged ones can rank differently."
         )
-    hypervisor = next((value for name, value in host.items() if "virtual" in name.lower()), "")
-    if hypervisor.lower() not in NO_HYPERVISOR:
+
+
+def _is_of_network(plan: Plan) -> bool:
+    return all(workload.target == "far" for workload in plan.workloads)
+
+
+@statement("notice", "The host is a virtual machine: activity of its neighbours is in the noise.")
+def _virtual(evidence: Evidence) -> Iterator[Notice]:
+    """Times were measured, in a virtual machine: of this host, and of each other one."""
+    plan, run = evidence.plan, evidence.run
+    if plan.clock == "instructions":
+        return
+    here = next((value for name, value in run.host.items() if "virtual" in name.lower()), "")
+    told = {} if plan.is_elsewhere else {"The host": here}
+    for host, record in run.other_hosts.items():
+        told[host] = record.get("virtualisation", {}).get("hypervisor", "")
+    caches = "" if _is_of_network(plan) else ", and its disks may be cached outside of it"
+    for host, hypervisor in told.items():
+        if hypervisor.lower() in NO_HYPERVISOR:
+            continue
         name = hypervisor.removeprefix("virtual machine").strip(" ()")
-        caches = "" if network else ", and its disks may be cached outside of it"
         yield note(
-            text=f"The host is a virtual machine{f' ({name})' if name else ''}: activity of its "
+            text=f"{host} is a virtual machine{f' ({name})' if name else ''}: activity of its "
             f"neighbours is in the noise{caches}."
         )
 
@@ -320,8 +342,14 @@ def _resolution(evidence: Evidence) -> Iterator[Notice]:
     """Times were measured: the smallest difference that this host can show, if calibrated."""
     if evidence.plan.clock == "instructions":
         return
-    found = evidence.run.calibration
-    if found is None:
+    found, where = evidence.run.calibration, evidence.plan.where
+    if found is None and where != "this host":
+        yield note(
+            text=f"The smallest difference that {where} can show is not known: a calibration is of "
+            "the host that Tiltyard runs on.",
+            advice=f"Compare a system on {where} with itself.",
+        )
+    elif found is None:
         yield note(
             text="The host was not calibrated: its smallest detectable difference and its rate of "
             "false positives are not known.",
@@ -350,5 +378,6 @@ OF_THE_EVIDENCE: Final = (
     _short,
     _emulated,
     _scope,
+    _virtual,
     _resolution,
 )

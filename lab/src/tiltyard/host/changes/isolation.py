@@ -46,6 +46,11 @@ class MovedTasks(HostChange):
         """The group's directory."""
         return self.root / self.group
 
+    @property
+    def for_ours(self) -> Path:
+        """Where those are written who have all CPUs."""
+        return self.root / "tasks"
+
     lives_in_kernel: ClassVar = True
 
     def undo(self) -> str | None:
@@ -108,6 +113,11 @@ class RestrictedGroups(HostChange):
     def path(self) -> Path:
         """The group of this process."""
         return self.root / self.group
+
+    @property
+    def for_ours(self) -> Path:
+        """Where those are written who have all CPUs."""
+        return self.path / "cgroup.procs"
 
     lives_in_kernel: ClassVar = True
 

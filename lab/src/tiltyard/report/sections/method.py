@@ -113,6 +113,9 @@ def calibration(findings: Findings) -> tuple[Block, ...]:
     if findings.clock == "instructions":
         return (Paragraph("Instructions were counted: a calibration of time does not apply."),)
     found = findings.calibration
+    if found is None and findings.where != "this host":
+        text = "A calibration is of the host that Tiltyard runs on, and this study was measured on "
+        return (Paragraph(f"{text}{findings.where}."),)
     if found is None:
         return (
             Paragraph(

@@ -125,6 +125,8 @@ def _what_shows(findings: Findings) -> str:
             f"{text}instructions were counted, so it does not depend on this host's speed "
             "and noise."
         )
+    if findings.where != "this host":
+        return f"{text}a calibration is of the host that Tiltyard runs on, not of {findings.where}."
     return f"{text}this host is not calibrated (tiltyard calibrate)."
 
 

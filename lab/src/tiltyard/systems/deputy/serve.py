@@ -20,6 +20,8 @@ from tiltyard.executors.engine import Engine
 from tiltyard.host import commands
 from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.changes.isolation import MovedTasks, RestrictedGroups
+from tiltyard.host.isolation import isolate, isolate_if_harmless
 from tiltyard.host.ledger import Ledger, recover, restore
 from tiltyard.host.processes import Process, cpu_uses, descendants, end_processes, named
 from tiltyard.host.record.stack import DISK_UNDER_TEST, disks_below
@@ -29,7 +31,7 @@ from tiltyard.host.telemetry import Telemetry, Watch
 from tiltyard.systems import kind
 from tiltyard.systems.deputy.boot import require_bootable
 from tiltyard.systems.deputy.messages import Answer, Failure, Hello, Request, UpThere, line, plain
-from tiltyard.systems.kind import Problem, Site, System, Up
+from tiltyard.systems.kind import CONSOLES, Problem, Site, System, Up
 from tiltyard.systems.planned import PlannedPart
 from tiltyard.systems.preview import Preview, planned_turn
 
@@ -39,6 +41,8 @@ NAME: Final = "deputy"
 """End of the name of its directory."""
 _BOOTS: Final = "boots"
 """File in the directory of one that goes on after a boot."""
+_ENTER: Final = 'echo 0 > "$0" && exec "$@"'
+"""Moves itself to a control group, and becomes a command."""
 _FORMER_S: Final = 60.0
 _STEP_S: Final = 0.05
 _PARTS: Final = TypeAdapter(list[PlannedPart])
@@ -160,6 +164,10 @@ class _Deputy:
         self._up: dict[str, Up] = {}
         self._watch: Watch | None = None
         """Of the trial that runs."""
+        self._isolated: dict[str, str] = {}
+        """Whether others are kept off CPUs, as a fact."""
+        self._apart: tuple[str, ...] = ()
+        """Starts an engine where they are not: who logs in is one of them."""
         self._boot_command: tuple[str, ...] = ()
         """Boots this host when all is said."""
 
@@ -258,7 +266,7 @@ class _Deputy:
             "problems": lambda one: [asdict(each) for each in self._of(one).problems()],
             "bring_up": self._bring_up,
             "refresh": lambda one: self._of(one).refresh(),
-            "take_down": lambda one: self._of(one).take_down(),
+            "take_down": self._take_down,
             "lost": lambda one: self._up[one.system].lost(),
             "watch": self._begin_to_watch,
             "watched": lambda _: self._watched(),
@@ -287,16 +295,35 @@ class _Deputy:
     def _note(self, text: str) -> None:
         self._pipe.say(Answer(note=text))
 
+    def _isolate(self, asked: Any) -> None:
+        """Keep others off the CPUs that measure here, from the first turn on to the end."""
+        assert isinstance(self._recorder, Ledger)
+        cpus = tuple(asked["cpus"]) or (max(os.sched_getaffinity(0)),)
+        keep = isolate if asked["asked"] else isolate_if_harmless
+        found = keep(self._recorder, cpus)
+        which = ", ".join(map(str, cpus))
+        granted = "others are kept off" if found.granted else "others are not kept off"
+        self._isolated = {"isolation": f"{granted} CPU {which}: {found.text}"}
+        for change in self._recorder.outstanding:
+            if isinstance(change, MovedTasks | RestrictedGroups):
+                self._apart = ("sh", "-c", _ENTER, str(change.for_ours))
+
     def _bring_up(self, request: Request) -> UpThere:
+        if (asked := request.given.get("isolate")) and not self._isolated:
+            self._isolate(asked)
         up = self._up[request.system] = self._of(request).bring_up()
         where = up.devices[0] if up.devices else up.target
         on_disk = disks_below(where) if isinstance(where, str | Path) and not up.engine else ""
         return UpThere(
             target=up.target,
             commands=up.commands,
-            facts={**up.facts, **({DISK_UNDER_TEST: on_disk} if on_disk else {})},
+            facts={
+                **up.facts,
+                **({DISK_UNDER_TEST: on_disk} if on_disk else {}),
+                **self._isolated,
+            },
             failed_boots=up.failed_boots,
-            prefix=up.prefix,
+            prefix=(*self._apart, *up.prefix),
             engine=up.engine or (str(Engine.find().path),),
             cpus=up.cpus,
             variables=dict(up.variables),
@@ -304,6 +331,15 @@ class _Deputy:
             is_served=bool(up.servers()),
             recipe=up.recipe.anywhere({}),
         )
+
+    def _take_down(self, request: Request) -> dict[str, str]:
+        """What the kernels of its guests have said by then goes to the study folder."""
+        self._of(request).take_down()
+        consoles = list((self._directory / "study" / CONSOLES).glob("*"))
+        said = {console.name: console.read_text(errors="replace") for console in consoles}
+        for console in consoles:
+            console.unlink()
+        return said
 
     def _begin_to_watch(self, request: Request) -> None:
         """From now on, before a trial; engines come by connections of their own."""

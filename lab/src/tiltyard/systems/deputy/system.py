@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import re
 import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,13 +23,24 @@ from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.deputy.link import Check, Deputy, nothing
 from tiltyard.systems.deputy.messages import Request, UpThere
-from tiltyard.systems.kind import AnyKind, Problem, ReachableSettings, Site, System, Up
+from tiltyard.systems.kind import (
+    CONSOLES,
+    AnyKind,
+    Problem,
+    ReachableSettings,
+    Site,
+    System,
+    Up,
+)
 from tiltyard.systems.other_host import OtherHost
 from tiltyard.systems.planned import PlannedPart
 from tiltyard.tuning.load import is_path
 
 _PROBLEMS: Final = TypeAdapter(list[Problem])
 _PARTS: Final = TypeAdapter(list[PlannedPart])
+_CONSOLE: Final = re.compile(r"[0-9a-f]{8}\.log")
+_PATHS: Final = ("directory", "disk", "kernel", "modules")
+"""Settings that are paths of that host; a kernel without a slash is a name."""
 
 
 def anywhere(kind: AnyKind) -> AnyKind:
@@ -46,6 +58,17 @@ def anywhere(kind: AnyKind) -> AnyKind:
         yield from kind.brings(settings, root)
 
     return replace(kind, open=opened, brings=brings)
+
+
+def boot_problems(site: Site, place: Place, command: Sequence[str]) -> list[Problem]:
+    """What keeps another host from being booted now, as its deputy sees it.
+
+    Raises:
+        TiltyardError: if nobody can be asked there.
+    """
+    request = Request(do="may_boot", given={"command": list(command)})
+    found = site.deputies.of(place, site.ledger).ask(request, site.check, site.note)
+    return _PROBLEMS.validate_python(found)
 
 
 def _place_of(kind: AnyKind, settings: Any, site: Site) -> Place | None:
@@ -107,8 +130,7 @@ class FarSystem(System):
         try:
             listed = _PROBLEMS.validate_python(self._ask("problems", check=self._site.check))
             if self._boots and not any(each.severity == "error" for each in listed):
-                command = {"command": list(self._settings.reboot_command)}
-                listed += _PROBLEMS.validate_python(self._ask("may_boot", given=command))
+                listed += boot_problems(self._site, self.place, self._settings.reboot_command)
         except InterruptedRunError:
             raise
         except TiltyardError as error:
@@ -147,12 +169,20 @@ class FarSystem(System):
     def bring_up(self) -> Up:
         """Bring it up there."""
         try:
-            told = UpThere.model_validate(self._ask("bring_up", check=self._site.check))
+            found = self._ask("bring_up", check=self._site.check, given=self._kept_off())
+            told = UpThere.model_validate(found)
             return self._as_seen_here(told)
         except BaseException:
             with contextlib.suppress(TiltyardError):
                 self.take_down()
             raise
+
+    def _kept_off(self) -> dict[str, JsonValue]:
+        """What the deputy is told of the CPUs that others are to be kept off."""
+        asked = self._site.conditions
+        if asked is None or not asked.isolate:
+            return {}
+        return {"isolate": {"cpus": list(asked.cpus), "asked": asked.isolate is True}}
 
     def refresh(self) -> None:
         """Refresh it there."""
@@ -166,11 +196,20 @@ class FarSystem(System):
         """
         if self._deputy is not None and self._deputy.lives:
             try:
-                self._ask("take_down")
+                self._keep(self._ask("take_down"))
             except TiltyardError as error:
                 if self._deputy.lives:
                     raise
                 raise UnreachableError(str(error)) from None
+
+    def _keep(self, consoles: Any) -> None:
+        """What the kernels of guests there have said; that host names no file of ours."""
+        folder = self._site.root / CONSOLES
+        for name, said in consoles.items():
+            if _CONSOLE.fullmatch(name):
+                folder.mkdir(exist_ok=True)
+                with (folder / name).open("a") as console:
+                    console.write(said)
 
     @functools.cached_property
     def _facts_of_host(self) -> dict[str, str]:
@@ -222,8 +261,10 @@ class FarSystem(System):
         for told in deputy.hello.recovered:
             self._site.note(f"{self.place}: {told}")
         given = self._settings.model_dump(mode="json", exclude={"host", "ssh_options"})
-        if isinstance(directory := given.get("directory"), str) and directory[:1] not in "/~":
-            given["directory"] = f"~/{directory}"  # As ssh has it, and not beside the study.
+        for key in _PATHS:
+            path = given.get(key)
+            if isinstance(path, str) and path[:1] not in "/~" and (key != "kernel" or "/" in path):
+                given[key] = f"~/{path}"  # As ssh has it, and not beside the study.
         files: dict[str, JsonValue] = {}
         profiles = given.get("tuning", [])
         if profiles:

@@ -17,6 +17,7 @@ from tiltyard.host.changes.network import MadeNamespace, namespace_path
 from tiltyard.host.links import SHORT_NAMES, Link, inside
 from tiltyard.host.steps import Run, Step, Steps
 from tiltyard.systems import brought
+from tiltyard.systems.booting import boot_command
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.ends import ENDS, End, both
 from tiltyard.systems.kind import Kind, Problem, ServerEnd, Site, System, Up
@@ -28,7 +29,7 @@ from tiltyard.systems.parameters import (
     allow_congestion_control,
     set_on_host,
 )
-from tiltyard.systems.placement import on_cpus, placement_facts
+from tiltyard.systems.placement import on_cpus, placement_facts, redraws
 from tiltyard.systems.serving import end_of, serve, served
 
 
@@ -272,7 +273,8 @@ class SetInNamespace(Step):
 
 
 def _brings(settings: PairSettings, _root: Path) -> Iterator[Brought]:
-    """Words for tc that name a file, which it may load."""
+    """What boots a host, and words for tc that name a file, which it may load."""
+    yield from boot_command(settings.reboot_command)
     for end in ENDS:
         yield from brought.paths_among("qdisc", "tc", settings.qdisc_of(end))
 
@@ -284,6 +286,6 @@ KIND = Kind(
     Settings=PairSettings,
     target="far",
     open=Pair,
-    redraws=lambda _: "fresh namespaces and connections",
+    redraws=lambda settings: redraws(settings, "fresh namespaces and connections"),
     brings=_brings,
 )

@@ -74,7 +74,7 @@ class Serviced(System):
         self._files = Path(_SYSTEM) / name
         self._own = Steps(site.ledger, site.check, site.note)
         self.steps = system.steps
-        self.place = system.place
+        self.place, self.far = system.place, system.far
         self.server_end = system.server_end
         self.rest = system.rest
 

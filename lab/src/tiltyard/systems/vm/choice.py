@@ -1,6 +1,6 @@
 """What a study's words come to on this host: the file that boots, its modules, and a backend."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -26,11 +26,18 @@ _WORDS: Final = frozenset(
 host (``ubd1=``, ``hostfs=``) and start programs (``con1=xterm``)."""
 
 
+_IMAGE: Final = "vmlinuz"
+"""Names of kernels that are no programs begin so in the system's directories."""
+
+
 def brings(settings: VmSettings, root: Path) -> Iterator[Brought]:
     """Kernel, modules or disk image that are not the system's, and what a program is told.
 
     A series (``"6.12"``) is unpacked by the person who runs the study.
     """
+    if settings.host:
+        yield from _brings_there(settings, settings.host)
+        return
     if settings.disk is not None:
         yield from brought.file("disk", "disk image", root / settings.disk.expanduser(), root)
         return
@@ -48,7 +55,33 @@ def brings(settings: VmSettings, root: Path) -> Iterator[Brought]:
         return
     if kernel.name != TOOL.command or not brought.of_the_system(kernel, root):
         yield Brought("kernel", f"program {kernel}", kernel)
-    for word in settings.cmdline:
+    yield from _words(settings.cmdline)
+
+
+def _brings_there(settings: VmSettings, host: str) -> Iterator[Brought]:
+    """The same of another host, whose files nobody has looked at: what is no image may start."""
+    yield from brought.paths_among("mkfs", "mkfs", settings.mkfs)
+    for key, what, path in (
+        ("disk", "disk image", settings.disk),
+        ("modules", "modules", settings.modules),
+    ):
+        if path is not None:
+            yield from brought.file_there(key, what, path, host)
+    if settings.kernel is None or kernel_of_series(settings.kernel) is not None:
+        return
+    kernel = Path(settings.kernel)
+    is_path = "/" in settings.kernel
+    named = list(brought.file_there("kernel", "kernel", kernel, host)) if is_path else []
+    yield from named
+    if settings.backend in ("kvm", "qemu") or kernel.name.startswith(_IMAGE):
+        return
+    if kernel.name != TOOL.command and not named:
+        yield Brought("kernel", f"program {kernel} on {host}")
+    yield from _words(settings.cmdline)
+
+
+def _words(cmdline: Sequence[str]) -> Iterator[Brought]:
+    for word in cmdline:
         if word.partition("=")[0] not in _WORDS:
             yield Brought("cmdline", f"option {brought.quoted(word)} of User-Mode Linux")
 

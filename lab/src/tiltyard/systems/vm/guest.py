@@ -132,7 +132,8 @@ class Guest:
             size_bytes = console.seek(0, os.SEEK_END)
             console.seek(max(self._said_before, size_bytes - _TAIL_BYTES))
             text = console.read().decode(errors="replace")
-        return f"; its last words: {cause(text) or 'nothing'} ({self._console})"
+        file = f"{self._console.parent.name}/{self._console.name}"
+        return f"; its last words: {cause(text) or 'nothing'} ({file})"
 
 
 def cause(text: str) -> str | None:

@@ -16,7 +16,7 @@ from tiltyard.host.packages import find_program, install_command
 from tiltyard.host.steps import MakeDirectory, Run, Step, Steps
 from tiltyard.systems.filesystems import Filesystem, filesystem
 from tiltyard.systems.image_file import ImageFile, check_size
-from tiltyard.systems.kind import Kind, Problem, Site, System, Up
+from tiltyard.systems.kind import CONSOLES, Kind, Problem, Site, System, Up
 from tiltyard.systems.placement import TASKSET, cpu_problems, on_cpus
 from tiltyard.systems.vm.backends import Machine
 from tiltyard.systems.vm.channel import Hello
@@ -206,7 +206,7 @@ class VirtualMachine(System):
 
     def _console(self) -> Path:
         """What the kernel of this system has said at all its boots: evidence, and kept."""
-        folder = self._site.root / "consoles"
+        folder = self._site.root / CONSOLES
         folder.mkdir(exist_ok=True)
         return folder / f"{sha256(self._name.encode())[:8]}.log"
 
@@ -247,7 +247,7 @@ class VirtualMachine(System):
             **image,
             **self._ready().facts,
             **(system_facts(self._running()) if machine.disks else {}),
-            "virtual machine": f"{choice.backend.about}, pinned to CPU {cpus} of this host",
+            "virtual machine": f"{choice.backend.about}, pinned to CPU {cpus} of its host",
             **choice.backend.facts(machine),
             **guest_facts(self._running(), machine, hello),
             "reset before each turn": "a boot" + (" and mkfs" if made else ""),
@@ -268,7 +268,6 @@ KIND = Kind(
     target="directory",
     open=VirtualMachine,
     elsewhere=True,
-    placed=False,
     clock=lambda settings: settings.clock,
     brings=brings,
     programs=lambda settings: (

@@ -9,14 +9,14 @@ from pydantic_core import PydanticKnownError
 from tiltyard.host.tasks import Cpus
 from tiltyard.systems.filesystems import FILESYSTEMS
 from tiltyard.systems.image_file import ImageBacking
-from tiltyard.systems.kind import Size, SystemSettings
+from tiltyard.systems.kind import ReachableSettings, Size
 
 IN_MEMORY = "tmpfs"
 """The one file system that needs no image."""
 _FILESYSTEMS = (*(entry.name for entry in FILESYSTEMS), IN_MEMORY)
 
 
-class VmSettings(SystemSettings):
+class VmSettings(ReachableSettings):
     """What boots, the machine that it runs on, and the file system that it mounts."""
 
     kernel: str | None = Field(
