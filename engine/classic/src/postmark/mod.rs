@@ -33,7 +33,7 @@ impl Tool for Postmark {
     }
 
     fn about(&self) -> &'static str {
-        "transactions on small files with short lives, by commands from a file or typed in; \
+        "transactions on short-lived small files, by commands from a file or typed in; \
          the command \"help\" lists them"
     }
 

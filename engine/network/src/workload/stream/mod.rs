@@ -58,7 +58,7 @@ impl Direction {
     }
 }
 
-/// Bytes over TCP from the client to the server, as fast as they go.
+/// Bytes over TCP from the client to the server.
 pub const TCP_STREAM: Stream = Stream {
     name: "tcp_stream",
     title: "TCP throughput",
@@ -91,7 +91,7 @@ pub const TCP_SENDFILE: Stream = Stream {
     sends_file: true,
 };
 
-/// Datagrams from the client to the server, as fast as they go, or at a rate.
+/// Datagrams from the client to the server, unlimited or at a rate.
 pub const UDP_STREAM: Stream = Stream {
     name: "udp_stream",
     title: "UDP throughput",

@@ -46,7 +46,7 @@ pub struct Params {
     /// is connected, and one more, as netperf does it.
     pub buffers: Option<u64> = None, in 1..=65_536;
     /// Bytes per second of all flows together. Datagrams are due at instants fixed beforehand;
-    /// TCP is held back by the kernel (SO_MAX_PACING_RATE). Left out: as fast as they go.
+    /// TCP is held back by the kernel (SO_MAX_PACING_RATE). Left out: unlimited.
     pub rate: Option<f64> = None, in 1.0..=RATE_MAX;
     /// Send small segments at once (TCP_NODELAY).
     pub nodelay: bool = false;

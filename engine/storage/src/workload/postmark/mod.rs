@@ -1,4 +1,4 @@
-//! PostMark: many small files with short lives, as a mail, news or web server has them.
+//! PostMark: many short-lived small files, as a mail, news or web server has them.
 //!
 //! Origin: J. Katcher, "PostMark: A New File System Benchmark", NetApp TR-3022, 1997.
 //! Reimplemented from its behaviour; with the same parameters it performs the same operations on
@@ -58,7 +58,7 @@ impl Workload for Postmark {
             name: self.name().to_owned(),
             title: "PostMark".to_owned(),
             target: TargetKind::Directory,
-            about: "small files with short lives: a mail, news or web server".to_owned(),
+            about: "short-lived small files: a mail, news or web server".to_owned(),
             lineage: LINEAGE.to_owned(),
             timing: TIMING.to_owned(),
             description: DESCRIPTION.to_owned(),
