@@ -2,6 +2,7 @@
 
 import io
 import json
+import shlex
 import zipfile
 
 import pyarrow.parquet as parquet
@@ -92,6 +93,7 @@ IN_COMMANDS = (
     ("path", "acme", "cp ../acme/data/x .", "work/acme/run --fast", "cc -Iinc/acme x.c"),
     ("path", "acme", "bench --dir=work/acme", "sh -c 'cd $WORK/acme/x'", "./src/acme/run"),
     ("path", "acme", "cat ../acme", "scp a:work/acme .", "{dir}/acme/data", "${WORK}/acme/data"),
+    ("path", "acme", "cat 'acme corp/of 2026/x'", 'wc -l "of 2026/sons of acme"'),
 )  # fmt: skip
 """As `LEAKS`, but only a command says it so."""
 KEPT_IN_COMMANDS = (
@@ -210,7 +212,7 @@ def test_what_a_command_is_told_is_taken_out(
     telling: Findings, kind: str, private: str, text: str
 ) -> None:
     """As a line, as words, and where its job repeats the words."""
-    words = {"command": text.split()}
+    words = {"command": shlex.split(text)}
     taken = redacted(telling)
     for command in ({"commands": (text,)}, words):
         found = str(taken.clean(command))

@@ -11,7 +11,11 @@ from typing import Final
 from tiltyard.workloads.load import ready
 
 _NODE: Final = r"(?:[\w.+@%~-]|\\ |\[\w+ \d+\])+"
+WORDS: Final = "\x1f"
+"""Between the words of a command that is read as one line; to a pattern it is a blank."""
 RELATIVE: Final = re.compile(
+    # A whole word, or what stands in quotes: names of folders may have blanks.
+    rf"(?<=['\"{WORDS}])[\w.+@%~][\w.+@%~ -]*(?:/[\w.+@%~ -]+)+(?<! )(?=['\"{WORDS}]|$)|"
     r"(?:(?<![\w/.~$}\\:\]-])|(?<=\s-\w)|(?<=^-\w)|(?<=:)(?!\d+/))(?!-)"
     rf"(?:\$\w+|\$\{{\w+\}}|{_NODE})(?:/{_NODE})+"
 )

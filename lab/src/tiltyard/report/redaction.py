@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from tiltyard.analysis.model import Findings, Notice
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.collected.model import Origin
-from tiltyard.report.private_paths import RELATIVE, is_in_a_key, is_telling
+from tiltyard.report.private_paths import RELATIVE, WORDS, is_in_a_key, is_telling
 from tiltyard.units import count_of, listed
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -45,8 +45,6 @@ _ENVIRONMENT: Final = re.compile(r"^(env|environ|environment)( variables)?$", re
 _COMMANDS: Final = re.compile(r"command|argv|invocation", re.I)
 _ONE_COMMAND: Final = re.compile(r"^(command|argv|setup|cleanup|prepare|conclude|start)$")
 """Lists of words, not of lines."""
-_WORDS: Final = "\x1f"
-"""Between the words of a command; to a pattern it is a blank."""
 _KEPT_FIELDS: Final = frozenset({"plan_hash", "seal", "tiltyard", "engine", "timing", "sha256"})
 _PRINTED: Final = frozenset({"author", "published", "address", "runbook"})
 """Of an origin: only what is in print has them."""
@@ -263,7 +261,7 @@ class _Taken:
 
     def _learn_command(self, words: Iterable[object]) -> None:
         """What one command is told: a job repeats it word by word, and its output may, too."""
-        line = _WORDS.join(word for word in words if isinstance(word, str))
+        line = WORDS.join(word for word in words if isinstance(word, str))
         secrets: list[tuple[Kind, re.Pattern[str]]] = [("secret", one) for one in _SECRETS]
         for kind, pattern in (*secrets, *_NAMED, *_IN_COMMANDS):
             for found in pattern.finditer(line):
@@ -314,7 +312,7 @@ class _Taken:
         words = [word for word in part if isinstance(word, str)]
         if not words or len(words) < len(part) or not _ONE_COMMAND.match(fact):
             return None
-        found = self._text(_WORDS.join(words), command=True).split(_WORDS)
+        found = self._text(WORDS.join(words), command=True).split(WORDS)
         return type(part)(found) if len(found) == len(words) else None
 
     def _text(self, text: str, *, command: bool = False) -> str:
