@@ -50,6 +50,16 @@ def test_six_blocks_for_ten_pairs_find_nothing() -> None:
     assert "can only be shown where no more than 1 cell is compared" in text
 
 
+def test_what_has_been_too_few_at_several_looks_is_never_said_to_be_enough() -> None:
+    """Ten blocks decide 17 comparisons at a look of their own, and not as the last of several."""
+    names = tuple(f"s{number}" for number in range(7))
+    study = synthetic_study(names, ("postmark",), 0, profile="quick", strict=True)[0]
+    assert study.design.looks[-1].blocks == 10
+    text = "; ".join(prospects(study))
+    assert "21 comparisons" in text
+    assert "10 blocks are too few to decide any of them. 11 blocks, or fewer" in text
+
+
 def test_a_workload_without_a_grid_has_no_single_cells() -> None:
     assert "can only be shown" in said(blocks=6)
     assert said(blocks=6, workload="postmark") == ""

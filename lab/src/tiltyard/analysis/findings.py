@@ -86,7 +86,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
     lines = trial_lines(everything, _all_measured(plan, everything, run, measured))
     systems = system_findings(plan, run)
     blocks_done = len(course.counted)
-    contrasts = (evidence := Evidence(plan, run, judged, workloads, withheld)).contrasts
+    evidence = Evidence(plan, run, judged, workloads, withheld)
     findings = Findings(
         format=FORMAT,
         tiltyard=__version__,
@@ -111,7 +111,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         ),
         blocks_done=blocks_done,
         blocks_planned=len(plan.blocks),
-        look=int(contrasts.columns["blocks"].max(initial=0)),
+        look=int(evidence.contrasts.columns["blocks"].max(initial=0)),
         family=family,
         trials_kept=sum(trial.outcome == "done" for trial in everything.trials),
         trials_failed=sum(trial.outcome == "failed" for trial in everything.trials),
@@ -132,7 +132,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         clock=plan.clock,
         other_hosts=run.other_hosts,
         record=record_under_test(run.record, systems),
-        complete=_is_complete(plan, blocks_done, course.to_come, contrasts),
+        complete=_is_complete(plan, blocks_done, course.to_come, evidence.contrasts),
     )
     return findings.model_copy(update={"answer": findings.answer or headline(findings)})
 

@@ -31,7 +31,7 @@ def prospects(plan: Plan) -> Iterator[str]:
         f"{agreeing(comparisons, 'is', 'are')} corrected together"
     )
     if earliest is None:
-        enough = count_of(blocks_for(comparisons), design.unit)
+        enough = count_of(blocks_for(comparisons, design), design.unit)
         yield (
             f"{of}, and {design.amount(last)} are too few to decide any of them. "
             f"{enough}, or fewer systems and workloads, would do"
@@ -78,9 +78,12 @@ def earliest_difference(design: Design, comparisons: int) -> int | None:
     return next(enough, None)
 
 
-def blocks_for(comparisons: int) -> int:
-    """Blocks of a design with one look, at which one of many comparisons can be significant."""
-    return 1 + ceil(log2(comparisons / LEVEL))
+def blocks_for(comparisons: int, design: Design) -> int:
+    """Blocks at one look that let one of many comparisons be significant, which a design does not.
+
+    More than it has: a look of its own may do with as many as the last of several, which were made.
+    """
+    return max(1 + ceil(log2(comparisons / LEVEL)), design.looks[-1].blocks + 1)
 
 
 def largest_family(design: Design) -> int:

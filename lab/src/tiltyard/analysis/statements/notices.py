@@ -114,7 +114,7 @@ def _looks(evidence: Evidence) -> Iterator[Notice]:
             "the plan.",
             advice=more
             if needed
-            else f"Plan {count_of(blocks_for(headlines), plan.design.unit)} or more.",
+            else f"Plan {count_of(blocks_for(headlines, plan.design), plan.design.unit)} or more.",
         )
     is_open = contrasts.has_interval & contrasts.is_open
     beyond = int(contrasts.waiting[is_open].max(initial=0))

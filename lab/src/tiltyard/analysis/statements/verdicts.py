@@ -92,7 +92,7 @@ def _too_early(compared: Compared) -> str:
     if first is None:
         last = design.looks[-1].blocks
         few = f"{design.amount(last)} are too few for {size} simultaneous intervals"
-        return f"{head}{few}, which need {blocks_for(size)}."
+        return f"{head}{few}, which need {blocks_for(size, design)}."
     there = f"{head}{done} of the {count_of(first, design.unit)}"
     if first > design.looks[0].blocks:
         return f"{there} that {size} simultaneous intervals need."
@@ -182,7 +182,7 @@ def more_needed(contrast: Contrast, design: Design, family: Family) -> int | Non
         return None
     if interval is None:
         early = family.first_look(design) is not None
-        return None if early else blocks_for(family.size) - len(contrast.differences)
+        return None if early else blocks_for(family.size, design) - len(contrast.differences)
     needed = family.needed(interval, design)
     return None if needed is None else needed - interval.blocks
 
