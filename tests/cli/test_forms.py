@@ -11,6 +11,8 @@ import pytest
 
 from support.devices import loop_disk
 from support.hosts import needs_root
+from support.synthetic import synthetic_study
+from tiltyard.analysis.findings import analyse
 from tiltyard.app.compare import typed_study
 from tiltyard.app.freeze import frozen, open_study, planned
 from tiltyard.cli.commands import Commands
@@ -18,7 +20,7 @@ from tiltyard.cli.compare import compare
 from tiltyard.cli.contestants import understood
 from tiltyard.cli.gate import gate
 from tiltyard.cli.plan import plan as plan_verb
-from tiltyard.cli.run import run
+from tiltyard.cli.run import _next_step, run
 from tiltyard.errors import HostLacksError, UsageError, WrittenWarning
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
@@ -330,3 +332,12 @@ def test_a_benchmark_that_is_compared_by_its_time_is_told() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         typed_study(words, (), commands=others)
+
+
+def test_a_plan_that_is_too_small_ends_with_the_command_of_one_that_is_not(tmp_path: Path) -> None:
+    """Six comparisons are told apart from 8 blocks on, and 6 were made."""
+    names = ("ext4", "xfs", "btrfs", "f2fs")
+    found = analyse(*synthetic_study(names, profile="fixed", fixed_blocks=6, blocks=6))
+    told = _next_step(StudyFolder(tmp_path), found, lambda blocks: f"--blocks {blocks}")
+    assert told.startswith("≈ 2 more blocks needed, about ")
+    assert told.endswith(": --blocks 8")

@@ -181,7 +181,7 @@ def _next_step(
     more = max(needed)
     block_s = History.read(folder.journal).spent_s / findings.blocks_done
     head = f"≈ {count_of(more, 'more block')} needed, about {format_duration(more * block_s)}"
-    total = findings.look + more
+    total = (findings.look or findings.blocks_done) + more
     if findings.blocks_done < findings.blocks_planned and findings.stopped:
         longer = format_duration(max(60.0, 60 * ceil(more * block_s / 60)))
         return f'{head}: {run} --budget "{longer}"'
