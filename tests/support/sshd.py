@@ -88,7 +88,9 @@ def _serving(folder: Path, port: int) -> Iterator[int]:
     if os.geteuid() == 0:
         alone = ("unshare", "--mount", "--propagation", "slave", "sh", "-c", _OF_ITS_OWN, "sh")
         argv = (*alone, *argv)
-    with subprocess.Popen(argv) as process:
+    # It is another host: what looks for processes of this one must not find those of the server.
+    elsewhere = {name: value for name, value in os.environ.items() if name != "TILTYARD_STATE"}
+    with subprocess.Popen(argv, env=elsewhere) as process:
         try:
             _await(port, log)
             yield process.pid
