@@ -16,10 +16,11 @@ BUFFERS = 2
 
 
 def comparisons() -> list[Comparison]:
-    """Start and memory."""
+    """Start, memory and size."""
     return [
-        Limit("iozone", "exec to first pass", "ms", _start_ms, 5),
-        Limit("iozone, 16 MiB records", "beside buffers", "MiB of memory", _memory_mib, 5),
+        Limit("iozone", "exec to first pass", "ms", _start_ms, 1),
+        Limit("iozone, 16 MiB records", "beside buffers", "MiB of memory", _memory_mib, 4),
+        Limit("engine", "its binary", "MB", lambda _: ENGINE.stat().st_size / 1e6, 8),
     ]
 
 

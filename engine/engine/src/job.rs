@@ -6,6 +6,8 @@ use std::path::Path;
 
 use kit::failure::{bad_parameter, failure};
 use kit::limits::JOB_BYTES;
+use kit::params::read_value;
+use serde_json::Value;
 use wire::{ConditionsWanted, Failure, FailureKind, Inject, Job, LONGEST_DELAY_NS, PROTOCOL};
 
 /// Reads a job from a file, or from standard input, and checks what is the same for all
@@ -47,18 +49,12 @@ fn read_text(source: impl Read) -> io::Result<String> {
 /// # Errors
 /// `BadJob`, naming the key.
 pub fn parse(text: &str) -> Result<Job, Failure> {
-    let mut json = serde_json::Deserializer::from_str(text);
-    let job: Job = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let path = error.path().to_string();
-        match error.inner() {
-            data if data.is_data() && path != "." => {
-                bad_parameter(&path, format!("job: {path}: {data}"))
-            }
-            other => bad_job(format!("job: {other}")),
-        }
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| bad_job(format!("job: {error}")))?;
+    let job: Job = read_value(&value).map_err(|(path, wrong)| match path.as_str() {
+        "." => bad_job(format!("job: {wrong}")),
+        _ => bad_parameter(&path, format!("job: {path}: {wrong}")),
     })?;
-    json.end()
-        .map_err(|error| bad_job(format!("job: {error}")))?;
     check(&job)?;
     Ok(job)
 }

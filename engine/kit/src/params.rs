@@ -20,16 +20,72 @@ pub fn parse<P: DeserializeOwned + JsonSchema>(
     parameters: &Map<String, Value>,
 ) -> Result<P, Failure> {
     let object = Value::Object(parameters.clone());
-    serde_path_to_error::deserialize(object).map_err(|error| {
+    read_value(&object).map_err(|(path, wrong)| {
         // Names come first. Deriving them takes longer than a small run, so it is left to failures.
         if let Err(unknown) = known(parameters, &names::<P>()) {
             return unknown;
         }
-        let path = error.path().to_string();
-        let what = not_a_number::<P>(&path, parameters.get(&path));
-        let what = what.unwrap_or_else(|| error.inner().to_string());
+        let what = not_a_number::<P>(&path, parameters.get(&path)).unwrap_or(wrong);
         bad_parameter(&path, format!("parameter \"{path}\": {what}"))
     })
+}
+
+/// Reads a value as a `T`.
+///
+/// # Errors
+/// The path of what is wrong, as in `a.b[1]` or `.` for the whole, and what is wrong with it.
+pub fn read_value<T: DeserializeOwned>(value: &Value) -> Result<T, (String, String)> {
+    let read = |value: &Value| T::deserialize(value).map_err(|error| error.to_string());
+    read(value).map_err(|wrong| {
+        let path = path_to(value, &|part| read(part).err().as_ref() == Some(&wrong));
+        let path = path.trim_start_matches('.');
+        (if path.is_empty() { "." } else { path }.to_owned(), wrong)
+    })
+}
+
+/// The path to what is wrong with a value. Its parts are read in order up to the wrong one, so that
+/// this is the last of the fewest with which it is `wrong` alike. (Tracking the path while a value
+/// is read would compile all that reads values a second time.)
+fn path_to(value: &Value, wrong: &dyn Fn(&Value) -> bool) -> String {
+    let (steps, parts): (Vec<_>, Vec<_>) = match value {
+        Value::Array(list) => (0..).map(|at| format!("[{at}]")).zip(list).unzip(),
+        Value::Object(table) => table
+            .iter()
+            .map(|(name, part)| (format!(".{name}"), part))
+            .unzip(),
+        _ => return String::new(),
+    };
+    let counts = Vec::from_iter(0..=parts.len());
+    let fewest = counts.partition_point(|&count| !wrong(&first_parts(value, count)));
+    let Some(last) = fewest.checked_sub(1).filter(|&last| last < parts.len()) else {
+        return String::new();
+    };
+    let inside = path_to(parts[last], &|part| {
+        let mut parts = first_parts(value, fewest);
+        match &mut parts {
+            Value::Object(table) => table.values_mut().last().map(|old| *old = part.clone()),
+            list => list.get_mut(last).map(|old| *old = part.clone()),
+        };
+        wrong(&parts)
+    });
+    format!("{}{inside}", steps[last])
+}
+
+/// A list or a table with so many of its parts.
+fn first_parts(value: &Value, count: usize) -> Value {
+    match value {
+        Value::Object(table) => {
+            let parts = table.iter().take(count);
+            Value::Object(
+                parts
+                    .map(|(name, part)| (name.clone(), part.clone()))
+                    .collect(),
+            )
+        }
+        list => list
+            .as_array()
+            .map_or(Value::Null, |list| list[..count].into()),
+    }
 }
 
 /// What to say of something else where a whole number is wanted, and which would be right.
@@ -280,5 +336,27 @@ mod tests {
         let failure = parsed(json!({"record": ["64k", "1.5M"]})).unwrap_err();
         assert_eq!(failure.parameter.as_deref(), Some("record[1]"));
         assert!(failure.message.contains("1.5M"), "{}", failure.message);
+    }
+
+    #[test]
+    fn the_path_leads_to_the_first_that_is_wrong() {
+        #[derive(Debug, Deserialize)]
+        struct Nested {
+            #[serde(rename = "inner", default)]
+            _inner: Vec<Params>,
+            #[serde(rename = "wanted")]
+            _wanted: u32,
+        }
+        let path = |value| read_value::<Nested>(&value).unwrap_err().0;
+        assert_eq!(path(json!({"wanted": 1, "inner": 2})), "inner");
+        let inner = json!([{}, {"verify": true, "record": ["1k", "x", "y"]}, 3]);
+        assert_eq!(
+            path(json!({"inner": inner, "wanted": "z"})),
+            "inner[1].record[1]"
+        );
+        assert_eq!(path(json!({"inner": [{}], "wanted": "z"})), "wanted");
+        assert_eq!(path(json!({"inner": [{}]})), ".");
+        assert_eq!(path(json!({"inner": [{"recrod": 1}]})), "inner[0].recrod");
+        assert_eq!(path(json!(7)), ".");
     }
 }

@@ -98,6 +98,18 @@ where
     T: Send,
     W: Fn(&mut S, &mut Member<P>) -> Result<T, Failure> + Sync,
 {
+    conduct(crew, finish, &new_probe, ready, &work)
+}
+
+/// Compiled once for what the members have and return, not for each work: a call of `work` is the
+/// life of a thread.
+fn conduct<S: Send, P: Probe + Send, T: Send>(
+    crew: &mut [S],
+    finish: Finish,
+    new_probe: &dyn Fn() -> P,
+    ready: &(dyn Fn() -> Result<(), Failure> + Sync),
+    work: &Work<S, P, T>,
+) -> Result<Outcome<T>, Failure> {
     let gate = Gate::new(crew.len(), finish, ready);
     let seats = crew.iter_mut().enumerate().map(|(index, state)| {
         let member = Member::new(index, &gate, new_probe());
@@ -124,6 +136,9 @@ where
         }
     }
 }
+
+/// What each thread does.
+type Work<'a, S, P, T> = dyn Fn(&mut S, &mut Member<P>) -> Result<T, Failure> + Sync + 'a;
 
 fn seated<T>(seat: &Mutex<T>) -> MutexGuard<'_, T> {
     seat.lock().unwrap_or_else(PoisonError::into_inner)

@@ -131,7 +131,7 @@ fn a_share_beyond_its_range_names_the_parameter() {
     let changes = json!({"content": {"compressible": 2}});
     let failure = execute(workload("stream"), changes, directory.path()).unwrap_err();
     assert_eq!(failure.kind, FailureKind::BadJob);
-    assert_eq!(failure.parameter.as_deref(), Some("content"));
+    assert_eq!(failure.parameter.as_deref(), Some("content.compressible"));
     assert!(
         failure.message.contains("use 0 to 1"),
         "{}",
