@@ -15,6 +15,7 @@ the first line of a later one, and its resident memory while it waits.
 import argparse
 import itertools
 import json
+import math
 import os
 import random
 import statistics
@@ -109,7 +110,7 @@ def entries(folder: Path) -> Iterator[dict[str, Any]]:
 def executed_s(folder: Path, file: str) -> float:
     """Time of all executions of a trial."""
     events = map(json.loads, (folder / file).read_text().splitlines())
-    return sum(one["data"]["elapsed_s"] for one in events if one["type"] == "execution")
+    return math.fsum(one["data"]["elapsed_s"] for one in events if one["type"] == "execution")
 
 
 def around_ms(folder: Path) -> list[float]:
@@ -150,7 +151,7 @@ def used_s(folder: Path) -> float:
     files = (folder / "trials").iterdir()
     events = (json.loads(line) for file in files for line in file.read_text().splitlines())
     used = (one["data"] for one in events if one["type"] == "execution")
-    return sum(one["user_s"] + one["system_s"] for one in used)
+    return math.fsum(one["user_s"] + one["system_s"] for one in used)
 
 
 def study(version: Version, place: Path, factors: str, seconds: float) -> tuple[Path, float]:
@@ -186,7 +187,7 @@ def sample_s(file: Path) -> float:
     """Time of the timed regions of a trial."""
     events = map(json.loads, file.read_text().splitlines())
     samples = (one["data"] for one in events if one["type"] == "sample")
-    return sum(one["elapsed_s"] for one in samples if one["metric"] == "random_read")
+    return math.fsum(one["elapsed_s"] for one in samples if one["metric"] == "random_read")
 
 
 def claims(version: Version, place: Path, *, seed: int = 0) -> dict[str, bool]:

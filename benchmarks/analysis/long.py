@@ -34,7 +34,7 @@ def main() -> None:
                 timed([sys.executable, "-m", "tiltyard", verb, root], Path())[0]
                 for verb in ("status", "report")
             )
-            command = [sys.executable, "-m", "benchmarks.analysis.run", root, str(TRIALS)]
+            command = (sys.executable, "-m", "benchmarks.analysis.run", root, str(TRIALS))
             cost = json.loads(timed(command, Path())[1])
         resume = {CPU: cost["resume_cpu_s"], WHOLE: cost["resume_s"]}
         times = (f"{own[CPU]:5.1f} s ({own[WHOLE]:5.1f})" for own in (status, resume, report))

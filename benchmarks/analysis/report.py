@@ -80,13 +80,8 @@ def _costs(place: Path, names: Sequence[str], rounds: int) -> dict[str, list[Cos
         for name, kept in rng.sample(made, k=len(made)):
             cache = "drawn" if kept else f"anew-{name}-{number}"
             os.environ["XDG_CACHE_HOME"] = str(place / cache)
-            command = [
-                sys.executable,
-                "-m",
-                "benchmarks.analysis.one_report",
-                place / "study",
-                name,
-            ]
+            module = "benchmarks.analysis.one_report"
+            command = (sys.executable, "-m", module, place / "study", name)
             spent, printed = timed(command, Path())
             # The first round is there to draw.
             if number >= 0:

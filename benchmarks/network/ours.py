@@ -1,12 +1,12 @@
 """The engine at both ends, by its own figures."""
 
 import json
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tiltyard.executors.engine import ConditionsWanted, Engine
-from tiltyard.systems.serving import fresh_secret
 from tiltyard.wire import PROTOCOL, Sample, SampleEvent, read_events
 
 from ..harness import CPU, Side, Times
@@ -16,7 +16,7 @@ from .rig import Rig, free_port
 
 ENGINE = Engine.find().path
 # An engine does not serve at an address that others could reach without one.
-SECRET = fresh_secret()
+SECRET = secrets.token_hex(32)
 
 
 def stream(rig: Rig, **parameters: Any) -> Side:

@@ -39,6 +39,7 @@ from tiltyard.run.gates import TICKS_S
 from tiltyard.run.stream import read_stream
 from tiltyard.stats.covariates import explained
 from tiltyard.stats.sequential import Spending, looks
+from tiltyard.wire import SampleEvent
 
 WAYS = ("quiet", "disturbed", "isolated")
 LIMIT = 0.03
@@ -165,20 +166,18 @@ def _trial(directory: Path, cpu: int, transactions: int) -> Trial:
         keep.seek(0)
         stream = read_stream(keep.read())
     end, external_s = stream.end, seen.external_s
-    values = [event.data.value for event in stream.events if _is_headline(event)]
-    if end is None or external_s is None or not values:
+    samples = [event.data for event in stream.events if isinstance(event, SampleEvent)]
+    values = [sample.value for sample in samples if sample.metric == METRIC]
+    foreign_s = None if end is None else end.usage.foreign_s
+    if external_s is None or foreign_s is None or not values:
         raise SystemExit(f"a trial failed: {stream.outcome[1]}")
     here = _beyond_ticks(external_s, seen.elapsed_s)
     return Trial(
         log_value=float(np.log(values[0])),
         left=float(np.log1p(-min(here, 0.95))),
-        anywhere=_beyond_ticks(end.usage.foreign_s, seen.elapsed_s),
+        anywhere=_beyond_ticks(foreign_s, seen.elapsed_s),
         here=here,
     )
-
-
-def _is_headline(event: object) -> bool:
-    return getattr(getattr(event, "data", None), "metric", "") == METRIC
 
 
 def _beyond_ticks(spent_s: float, elapsed_s: float) -> float:
