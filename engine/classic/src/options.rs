@@ -10,7 +10,8 @@ use lexopt::Arg;
 use serde_json::Value;
 use wire::Failure;
 
-use crate::tool::Read;
+/// How the value of an option is read; `None` leaves the parameter to the tool.
+pub type Read = fn(&Given) -> Result<Option<Value>, Failure>;
 
 /// An option that a tool knows.
 #[derive(Debug)]

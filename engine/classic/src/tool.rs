@@ -255,9 +255,6 @@ impl Settings {
     }
 }
 
-/// How the value of an option is read; `None` leaves the parameter to the tool.
-pub type Read = fn(&Given) -> Result<Option<Value>, Failure>;
-
 /// The tool sets the parameter itself.
 pub fn by_tool(_: &Given) -> Result<Option<Value>, Failure> {
     Ok(None)

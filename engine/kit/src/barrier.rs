@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::{read, write, Errno};
 
-use crate::{pace, stop};
+use crate::{clock, pace, settling, stop};
 
 static HELD_BY: OnceLock<(OwnedFd, OwnedFd)> = OnceLock::new();
 static BEGAN_NS: AtomicU64 = AtomicU64::new(0);
@@ -28,9 +28,21 @@ pub fn hold(ready: OwnedFd, go: OwnedFd) {
     let _ = HELD_BY.set((ready, go));
 }
 
+/// The first instant of a timed region, as [`clock::now_ns`]; after a pause where regions begin
+/// settled, and when all clients are ready where there are several.
+pub fn begin_ns() -> u64 {
+    if settling::is_wanted() {
+        settling::settle();
+    }
+    pass();
+    let began_ns = clock::now_ns();
+    BEGAN_NS.store(began_ns, Relaxed);
+    began_ns
+}
+
 /// Waits for the instant of the next region, or until a stop is asked for. Returns at once where
 /// nothing holds the trial, or [`pass_ahead`] has waited already.
-pub fn pass() {
+fn pass() {
     let Some((ready, go)) = HELD_BY.get() else {
         return;
     };
@@ -52,15 +64,10 @@ pub fn is_held() -> bool {
     HELD_BY.get().is_some()
 }
 
-/// As [`pass`], for a region that others begin when they are told to: they are told after it.
+/// Waits as [`begin_ns`] does, for a region that others begin when they are told to: they are told after it.
 pub fn pass_ahead() {
     pass();
     IS_PASSED.store(true, Relaxed);
-}
-
-/// A region has begun at that instant.
-pub fn begun(at_ns: u64) {
-    BEGAN_NS.store(at_ns, Relaxed);
 }
 
 /// When the last region began, where regions are held.

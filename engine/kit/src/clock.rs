@@ -4,8 +4,6 @@ use std::hint::black_box;
 
 use rustix::time::{clock_gettime, ClockId};
 
-use crate::{barrier, settling};
-
 const BATCHES: usize = 15;
 const READS_PER_BATCH: u64 = 200;
 
@@ -14,18 +12,6 @@ const READS_PER_BATCH: u64 = 200;
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
-
-/// The first instant of a timed region, as [`now_ns`]; after a pause where regions begin settled,
-/// and when all clients are ready where there are several.
-pub fn begin_ns() -> u64 {
-    if settling::is_wanted() {
-        settling::settle();
-    }
-    barrier::pass();
-    let began_ns = now_ns();
-    barrier::begun(began_ns);
-    began_ns
 }
 
 /// CPU time that the calling thread has used so far, in ns.

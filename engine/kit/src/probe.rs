@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 use wire::{Latency, MetricCard, Sample, Timing};
 
+use crate::barrier;
 use crate::clock::{self, Laps};
 use crate::histogram::Histogram;
 use crate::slices::{Slice, Slices};
@@ -20,7 +21,7 @@ pub trait Probe {
     /// Forgets the last region and takes the first instant.
     #[inline]
     fn start(&mut self) {
-        self.start_at(clock::begin_ns());
+        self.start_at(barrier::begin_ns());
     }
 
     /// As [`Probe::start`], with a first instant that several probes share; the first operation

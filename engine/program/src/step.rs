@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use kit::failure::interrupted;
-use kit::{clock, stop};
+use kit::{barrier, stop};
 use wire::{Event, Execution, Failure, Output, Step};
 
 use crate::execute::{Bounds, Executed};
@@ -39,7 +39,7 @@ impl Course<'_, '_> {
         };
         if step == Step::Measure {
             // Settles where that is wanted; the program takes the first instant itself.
-            clock::begin_ns();
+            barrier::begin_ns();
         }
         let mut done = self.execute(step, &what, &words, execution)?;
         let expected = is_main.then_some(&params.expect.exit);

@@ -9,8 +9,8 @@ use std::time::Duration;
 use wire::{Failure, FailureKind};
 
 use super::Finish;
-use crate::clock;
 use crate::failure::failure;
+use crate::{barrier, clock};
 
 /// Where the members wait for each other, and learn when to stop.
 pub(super) struct Gate<'r> {
@@ -58,7 +58,7 @@ impl<'r> Gate<'r> {
         waiting.arrived += 1;
         if waiting.arrived == self.members && waiting.failure.is_none() {
             match (self.ready)() {
-                Ok(()) => waiting.opened_ns = Some(clock::begin_ns()),
+                Ok(()) => waiting.opened_ns = Some(barrier::begin_ns()),
                 Err(failure) => waiting.failure = Some(failure),
             }
             self.changed.notify_all();

@@ -15,7 +15,7 @@ use kit::{Buffer, Reading};
 use wire::{Failure, FailureKind};
 
 use super::grid::Cell;
-use super::params::Params;
+use super::params::{Params, ENTRY_BYTES};
 use super::pattern::OffsetSequence;
 use crate::io::watch::Watch;
 
@@ -137,9 +137,6 @@ fn stem(metric: &str) -> &str {
         other => other,
     }
 }
-
-/// What one operation takes in memory: two numbers of 64 bits.
-pub const ENTRY_BYTES: u64 = 16;
 
 /// One operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

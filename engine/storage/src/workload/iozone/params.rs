@@ -12,7 +12,6 @@ use serde_json::{Map, Value};
 use wire::{AccessKind, Failure, Timing};
 
 use super::grid::{Auto, Cell};
-use super::log::ENTRY_BYTES;
 use super::options::{
     BackendName, Existing, Fill, Locks, Msync, NativeUnit, OpenSync, RandomOrder, StrideOrder,
 };
@@ -28,6 +27,8 @@ const DEPTH_MAX: u32 = 1_024;
 const THINK_MS_MAX: u64 = 10_000;
 /// The random order needs eight bytes per record.
 const RECORDS_MAX: u64 = 1 << 28;
+/// What the log of operations takes in memory for each: two numbers of 64 bits.
+pub const ENTRY_BYTES: u64 = 16;
 
 kit::parameters! {
 /// Parameters of the workload.

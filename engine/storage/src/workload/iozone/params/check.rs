@@ -5,10 +5,9 @@ use kit::limits::file_name;
 use kit::Size;
 use wire::{AccessKind, Failure};
 
-use super::super::log::ENTRY_BYTES;
 use super::super::options::{BackendName, Existing, Msync};
 use super::super::table::Test;
-use super::{Params, RECORDS_MAX, RECORD_MIN};
+use super::{Params, ENTRY_BYTES, RECORDS_MAX, RECORD_MIN};
 use crate::access::{check_cache_limit, unaligned};
 
 /// What the records under way of one child may take in memory.
