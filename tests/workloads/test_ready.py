@@ -111,6 +111,12 @@ def test_usual_parameters_are_some_that_the_engine_accepts(name: str) -> None:
     Engine.find().validate("program", program, told_variables(program))
 
 
+def test_a_page_has_the_paragraphs_of_the_file_but_not_its_lines() -> None:
+    paragraphs = CARDS["fio"].description.split("\n\n")
+    assert [text.split()[0] for text in paragraphs] == ["fio", "Checked:"]
+    assert not any("\n" in text for text in paragraphs)
+
+
 def test_the_guides_own_workload_is_one(directory: Path) -> None:
     guide = (ROOT / "docs/guides/workloads.md").read_text()
     text = next(part for part in guide.split("```toml\n")[1:] if part.startswith("title"))

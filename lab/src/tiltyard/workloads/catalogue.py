@@ -59,7 +59,9 @@ class ProfileCard(ProgramCard):
             about=file.about,
             lineage=file.lineage,
             timing=program.timing,
-            description=file.description.strip().replace("\n", " "),
+            description="\n\n".join(
+                paragraph.replace("\n", " ") for paragraph in file.description.strip().split("\n\n")
+            ),
             parameters={
                 "type": "object",
                 "additionalProperties": False,
