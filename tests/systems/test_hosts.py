@@ -2,6 +2,7 @@
 
 import os
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +15,13 @@ from support.sshd import Sshd, sshd
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import FarEnd
 from tiltyard.host import sysctls
+from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import HERE
+from tiltyard.systems import kind
+from tiltyard.systems.deputy import link
+from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.hosts import HostsSettings
+from tiltyard.systems.kind import Site
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +67,75 @@ def test_both_hosts_have_a_part_in_what_is_measured(make: Make, server: Sshd) ->
     system = make()
     assert system.place == HERE
     assert str(system.far) == server.far
+
+
+def test_the_host_of_the_server_is_watched_as_this_one_is(make: Make, server: Sshd) -> None:
+    """Both are this kernel, so what this test computes is others' there."""
+    up = make().bring_up()
+    assert up.watch_far is not None
+    with up.watch_far() as watching:
+        _compute(0.5)
+        seen = watching.telemetry()
+    assert seen.host == server.far
+    assert seen.external_s is not None
+    assert seen.external_s > 0.3
+    assert seen.elapsed_s > 0.5
+    assert seen.external_steal_s is not None
+    assert seen.servers_s is not None, "the engine that serves is no stranger"
+    assert seen.clock_sources
+
+
+def test_of_a_server_that_may_use_some_cpus_those_count(make: Make) -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    up = make(server_cpus=[cpus[-1]]).bring_up()
+    assert up.watch_far is not None
+    with up.watch_far() as watching:
+        os.sched_setaffinity(0, cpus[-1:])
+        try:
+            _compute(0.3)
+        finally:
+            os.sched_setaffinity(0, cpus)
+        seen = watching.telemetry()
+    assert seen.cpus == (cpus[-1],)
+    assert seen.external_s is not None
+    assert 0.05 < seen.external_s < seen.elapsed_s + 0.05
+
+
+def test_a_host_without_the_lab_tells_what_a_shell_can(
+    make: Make, server: Sshd, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It is asked once; the network is measured all the same."""
+    asked = []
+
+    def no_python(*_: object) -> tuple[str, ...]:
+        asked.append(1)
+        return ("sh", "-c", "echo 'there is no Python 3' >&2; exit 1")
+
+    monkeypatch.setattr(link, "words", no_python)
+    notes: list[str] = []
+    with Ledger() as ledger, Deputies() as deputies:
+        site = Site(tmp_path, tmp_path, ledger, deputies=deputies, note=notes.append)
+        settings = {"server": server.far, "ssh_options": server.options}
+        system = kind("hosts").system("two", settings, site)
+        for _ in range(2):
+            up = system.bring_up()
+            assert up.watch_far is not None
+            with up.watch_far() as watching:
+                seen = watching.telemetry()
+            system.take_down()
+    assert (seen.host, seen.external_s, seen.servers_s) == (server.far, None, None)
+    assert seen.swapped_pages is not None
+    assert notes == [
+        f"{server.far}: there is no Python 3. So of the noise limits only swapping and the clock "
+        f"are watched on {server.far}"
+    ]
+    assert len(asked) == 1
+
+
+def _compute(seconds: float) -> None:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
 
 
 @needs_root

@@ -8,24 +8,26 @@ through ssh.
 import json
 import re
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
 from tiltyard.errors import InterruptedRunError, TiltyardError
 from tiltyard.host import commands, sysctls
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.packages import find_program
-from tiltyard.host.place import Place
+from tiltyard.host.place import Place, UnreachableError
 from tiltyard.host.steps import Step, Steps, TakeBack
+from tiltyard.host.telemetry import FarWatch, Watching
 from tiltyard.study.model import HostName
 from tiltyard.study.problems import shown
 from tiltyard.study.renamed import HOSTS, typed_today
 from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
-from tiltyard.systems.deputy.system import boot_problems
+from tiltyard.systems.deputy.messages import Request
+from tiltyard.systems.deputy.system import DeputyWatch, boot_problems
 from tiltyard.systems.ends import both
 from tiltyard.systems.kind import Kind, Problem, Profiles, Site, System, Up
 from tiltyard.systems.other_host import SSH, OtherHost, engine_in
@@ -95,6 +97,8 @@ class Hosts(System):
         self.steps = Steps(site.ledger, site.check)
         self._there = OtherHost(Place.over_ssh(settings.server, settings.ssh_options))
         self.far = self._there.place
+        self._lacks_lab = False
+        """Whether the lab cannot be started there: found out once."""
 
     def problems(self) -> list[Problem]:
         """No ssh, no way in, or a host that cannot run this engine."""
@@ -129,7 +133,7 @@ class Hosts(System):
         """Have the engine there, copy a fresh secret, and start it."""
         yield TakeBack()  # What could not be taken down because the host was not reached.
         settings = self._settings
-        directory = self._site.ledger.name("server")
+        directory = self._directory = self._site.ledger.name("server")
         self._address = _resolved(self._name())
         yield from self._there.engine_steps(self._site.ledger, directory)
         file = f"{directory}/secret"
@@ -151,7 +155,32 @@ class Hosts(System):
             far=self._there.place,
             cpus=self._settings.client_cpus,
             interfaces=tuple(filter(None, (facts.get(_CLIENT_DEVICE),))),
+            watch_far=self._watch_far(),
         )
+
+    def _watch_far(self) -> Callable[[], Watching]:
+        """Begins to watch the host of the server: by a deputy, or as far as a shell tells there."""
+        place = self._there.place
+
+        def by_shell() -> Watching:
+            return FarWatch(place)
+
+        if self._lacks_lab:
+            return by_shell
+        try:
+            deputy = self._site.deputies.of(place, self._site.ledger)
+        except UnreachableError:
+            raise
+        except TiltyardError as error:
+            self._lacks_lab = True
+            self._site.note(f"{error}. So of the noise limits only swapping and the clock are "
+                            f"watched on {place}")  # fmt: skip
+            return by_shell
+        server: dict[str, JsonValue] = {
+            "server": self._directory,
+            "cpus": list(self._settings.server_cpus),
+        }
+        return lambda: DeputyWatch(place, lambda do: deputy.ask(Request(do=do, given=server)))
 
     def _facts(self, address: str) -> dict[str, str]:
         """What both kernels say."""
