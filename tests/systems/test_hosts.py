@@ -17,7 +17,7 @@ from tiltyard.executors.engine import FarEnd
 from tiltyard.host import sysctls
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import HERE
-from tiltyard.systems import kind
+from tiltyard.systems import hosts, kind
 from tiltyard.systems.deputy import link
 from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.hosts import HostsSettings
@@ -69,8 +69,15 @@ def test_both_hosts_have_a_part_in_what_is_measured(make: Make, server: Sshd) ->
     assert str(system.far) == server.far
 
 
+@pytest.fixture
+def apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host of the server is taken for one with a kernel of its own."""
+    monkeypatch.setattr(hosts, "boot_id", lambda: "another boot")
+
+
+@pytest.mark.usefixtures("apart")
 def test_the_host_of_the_server_is_watched_as_this_one_is(make: Make, server: Sshd) -> None:
-    """Both are this kernel, so what this test computes is others' there."""
+    """What this test computes is others' there."""
     up = make().bring_up()
     assert up.watch_far is not None
     with up.watch_far() as watching:
@@ -85,6 +92,11 @@ def test_the_host_of_the_server_is_watched_as_this_one_is(make: Make, server: Ss
     assert seen.clock_sources
 
 
+def test_a_host_that_shares_this_kernel_is_watched_once(make: Make) -> None:
+    assert make().bring_up().watch_far is None
+
+
+@pytest.mark.usefixtures("apart")
 def test_of_a_server_that_may_use_some_cpus_those_count(make: Make) -> None:
     cpus = sorted(os.sched_getaffinity(0))
     up = make(server_cpus=[cpus[-1]]).bring_up()

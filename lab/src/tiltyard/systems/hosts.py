@@ -19,6 +19,7 @@ from tiltyard.host import commands, sysctls
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.packages import find_program
 from tiltyard.host.place import Place, UnreachableError
+from tiltyard.host.processes import boot_id
 from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.host.telemetry import FarWatch, Watching
 from tiltyard.study.model import HostName
@@ -158,8 +159,11 @@ class Hosts(System):
             watch_far=self._watch_far(),
         )
 
-    def _watch_far(self) -> Callable[[], Watching]:
-        """Begins to watch the host of the server: by a deputy, or as far as a shell tells there."""
+    def _watch_far(self) -> Callable[[], Watching] | None:
+        """Begins to watch the host of the server: by a deputy, or as far as a shell tells there.
+
+        One that shares this kernel (a container) is watched here: there the client is a stranger.
+        """
         place = self._there.place
 
         def by_shell() -> Watching:
@@ -176,6 +180,8 @@ class Hosts(System):
             self._site.note(f"{error}. So of the noise limits only swapping and the clock are "
                             f"watched on {place}")  # fmt: skip
             return by_shell
+        if deputy.hello.process.boot == boot_id():
+            return None
         server: dict[str, JsonValue] = {
             "server": self._directory,
             "cpus": list(self._settings.server_cpus),
