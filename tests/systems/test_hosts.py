@@ -169,10 +169,49 @@ def test_each_end_has_a_tuning_of_its_own(make: Make, server: Sshd) -> None:
 
 
 @needs_root
-def test_what_the_server_lacks_is_named(make: Make) -> None:
-    (problem,) = make(server_tuning={"sysctl": {"vm.no_such": 1}}).problems()
+def test_the_device_of_the_server_is_tuned(make: Make) -> None:
+    """The address at which it listens is one of the loopback device."""
+    file = Path("/sys/class/net/lo/tx_queue_len")
+    before = file.read_text()
+    system = make(server_tuning={"network": {"tx_queue_len": 1234}})
+    assert [one.severity for one in system.problems()] == []
+    up = system.bring_up()
+    try:
+        assert file.read_text() == "1234\n"
+        assert up.facts["device of the server"] == "lo"
+        told = up.facts["tuning of the server lo tx_queue_len"]
+        assert told == f"1234 (was {before.strip()})"
+    finally:
+        system.take_down()
+    assert file.read_text() == before
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("profile", "said"),
+    [
+        ({"sysctl": {"vm.no_such": 1}}, "server_tuning vm.no_such: "),
+        (
+            {"block": {"scheduler": "none"}},
+            "server_tuning device scheduler: skipped: the system lies on no block device",
+        ),
+        (
+            {"network": {"ring": {"rx": 4096}}},
+            "server_tuning lo ring rx: skipped: the driver of lo has no ring to set",
+        ),
+        ({"servers": {"cpus": [0]}}, "that of a network test has server_cpus"),
+    ],
+)
+def test_what_the_server_lacks_is_named(make: Make, profile: dict[str, object], said: str) -> None:
+    (problem,) = make(server_tuning=profile).problems()
     assert problem.severity == "error"
-    assert "vm.no_such" in problem.text
+    assert said in problem.text
+
+
+@needs_root
+def test_what_a_ready_profile_has_for_disks_is_skipped_at_a_server(make: Make) -> None:
+    system = make(server_tuning="rhel6-throughput")
+    assert [one.text for one in system.problems() if one.severity == "error"] == []
 
 
 def test_ports_are_those_of_the_firewall(make: Make) -> None:

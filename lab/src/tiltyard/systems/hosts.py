@@ -11,6 +11,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
@@ -45,6 +46,7 @@ from tiltyard.systems.serving import Serve, end_of, for_clients, served
 
 _PORTS = re.compile(r"([0-9]+)-([0-9]+)")
 _CLIENT_DEVICE = "device of the client"
+_SERVER_DEVICE = "device of the server"
 
 
 class HostsSettings(PlacedSettings):
@@ -64,12 +66,31 @@ class HostsSettings(PlacedSettings):
     server_tuning: Profiles = Field(
         (),
         exclude_if=lambda profiles: not profiles,
-        description="Tuning profiles of the server's host, as those of the client's in tuning; "
-        "what they have for devices is not set there.",
+        description="Tuning profiles of the server's host, as those of the client's in tuning; of "
+        "its devices, that of the address at which the server listens.",
     )
     data_ports: str | None = Field(
         default=None, description='Ports for the data, where a firewall asks: "20000-20099".'
     )
+
+    reboots: Literal["server", "client", "both"] = Field(
+        "server",
+        exclude_if=lambda reboots: reboots == "server",
+        description='Which hosts reset = "reboot" boots before each turn, by reboot_command: that '
+        "of the server, this one, or both.",
+    )
+
+    @model_validator(mode="after")
+    def _are_booted(self) -> Self:
+        """Nothing is booted that reset does not ask for."""
+        if self.reset != "reboot" and self.reboots != "server":
+            raise ValueError(f'reboots = "{self.reboots}" goes with reset = "reboot"')
+        return self
+
+    @property
+    def boots_server(self) -> bool:
+        """Whether the server's host is booted before each turn."""
+        return self.reset == "reboot" and self.reboots != "client"
 
     @model_validator(mode="before")
     @classmethod
@@ -112,7 +133,7 @@ class Hosts(System):
         return [*self._problems_of_boot(), *cpu_problems(*self._settings.client_cpus)]
 
     def _problems_of_boot(self) -> list[Problem]:
-        if self._settings.reset != "reboot":
+        if not self._settings.boots_server:
             return []
         try:
             found = boot_problems(self._site, self._there.place, self._settings.reboot_command)
@@ -124,11 +145,17 @@ class Hosts(System):
 
     def boot(self) -> Mapping[str, str]:
         """Boot the server's host, if the study asks for it; a copy of the lab waits for that."""
-        if self._settings.reset != "reboot":
+        if not self._settings.boots_server:
             return {}
         site, command = self._site, self._settings.reboot_command
         up_s = site.deputies.boot(self._there.place, site.ledger, command, site.check, site.note)
         return {"host of the server booted before the turn": f"yes; up for {up_s:.0f} s"}
+
+    def far_interfaces(self) -> tuple[str, ...]:
+        """The device that has the address of the server, if one of that host has it."""
+        told = self._there.ask(f"ip -o addr show to {_resolved(self._name())} 2>/dev/null; true")
+        # 2: eth0    inet 10.0.0.2/24 …
+        return tuple(dict.fromkeys(line.split()[1] for line in told.splitlines()))
 
     def steps_up(self) -> Iterator[Step]:
         """Have the engine there, copy a fresh secret, and start it."""
@@ -205,6 +232,7 @@ class Hosts(System):
                 key: both({"client": sysctls.shown(key), "server": there.get(key, ABSENT)})
                 for key in told
             },
+            **({_SERVER_DEVICE: " ".join(devices)} if (devices := self.far_interfaces()) else {}),
             **placement_facts(self._settings),
             "engine of the server": served(self.steps).engine,
         }

@@ -317,6 +317,14 @@ class System(ABC):
     """What was executed for the turn."""
     server_end: ServerEnd = ServerEnd()
 
+    def far_interfaces(self) -> tuple[str, ...]:
+        """Network devices of the host of its server, if that is another one, on its path.
+
+        Raises:
+            TiltyardError: if that host cannot be asked.
+        """
+        return ()
+
     @abstractmethod
     def problems(self) -> list[Problem]:
         """What would keep it from coming up here; changes nothing."""
