@@ -25,7 +25,7 @@ from tiltyard.cli.check import check
 from tiltyard.cli.restore import restore
 from tiltyard.cli.run import run
 from tiltyard.cli.status import status
-from tiltyard.errors import BusyError, ExitCode, HostLacksError, RefusedError, UsageError
+from tiltyard.errors import BusyError, ExitCode, HostLacksError, RefusedError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger
@@ -383,36 +383,6 @@ def test_each_host_meets_every_system_in_whole_blocks_that_the_seed_draws(tmp_pa
     assert len({str(blocks) for blocks in found}) == 4
     assert drawn("again", 7) == found
     assert drawn("other", 8) != found
-
-
-@pytest.mark.parametrize(
-    ("placement", "more", "flaw"),
-    [
-        ('engine = "slurm"', "", "placement.nodes: .*needs nodes"),
-        ("nodes = 2", "", "placement.hosts: .*needs hosts"),
-        ('hosts = ["a", "a"]', "", "placement.hosts: names a host twice"),
-        ('hosts = ["a", "b"]\nnodes = 2', "", "placement.nodes: is not for"),
-        ('hosts = ["-oProxyCommand=x"]', "", "placement.hosts"),
-        ('engine = "slurm"\nnodes = 2\npartition = "-x"', "", "placement.partition"),
-        ('hosts = ["a", "b"]', '[systems]\nreset = "reboot"\n', "placement: does not boot its"),
-        ('hosts = ["a", "b"]', '[systems]\nhost = "c"\n', "placement: says which hosts"),
-        ('hosts = ["a", "b"]', "[precision]\nsessions = 3\nblocks = 3\n", "sessions: a host"),
-        ('hosts = ["a", "b"]', "[precision]\nblocks = 2\n", "blocks: 2 is too small: at least 3"),
-    ],
-)
-def test_flaws(open_folder: StudyFolder, placement: str, more: str, flaw: str):
-    kind = 'filesystem = ["ext4", "xfs"]' if "systems" in more else 'directory = ["o", "n"]'
-    text = f"""question = "?"
-[factors]
-{kind}
-[[workload]]
-use = "random"
-{more}[placement]
-{placement}
-"""
-    open_folder.study.write_text(text)
-    with pytest.raises(UsageError, match=flaw):
-        check(open_folder.root)
 
 
 MADE = """question = "Which file system?"

@@ -318,11 +318,7 @@ class System(ABC):
     server_end: ServerEnd = ServerEnd()
 
     def far_interfaces(self) -> tuple[str, ...]:
-        """Network devices of the host of its server, if that is another one, on its path.
-
-        Raises:
-            TiltyardError: if that host cannot be asked.
-        """
+        """Network devices on its path, of the host of its server where that is another one."""
         return ()
 
     @abstractmethod
