@@ -89,7 +89,7 @@ def test_a_folder_holds_one_calibration(done: Done, other: whole.Wanted) -> None
 def test_that_of_another_kernel_is_not_gone_on_with(
     done: Done, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calibrations, "kernel", lambda: "Linux 1.0 x86_64")
+    monkeypatch.setattr(calibrations, "kernel", lambda _: "Linux 1.0 x86_64")
     with pytest.raises(UsageError, match="another calibration"):
         calibrate(done.folder, WANTED, Engine.find(), Watcher())
 

@@ -1,6 +1,7 @@
 """A whole Debian on a disk image, made with debootstrap, booted in emulation, measured in.
 
-Needs root and Debian's mirrors; some three minutes.
+Here and on "another host" by ssh. Needs root and Debian's mirrors; some three minutes, and two for
+the other host.
 """
 
 import hashlib
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from support.far import Far, here_and_there
 from support.hosts import needs_root
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.packages import find_program
@@ -60,16 +62,17 @@ def debian(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return image
 
 
+@here_and_there
 def test_a_trial_runs_in_an_operating_system_whose_image_stays_as_it_is(
-    debian: Path, tmp_path: Path
+    debian: Path, tmp_path: Path, far: Far
 ) -> None:
     before = hashlib.sha256(debian.read_bytes()).digest()
     work = tmp_path / "work"
     work.mkdir()
-    settings = {"disk": str(debian), "backend": "qemu", "backing": {"image": "64M"}}
+    settings = {"disk": str(debian), "backend": "qemu", "backing": {"image": "64M"}, **far.settings}
     with Ledger() as ledger:
-        site = Site(root=tmp_path, work=work, ledger=ledger)
-        system = kind("vm").system("debian", settings, site)
+        site = far.site(Site(root=tmp_path, work=work, ledger=ledger))
+        system = far.made(kind("vm").system("debian", settings, site))
         assert [p.text for p in system.problems() if p.severity == "error"] == []
         up = system.bring_up()
         assert up.facts["operating system"].startswith("Debian GNU/Linux 12")

@@ -7,7 +7,9 @@ import pytest
 from support.synthetic import synthetic_study
 from tiltyard.host import calibrations
 from tiltyard.host.calibrations import KeptCalibration, in_force, keep, kernel, machine
-from tiltyard.run.runner import calibration_note
+from tiltyard.host.place import HERE, Place, UnreachableError
+from tiltyard.plan.model import Plan
+from tiltyard.run.calibrated import calibration_note
 from tiltyard.study.model import Placement
 
 
@@ -55,11 +57,28 @@ def test_a_machine_is_told_by_a_hash_of_its_own(
 def test_what_this_host_shows_is_not_said_of_systems_on_another_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(calibrations, "in_force", lambda: kept(1, "2026-11-20T10:00:00.000+00:00"))
+    def in_force(place: Place) -> KeptCalibration | None:
+        if place == Place.over_ssh("bench@down"):
+            raise UnreachableError
+        return kept(1, "2026-11-20T10:00:00.000+00:00") if place in (HERE, srv1) else None
+
+    srv1 = Place.over_ssh("bench@srv1", ["-4"])
+    monkeypatch.setattr(calibrations, "in_force", in_force)
     plan, _ = synthetic_study()
-    assert calibration_note(plan) is not None
-    far = [one.model_copy(update={"settings": {"host": "bench@srv1"}}) for one in plan.systems]
-    assert calibration_note(plan.model_copy(update={"systems": tuple(far)})) is None
+
+    def on(**settings: object) -> Plan:
+        far = [one.model_copy(update={"settings": settings}) for one in plan.systems]
+        return plan.model_copy(update={"systems": tuple(far)})
+
+    own, that = calibration_note(plan), calibration_note(on(host="bench@srv1", ssh_options=["-4"]))
+    assert own is not None
+    assert own.sentence.startswith("This host showed differences above about ")
+    assert that is not None
+    assert that.sentence.startswith("bench@srv1 showed differences above about ")
+    assert calibration_note(on(host="bench@srv2")) is None
+    assert calibration_note(on(host="bench@down")) is None
+    assert calibration_note(on(server="bench@srv1", ssh_options=["-4"])) is None
+    far = on(host="bench@srv1", ssh_options=["-4"]).systems
     assert calibration_note(plan.model_copy(update={"systems": (*plan.systems, far[0])})) is None
     nodes = Placement(hosts=("bench@n1", "bench@n2"))
     assert calibration_note(plan.model_copy(update={"placement": nodes})) is None

@@ -152,11 +152,22 @@ def test_a_host_without_calibration_says_so(plain: Findings) -> None:
     assert "This host was not calibrated when the study was run" in text
 
 
-def test_of_another_host_no_calibration_is_asked_for(plain: Findings) -> None:
+def test_of_another_host_its_calibration_is_asked_for(plain: Findings) -> None:
     text = Reading(page_of(plain.model_copy(update={"where": "bench@srv1"}))).text
-    assert "a calibration is of the host that Tiltyard runs on, not of bench@srv1" in text
-    assert "A calibration is of the host that Tiltyard runs on, and this study was" in text
+    assert "bench@srv1 is not calibrated (tiltyard calibrate --host bench@srv1)" in text
+    assert "bench@srv1 was not calibrated when the study was run" in text
+
+
+def test_of_several_hosts_no_calibration_is_asked_for(plain: Findings) -> None:
+    text = Reading(page_of(plain.model_copy(update={"where": "several hosts"}))).text
+    assert "a calibration is of one host, not of several hosts" in text
+    assert "A calibration is of one host, and this study was measured on several hosts" in text
     assert "(tiltyard calibrate)" not in text
+
+
+def test_what_the_calibration_of_another_host_says_is_said_of_it(full: Findings) -> None:
+    text = Reading(page_of(full.model_copy(update={"where": "bench@srv1"}))).text
+    assert "Differences below the smallest one do not show on bench@srv1" in text
 
 
 def test_pairs_that_stopped_at_different_looks_are_listed(full: Findings, page: str) -> None:

@@ -4,6 +4,7 @@ import re
 from io import StringIO
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from support.judged import judged as told
@@ -97,11 +98,19 @@ def test_a_host_that_was_not_calibrated_says_so(findings: Findings) -> None:
     assert "Host not calibrated; tiltyard calibrate" in " ".join(printed(findings).split())
 
 
-def test_a_calibration_is_not_asked_for_of_another_host(findings: Findings) -> None:
-    far = printed(findings.model_copy(update={"where": "bench@srv1"}))
-    assert "Host calibration is of the host that runs tiltyard, and not of bench@srv1" in " ".join(
-        far.split()
-    )
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("bench@srv1", "Host not calibrated; tiltyard calibrate --host bench@srv1 measures"),
+        ("several hosts", "Host calibration is of one host, and not of several hosts"),
+        ("this host and a@b", "Host calibration is of one host, and not of this host and a@b"),
+    ],
+)
+def test_the_calibration_of_another_host_is_asked_for_where_it_is_one(
+    findings: Findings, where: str, said: str
+) -> None:
+    far = printed(findings.model_copy(update={"where": where}))
+    assert said in " ".join(far.split())
 
 
 def test_before_the_first_look_it_says_so() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from support.hosts import needs_root
 from support.runs import Watcher, directory_system, go_on, image_system, place, plan_of
+from support.sshd import sshd
 from tiltyard.errors import BootingError, HostLacksError, RefusedError, TiltyardError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
@@ -24,6 +25,8 @@ from tiltyard.run.history import History
 from tiltyard.run.journal import BootAsked, read_journal
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
+from tiltyard.study.model import SystemSpec, WorkloadSpec
+from tiltyard.systems.hosts import HostsSettings
 
 BOOTS = """#!/bin/sh
 echo "$0 $@" >>{calls}
@@ -115,6 +118,55 @@ def test_the_run_goes_on_after_each_boot(
     asked = [each for each in read_journal(folder.journal) if isinstance(each.event, BootAsked)]
     assert len(asked) == 4
     assert sum("reboot" in line for line in host.said) == 4
+
+
+@needs_root
+def test_the_host_of_a_client_is_booted_and_the_network_is_measured_then(
+    tmp_path: Path, engine: Engine, host: Host, state: Path
+) -> None:
+    brief = WorkloadSpec(name="rr", use="tcp_rr", parameters={"transactions": 20})
+    with sshd(tmp_path / "server") as server:
+        settings = {"server": server.far, "ssh_options": server.options, "reboots": "client"}
+        plan = plan_of((network(**settings),), workloads=(brief,), blocks=2)
+        study = place(tmp_path / "study", plan), plan
+        for _ in range(2):
+            with pytest.raises(BootingError, match="the run goes on by itself"):
+                start(study, engine)
+            assert not [*server.home.iterdir()], "nothing there waits for the boot"
+        assert start(study, engine).startswith("all planned blocks are done")
+    record = read_run(*study)
+    assert [trial.reason for trial in record.trials] == [None] * 2
+    booted = ["host booted before the turn" in each.facts for each in record.prepared]
+    assert booted == [True] * 2
+    assert sum("reboot" in line for line in host.said) == 2
+    assert not list(state.iterdir())
+    assert not list(host.units.iterdir())
+
+
+def network(**settings: object) -> SystemSpec:
+    """Between this host and another one, which are booted."""
+    spec = {"name": "two", "levels": {}, "kind": "hosts"}
+    return SystemSpec.model_validate({**spec, "settings": {"reset": "reboot", **settings}})
+
+
+@pytest.mark.parametrize(
+    ("settings", "hosts"),
+    [
+        ({}, {"bench@sut": 3}),
+        ({"reboots": "client"}, {"this host": 3}),
+        ({"reboots": "both"}, {"this host": 3, "bench@sut": 3}),
+    ],
+)
+def test_of_a_network_one_host_is_booted_or_both(
+    settings: dict[str, str], hosts: dict[str, int]
+) -> None:
+    assert boots(plan_of((network(server="bench@sut", **settings),), blocks=3)) == hosts
+
+
+def test_hosts_are_named_only_where_one_is_booted() -> None:
+    HostsSettings.model_validate({"server": "bench@sut", "reset": "reboot", "reboots": "both"})
+    with pytest.raises(ValueError, match='reboots = "both" goes with reset = "reboot"'):
+        HostsSettings.model_validate({"server": "bench@sut", "reboots": "both"})
 
 
 @needs_root

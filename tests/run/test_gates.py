@@ -122,14 +122,13 @@ def test_others_count_on_the_cpus_that_measure() -> None:
     """Whatever they do elsewhere, as far as the host tells one from the other."""
     _, run = synthetic_study()
     elsewhere = with_others(run.trials[0], 0.9, 0.8)
-    assert evidence_of(elsewhere) is not None
+    assert list(evidence_of(elsewhere))
     for external_s, steal_s in ((0.0, 0.0), (0.4, 0.3)):
         telemetry = Telemetry(
             elapsed_s=2.0, cpus=(1,), external_s=external_s, external_steal_s=steal_s
         )
         known = elsewhere.model_copy(update={"telemetry": telemetry})
-        found = evidence_of(known)
-        assert found is not None
+        (found,) = evidence_of(known)
         assert (found.foreign_s, found.steal_s, found.elapsed_s) == (external_s, steal_s, 2.0)
         assert (foreign_share(known), steal_share(known)) == (external_s / 2, steal_s / 2)
 
@@ -274,8 +273,9 @@ def test_what_serves_the_system_is_no_stranger() -> None:
 
     def foreign_s(servers_s: float | None) -> float:
         telemetry = Telemetry(elapsed_s=3.2, servers_s=servers_s)
-        seen = evidence_of(record.model_copy(update={"end": end, "telemetry": telemetry}))
-        assert seen is not None
+        given = record.model_copy(update={"end": end, "telemetry": telemetry})
+        (seen,) = evidence_of(given)
+        assert seen.foreign_s is not None
         return seen.foreign_s
 
     assert [foreign_s(used_s) for used_s in (None, 0.0, 1.25, 2.0)] == [1.5, 1.5, 0.25, 0.0]
@@ -289,8 +289,7 @@ def test_what_was_counted_while_a_guest_was_emulated_is_shared_out_over_this_hos
     end = record.end.model_copy(update={"elapsed_s": 0.372, "usage": usage})
     telemetry = QUIET.model_copy(update={"elapsed_s": 0.897, "servers_s": 0.89})
     guest = record.model_copy(update={"end": end, "telemetry": telemetry})
-    seen = evidence_of(guest)
-    assert seen is not None
+    (seen,) = evidence_of(guest)
     texts = {reason.gate: reason.text for reason in reasons(seen)}
     assert texts["foreign_cpu"].startswith("other processes used 95.8 % of a core")
     assert texts["steal"].startswith("the hypervisor took 11.1 % of a core")
@@ -307,17 +306,40 @@ def test_another_host_counts_over_the_time_that_its_engine_tells() -> None:
     assert record.model_copy(update={"telemetry": of_guest}).watched_s == 100.0
 
 
+def test_the_host_of_a_server_has_the_same_limits_and_is_named() -> None:
+    """Its own clock, frequency and heat are held against its own; it is as quiet as this one."""
+    _, (record, *_) = block_of()
+    server = Telemetry(
+        host="bench@sut", elapsed_s=2.0, external_s=0.5, external_steal_s=0.1,
+        foreign_waits_s={"io": 0.3}, swapped_pages=3, throttled=1, clock_sources=("hpet",),
+        kernel_errors=("I/O error",), servers_s=1.0,
+    )  # fmt: skip
+    here = QUIET.model_copy(update={"others": (server,)})
+    both = list(evidence_of(record.model_copy(update={"telemetry": here})))
+    assert [each.telemetry.host for each in both] == ["", "bench@sut"]
+    found = reasons(trial(), both[1])
+    assert {reason.host for reason in found} == {"bench@sut"}
+    gates = {"foreign_cpu", "steal", "pressure", "swap", "throttled", "kernel"}
+    assert {reason.gate for reason in found} == gates
+    assert found[0].text == (
+        "bench@sut: other processes used 25 % of a core (limit 3 %) "
+        f"while {record.key.workload} ran on {record.key.system}"
+    )
+    (own, *_) = reasons(trial(foreign_s=0.5), both[1])
+    assert own.text.startswith("this host: other processes used 25 % of a core")
+
+
 def test_evidence_has_no_room_for_a_result() -> None:
     names = {field.name for field in fields(Evidence)}
     assert names == {"key", "elapsed_s", "foreign_s", "steal_s", "telemetry"}
     inner: dict[str, object] = {
         name: field.annotation for name, field in Telemetry.model_fields.items()
     }
+    assert inner.pop("others") == tuple[Telemetry, ...], "the same of another host"
     assert not any(
         isinstance(kind, type) and issubclass(kind, BaseModel) for kind in inner.values()
     )
     _, (record, *_) = block_of()
     assert record.samples
-    evidence = evidence_of(record)
-    assert evidence is not None
+    (evidence,) = evidence_of(record)
     assert not any(str(sample.value) in repr(evidence) for sample in record.samples)

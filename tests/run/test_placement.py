@@ -25,10 +25,11 @@ from tiltyard.cli.check import check
 from tiltyard.cli.restore import restore
 from tiltyard.cli.run import run
 from tiltyard.cli.status import status
-from tiltyard.errors import BusyError, ExitCode, HostLacksError, RefusedError, UsageError
+from tiltyard.errors import BusyError, ExitCode, HostLacksError, RefusedError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger
+from tiltyard.host.packages import find_program
 from tiltyard.plan.store import write_plan
 from tiltyard.run.journal import Started, TrialFinished, read_journal
 from tiltyard.run.nodes import Nodes
@@ -384,41 +385,11 @@ def test_each_host_meets_every_system_in_whole_blocks_that_the_seed_draws(tmp_pa
     assert drawn("other", 8) != found
 
 
-@pytest.mark.parametrize(
-    ("placement", "more", "flaw"),
-    [
-        ('engine = "slurm"', "", "placement.nodes: .*needs nodes"),
-        ("nodes = 2", "", "placement.hosts: .*needs hosts"),
-        ('hosts = ["a", "a"]', "", "placement.hosts: names a host twice"),
-        ('hosts = ["a", "b"]\nnodes = 2', "", "placement.nodes: is not for"),
-        ('hosts = ["-oProxyCommand=x"]', "", "placement.hosts"),
-        ('engine = "slurm"\nnodes = 2\npartition = "-x"', "", "placement.partition"),
-        ('hosts = ["a", "b"]', '[systems]\nreset = "reboot"\n', "placement: does not boot its"),
-        ('hosts = ["a", "b"]', '[systems]\nhost = "c"\n', "placement: says which hosts"),
-        ('hosts = ["a", "b"]', "[precision]\nsessions = 3\nblocks = 3\n", "sessions: a host"),
-        ('hosts = ["a", "b"]', "[precision]\nblocks = 2\n", "blocks: 2 is too small: at least 3"),
-    ],
-)
-def test_flaws(open_folder: StudyFolder, placement: str, more: str, flaw: str):
-    kind = 'filesystem = ["ext4", "xfs"]' if "systems" in more else 'directory = ["o", "n"]'
-    text = f"""question = "?"
-[factors]
-{kind}
-[[workload]]
-use = "random"
-{more}[placement]
-{placement}
-"""
-    open_folder.study.write_text(text)
-    with pytest.raises(UsageError, match=flaw):
-        check(open_folder.root)
-
-
-IMAGES = """question = "Which file system?"
+MADE = """question = "Which file system?"
 [factors]
 filesystem = ["ext4", "ext2"]
 [systems]
-kind = "loop-image"
+{systems}
 [[workload]]
 use = "random"
 file = "1M"
@@ -434,10 +405,23 @@ nodes = 2
 """
 
 
+GUESTS = 'kind = "vm"\nkernel = "linux.uml"\nmemory = "192M"\nbacking = { image = "64M" }'
+needs_guests = pytest.mark.skipif(
+    find_program("linux.uml") is None,
+    reason="there is no User-Mode Linux: apt-get install user-mode-linux",
+)
+
+
 @pytest.mark.conformance
 @needs_root
-def test_file_systems_are_made_on_nodes_of_slurm(cluster: Slurm, open_folder: StudyFolder):
-    open_folder.study.write_text(IMAGES)
+@pytest.mark.parametrize(
+    "systems", ['kind = "loop-image"', pytest.param(GUESTS, marks=needs_guests)],
+    ids=["images", "guests"],
+)  # fmt: skip
+def test_file_systems_are_made_on_nodes_of_slurm(
+    cluster: Slurm, open_folder: StudyFolder, systems: str
+):
+    open_folder.study.write_text(MADE.format(systems=systems))
     assert run(open_folder.root, trust=True) == ExitCode.DONE
     require_whole(open_folder, 2, 3)
     assert len({*nodes_of(open_folder)}) == 2
@@ -445,4 +429,7 @@ def test_file_systems_are_made_on_nodes_of_slurm(cluster: Slurm, open_folder: St
         for prepared in read_run(session.folder, session.plan).prepared:
             assert prepared.facts["file system"] == prepared.system
             assert any(command.argv[0].startswith("mkfs") for command in prepared.commands)
+    said = [path.read_text() for path in (open_folder.root / "consoles").glob("*.log")]
+    boots = [text.count("Linux version ") for text in said]
+    assert boots == ([6, 6] if systems == GUESTS else []), "of each system, one a turn on two nodes"
     assert cluster.jobs() == ""

@@ -9,7 +9,7 @@ import pytest
 
 from support.hosts import needs_root
 from support.networks import left_behind
-from support.runs import Watcher, go_on, place, plan_of
+from support.runs import GATES, Watcher, go_on, place, plan_of
 from support.sshd import sshd
 from tiltyard.executors.engine import Engine
 from tiltyard.plan.model import Plan
@@ -17,6 +17,7 @@ from tiltyard.run.read import read_run
 from tiltyard.run.record import RunRecord
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec, WorkloadSpec
+from tiltyard.systems import hosts
 
 BYTES = 2**20
 CPU = min(os.sched_getaffinity(0))
@@ -98,6 +99,29 @@ def test_a_far_end_by_ssh(tmp_path: Path) -> None:
         _, run = carry_out(tmp_path / "study", there)
         assert not list(server.home.iterdir())
     assert run.other_hosts[server.far]["kernel"]["release"] == os.uname().release
+
+
+def test_a_block_is_disturbed_by_what_others_do_on_the_host_of_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That host is this kernel behind ssh: there the client is one of the others."""
+    monkeypatch.setattr(hosts, "boot_id", lambda: "another boot")
+    gates = GATES.model_copy(update={"spoiled": "keep", "canary": 0.0})
+    brief = STREAM.model_copy(update={"parameters": {"message": "64", "seconds": 1}})
+    with sshd(tmp_path / "server") as server:
+        there = system("there", "hosts", server=server.far, ssh_options=server.options)
+        plan = plan_of((there,), workloads=(brief,), blocks=1, gates=gates)
+        folder = place(tmp_path / "study", plan)
+        run_study(folder, plan, Engine.find(), go_on, Watcher())
+    run = read_run(folder, plan)
+    (trial,) = run.trials
+    assert trial.telemetry is not None
+    (other,) = trial.telemetry.others
+    assert (trial.telemetry.host, other.host) == ("", server.far)
+    assert other.servers_s is not None
+    assert other.servers_s > 0.1, "the server is at work, and is no stranger"
+    texts = [one.text for one in run.spoiled[1] if one.gate == "foreign_cpu" and one.host]
+    assert [text.partition(" used ")[0] for text in texts] == [f"{server.far}: other processes"]
 
 
 @needs_root

@@ -8,17 +8,20 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from pydantic import ValidationError
 
+from support.far import Far
+from support.sshd import Sshd
 from tiltyard.errors import HostLacksError
 from tiltyard.executors.engine import Engine
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.packages import find_program
 from tiltyard.host.steps import Steps
 from tiltyard.systems import kind
-from tiltyard.systems.kind import Site
+from tiltyard.systems.kind import Site, System
 from tiltyard.systems.vm.backends import Machine, SystemDisks
 from tiltyard.systems.vm.backends.qemu import Emulation
 from tiltyard.systems.vm.choice import Choice, choose
@@ -180,6 +183,28 @@ def test_an_image_without_systemd_is_refused_before_it_is_booted(
         ready(site, image)
     assert site.ledger.outstanding == ()
     shutil.rmtree(site.work / "turn")
+
+
+@needs_tools
+@pytest.mark.parametrize("far", [True], indirect=True)
+def test_an_image_of_another_host_is_looked_at_there(
+    tmp_path: Path, far: Far, far_server: Sshd
+) -> None:
+    """A relative path begins at the home there; that it boots there, tests/conformance shows."""
+    site = far.site(Site(root=tmp_path, work=tmp_path, ledger=MagicMock()))
+
+    def guest(disk: str) -> System:
+        settings = {"disk": disk, "backend": "qemu", "filesystem": "tmpfs", **far.settings}
+        return far.made(kind("vm").system(f"on {disk}", settings, site))
+
+    image = root_image(far_server.home / "there.img", "6.1", has_systemd=False)
+    try:
+        with pytest.raises(HostLacksError, match=rf"{far_server.far}: {image}: no ext4 of it has"):
+            guest("there.img").bring_up()
+    finally:
+        image.unlink()
+    (problem,) = guest("there.img").problems()
+    assert problem.text == f'{far_server.far}: there is no disk image "~/there.img"'
 
 
 @needs_tools

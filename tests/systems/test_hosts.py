@@ -2,6 +2,7 @@
 
 import os
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +15,13 @@ from support.sshd import Sshd, sshd
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import FarEnd
 from tiltyard.host import sysctls
+from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import HERE
+from tiltyard.systems import hosts, kind
+from tiltyard.systems.deputy import link
+from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.hosts import HostsSettings
+from tiltyard.systems.kind import Site
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +69,87 @@ def test_both_hosts_have_a_part_in_what_is_measured(make: Make, server: Sshd) ->
     assert str(system.far) == server.far
 
 
+@pytest.fixture
+def apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host of the server is taken for one with a kernel of its own."""
+    monkeypatch.setattr(hosts, "boot_id", lambda: "another boot")
+
+
+@pytest.mark.usefixtures("apart")
+def test_the_host_of_the_server_is_watched_as_this_one_is(make: Make, server: Sshd) -> None:
+    """What this test computes is others' there."""
+    up = make().bring_up()
+    assert up.watch_far is not None
+    with up.watch_far() as watching:
+        _compute(0.5)
+        seen = watching.telemetry()
+    assert seen.host == server.far
+    assert seen.external_s is not None
+    assert seen.external_s > 0.3
+    assert seen.elapsed_s > 0.5
+    assert seen.external_steal_s is not None
+    assert seen.servers_s is not None, "the engine that serves is no stranger"
+    assert seen.clock_sources
+
+
+def test_a_host_that_shares_this_kernel_is_watched_once(make: Make) -> None:
+    assert make().bring_up().watch_far is None
+
+
+@pytest.mark.usefixtures("apart")
+def test_of_a_server_that_may_use_some_cpus_those_count(make: Make) -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    up = make(server_cpus=[cpus[-1]]).bring_up()
+    assert up.watch_far is not None
+    with up.watch_far() as watching:
+        os.sched_setaffinity(0, cpus[-1:])
+        try:
+            _compute(0.3)
+        finally:
+            os.sched_setaffinity(0, cpus)
+        seen = watching.telemetry()
+    assert seen.cpus == (cpus[-1],)
+    assert seen.external_s is not None
+    assert 0.05 < seen.external_s < seen.elapsed_s + 0.05
+
+
+def test_a_host_without_the_lab_tells_what_a_shell_can(
+    make: Make, server: Sshd, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It is asked once; the network is measured all the same."""
+    asked = []
+
+    def no_python(*_: object) -> tuple[str, ...]:
+        asked.append(1)
+        return ("sh", "-c", "echo 'there is no Python 3' >&2; exit 1")
+
+    monkeypatch.setattr(link, "words", no_python)
+    notes: list[str] = []
+    with Ledger() as ledger, Deputies() as deputies:
+        site = Site(tmp_path, tmp_path, ledger, deputies=deputies, note=notes.append)
+        settings = {"server": server.far, "ssh_options": server.options}
+        system = kind("hosts").system("two", settings, site)
+        for _ in range(2):
+            up = system.bring_up()
+            assert up.watch_far is not None
+            with up.watch_far() as watching:
+                seen = watching.telemetry()
+            system.take_down()
+    assert (seen.host, seen.external_s, seen.servers_s) == (server.far, None, None)
+    assert seen.swapped_pages is not None
+    assert notes == [
+        f"{server.far}: there is no Python 3. So of the noise limits only swapping and the clock "
+        f"are watched on {server.far}"
+    ]
+    assert len(asked) == 1
+
+
+def _compute(seconds: float) -> None:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
 @needs_root
 def test_each_end_has_a_tuning_of_its_own(make: Make, server: Sshd) -> None:
     """Both are this kernel, so each sets another parameter."""
@@ -82,10 +169,49 @@ def test_each_end_has_a_tuning_of_its_own(make: Make, server: Sshd) -> None:
 
 
 @needs_root
-def test_what_the_server_lacks_is_named(make: Make) -> None:
-    (problem,) = make(server_tuning={"sysctl": {"vm.no_such": 1}}).problems()
+def test_the_device_of_the_server_is_tuned(make: Make) -> None:
+    """The address at which it listens is one of the loopback device."""
+    file = Path("/sys/class/net/lo/tx_queue_len")
+    before = file.read_text()
+    system = make(server_tuning={"network": {"tx_queue_len": 1234}})
+    assert [one.severity for one in system.problems()] == []
+    up = system.bring_up()
+    try:
+        assert file.read_text() == "1234\n"
+        assert up.facts["device of the server"] == "lo"
+        told = up.facts["tuning of the server lo tx_queue_len"]
+        assert told == f"1234 (was {before.strip()})"
+    finally:
+        system.take_down()
+    assert file.read_text() == before
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("profile", "said"),
+    [
+        ({"sysctl": {"vm.no_such": 1}}, "server_tuning vm.no_such: "),
+        (
+            {"block": {"scheduler": "none"}},
+            "server_tuning device scheduler: skipped: the system lies on no block device",
+        ),
+        (
+            {"network": {"ring": {"rx": 4096}}},
+            "server_tuning lo ring rx: skipped: the driver of lo has no ring to set",
+        ),
+        ({"servers": {"cpus": [0]}}, "that of a network test has server_cpus"),
+    ],
+)
+def test_what_the_server_lacks_is_named(make: Make, profile: dict[str, object], said: str) -> None:
+    (problem,) = make(server_tuning=profile).problems()
     assert problem.severity == "error"
-    assert "vm.no_such" in problem.text
+    assert said in problem.text
+
+
+@needs_root
+def test_what_a_ready_profile_has_for_disks_is_skipped_at_a_server(make: Make) -> None:
+    system = make(server_tuning="rhel6-throughput")
+    assert [one.text for one in system.problems() if one.severity == "error"] == []
 
 
 def test_ports_are_those_of_the_firewall(make: Make) -> None:

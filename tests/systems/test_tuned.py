@@ -256,7 +256,7 @@ def test_both_ends_of_a_pair_are_tuned_inside_their_namespaces(make: Make, tmp_p
         f"tuning {KEY}": f"7 (was {interval})",
         "tuning net.ipv4.tcp_no_such_thing": "skipped: this kernel has no "
         "net.ipv4.tcp_no_such_thing",
-        "tuning network ring": "skipped: no network device of this host is on the system's path",
+        "tuning network ring": "skipped: no network device is known on the path of the system",
     }
     system.take_down()
     assert sysctls.read(KEY) == interval

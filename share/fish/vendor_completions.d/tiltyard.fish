@@ -133,6 +133,8 @@ complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l minutes -r 
 complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l long -d '60 comparisons, with known delays as well.'
 complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l keep-spoiled -d 'Count blocks that something disturbed, instead of replacing them.'
 complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l folder -r -F -d 'Where to work, on the disk that studies will use; the results are there as well.'
+complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l host -r -d 'Calibrate another host, as ssh knows it: what is compared is there, in the user…'
+complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l ssh-options -r -d 'Options for ssh, as one would type them there.'
 complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l document -r -F -d 'Write the calibration as a Markdown document too, without names or paths.'
 
 # Options for: check

@@ -18,6 +18,8 @@ from tiltyard.calibration.studies import (
 )
 from tiltyard.calibration.subjects import Place, Subject
 from tiltyard.executors.engine import Engine
+from tiltyard.host.facts import facts_of_another
+from tiltyard.host.place import Place as HostPlace
 from tiltyard.run.observer import Observer
 from tiltyard.stats.types import FloatArray
 from tiltyard.wire import Floor
@@ -33,6 +35,8 @@ class Bench:
     engine: Engine
     observer: Observer
     gates: Gates
+    place: HostPlace
+    """The host that is calibrated."""
     floors: list[Floor] = field(default_factory=list)
     hosts: list[dict[str, str]] = field(default_factory=list)
     """The host as each part found it."""
@@ -44,9 +48,10 @@ class Bench:
     def carry_out(self, part: Part) -> Outcome:
         """One part to its end; see :func:`tiltyard.calibration.part.carry_out` for errors."""
         outcome = carry_out(self.root, part, self.engine, self.observer)
+        there = facts_of_another(self.place) if self.place.ssh else outcome.run.host
         trials = outcome.run.trials
         self.floors += [trial.end.floor for trial in trials if trial.end]
-        self.hosts.append(outcome.run.host)
+        self.hosts.append(there)
         regions = [sample.elapsed_s for trial in trials for sample in trial.samples]
         self.shortest_s = min([*regions, *([self.shortest_s] if self.shortest_s else [])])
         self.last_started = max(self.last_started, *(trial.started for trial in trials))

@@ -11,11 +11,12 @@ from tiltyard.calibration.examine import overhead_of
 from tiltyard.calibration.ladders import ladders_of
 from tiltyard.calibration.model import Asked, Calibration, Overhead, Simulated
 from tiltyard.calibration.studies import COMPARISONS_EACH, overhead_part
-from tiltyard.calibration.subjects import Subject, place_of
+from tiltyard.calibration.subjects import OtherHost, Subject, place_of
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import write_whole
 from tiltyard.host import calibrations
+from tiltyard.host.place import HERE, Place
 from tiltyard.run.observer import Observer
 from tiltyard.units import format_duration
 
@@ -40,6 +41,13 @@ class Wanted:
     """After which no further round is begun."""
     gates: Gates
     """What becomes of a block that something disturbs."""
+    host: OtherHost | None = None
+    """That is calibrated instead of this one."""
+
+    @property
+    def at(self) -> Place:
+        """The host that is calibrated."""
+        return self.host.place if self.host else HERE
 
     @property
     def rounds(self) -> int:
@@ -53,7 +61,7 @@ def calibrate(
     engine: Engine,
     observer: Observer,
 ) -> Calibration:
-    """Calibrate this host, or go on with it; finished parts are only read.
+    """Calibrate a host, or go on with it; finished parts are only read.
 
     Args:
         root: The folder of the calibration.
@@ -64,11 +72,11 @@ def calibrate(
     Raises:
         UsageError: if the folder holds another calibration.
         InterruptedRunError: after Ctrl-C; the same call goes on.
-        HostLacksError: if this host cannot run a workload.
+        HostLacksError: if the host cannot run a workload, or is not reached.
     """
     _require_same(root, wanted)
-    bench = Bench(root, engine, observer, wanted.gates)
-    placed = [(subject, place_of(subject, wanted.kinds)) for subject in wanted.subjects]
+    bench = Bench(root, engine, observer, wanted.gates, wanted.at)
+    placed = [(one, place_of(one, wanted.kinds, wanted.host)) for one in wanted.subjects]
     benches = [SubjectBench(bench, subject, place) for subject, place in placed if place]
     if not benches:
         raise UsageError(f"none of the workloads runs on {' or '.join(wanted.kinds)}")
@@ -79,13 +87,13 @@ def calibrate(
     ]
     overheads = _overheads(bench, benches, remarks)
     _rounds(benches, wanted, remarks)
-    ladders = ladders_of(bench, wanted.kinds)
+    ladders = ladders_of(bench, wanted.kinds, wanted.host)
     return Calibration(
         date=bench.last_started,
         tiltyard=__version__,
         engine=engine.describe().engine,
-        machine=calibrations.machine(),
-        kernel=calibrations.kernel(),
+        machine=calibrations.machine(wanted.at),
+        kernel=calibrations.kernel(wanted.at),
         host=bench.hosts[0],
         comparisons=wanted.comparisons,
         keeps_spoiled=wanted.gates == "keep",
@@ -105,8 +113,8 @@ def _require_same(root: Path, wanted: Wanted) -> None:
         UsageError: if it was begun with other words, or on another host or kernel.
     """
     asked = Asked(
-        machine=calibrations.machine(),
-        kernel=calibrations.kernel(),
+        machine=calibrations.machine(wanted.at),
+        kernel=calibrations.kernel(wanted.at),
         systems=wanted.kinds,
         workloads=tuple(subject.name for subject in wanted.subjects),
         keeps_spoiled=wanted.gates == "keep",

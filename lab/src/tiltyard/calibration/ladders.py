@@ -1,4 +1,4 @@
-"""Known steps of bandwidth, made by throttles of the kernel where this host has them."""
+"""Known steps of bandwidth, made by throttles of the kernel where the host has them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from tiltyard.calibration.studies import (
     disk_steps_part,
     network_steps_part,
 )
-from tiltyard.calibration.subjects import IN_MEMORY, PLACES, Place
+from tiltyard.calibration.subjects import IN_MEMORY, PLACES, OtherHost, Place
 from tiltyard.errors import HostLacksError
 
 
@@ -60,24 +60,28 @@ _THROTTLES: Final = (
 )
 
 
-def ladders_of(bench: Bench, kinds: Sequence[str]) -> tuple[Ladder, ...]:
+def ladders_of(bench: Bench, kinds: Sequence[str], host: OtherHost | None) -> tuple[Ladder, ...]:
     """Every throttle, examined or with the reason why it was not.
 
     Args:
         bench: Carries the studies out.
         kinds: Kinds of systems that a person asks for; empty: all.
+        host: That has them, if it is another one.
     """
-    return tuple(_examine(bench, throttle, kinds) for throttle in _THROTTLES)
+    return tuple(_examine(bench, throttle, kinds, host) for throttle in _THROTTLES)
 
 
-def _examine(bench: Bench, throttle: _Throttle, kinds: Sequence[str]) -> Ladder:
+def _examine(
+    bench: Bench, throttle: _Throttle, kinds: Sequence[str], host: OtherHost | None
+) -> Ladder:
+    place = throttle.place.on(host)
     missing = None
     values = None
     if kinds and throttle.place.kind not in kinds:
         missing = f"--systems does not name {throttle.place.kind}"
     else:
         try:
-            outcome = bench.carry_out(throttle.part(throttle.place, bench.gates))
+            outcome = bench.carry_out(throttle.part(place, bench.gates))
             values = outcome.log_values(throttle.workload)
         except HostLacksError as error:
             missing = str(error)

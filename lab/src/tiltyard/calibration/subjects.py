@@ -2,14 +2,16 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import JsonValue
 
 from tiltyard.errors import UsageError
+from tiltyard.host.place import Place as HostPlace
 from tiltyard.study.problems import one_of
+from tiltyard.study.toml import toml_value
 from tiltyard.systems import KINDS
 from tiltyard.wire import Catalogue
 
@@ -86,6 +88,19 @@ def subjects(asked: Sequence[str], catalogue: Catalogue) -> tuple[Subject, ...]:
 
 
 @dataclass(frozen=True)
+class OtherHost:
+    """A host that ssh reaches, as a study file has it."""
+
+    name: str
+    ssh_options: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> HostPlace:
+        """How it is reached."""
+        return HostPlace.over_ssh(self.name, self.ssh_options)
+
+
+@dataclass(frozen=True)
 class Place:
     """A kind of system as a calibration uses it, in the words of a study file."""
 
@@ -95,9 +110,17 @@ class Place:
     alone: str = ""
     """A line of ``[systems]``: that system, where something else is varied."""
     settings: str = ""
-    """A line of ``[systems]`` in any case."""
+    """Lines of ``[systems]`` in any case."""
     directories: tuple[str, ...] = ()
     """That it needs in the study folder."""
+
+    def on(self, host: OtherHost | None) -> "Place":
+        """The same on another host."""
+        if host is None:
+            return self
+        name = f"host = {toml_value(host.name)}"
+        options = f"ssh_options = {toml_value(list(host.ssh_options))}" if host.ssh_options else ""
+        return replace(self, settings="\n".join(filter(None, (self.settings, name, options))))
 
 
 _FAMILY: Final = 'family = { a = "ipv4", b = "ipv4" }'
@@ -131,33 +154,42 @@ IN_MEMORY: Final = Place(
 """An image whose disk is memory: steadier than any device, where a limit shall be what counts."""
 
 
-def place_of(subject: Subject, kinds: Sequence[str]) -> Place | None:
+def place_of(subject: Subject, kinds: Sequence[str], host: OtherHost | None = None) -> Place | None:
     """Where a subject runs: on the first of the kinds that carries it, or on the usual one.
 
     Args:
         subject: What runs.
         kinds: That a person asks for; empty: an image as root, else directories; the loopback.
+        host: Where, if it is another one; there it is an image.
 
     Returns:
         ``None`` if none of the kinds that were asked for carries it.
     """
     if not kinds:
-        images = os.geteuid() == 0 and _LOOP_CONTROL.exists()
-        return PLACES["loopback" if subject.target == "far" else _storage(images)]
+        images = host is not None or (os.geteuid() == 0 and _LOOP_CONTROL.exists())
+        return PLACES["loopback" if subject.target == "far" else _storage(images)].on(host)
     targets = {kind.name: kind.target for kind in KINDS}
-    return next((PLACES[kind] for kind in kinds if targets[kind] == subject.target), None)
+    fitting = (PLACES[kind] for kind in kinds if targets[kind] == subject.target)
+    found = next(fitting, None)
+    return found.on(host) if found else None
 
 
 def _storage(images: bool) -> str:
     return "loop-image" if images else "directory"
 
 
-def check_kinds(kinds: Sequence[str]) -> None:
+def check_kinds(kinds: Sequence[str], *, elsewhere: bool = False) -> None:
     """Insist that calibration knows these kinds of systems.
+
+    Args:
+        kinds: that a person asks for.
+        elsewhere: whether they are to be on another host.
 
     Raises:
         UsageError: if it does not.
     """
+    known = [kind for kind, place in PLACES.items() if not (elsewhere and place.directories)]
     for kind in kinds:
-        if kind not in PLACES:
-            raise UsageError(f'"{kind}" cannot be calibrated on. {one_of(kind, PLACES)}')
+        if kind not in known:
+            there = " of another host" if elsewhere else ""
+            raise UsageError(f'"{kind}"{there} cannot be calibrated on. {one_of(kind, known)}')

@@ -1,9 +1,12 @@
 """``tiltyard calibrate``: what this host and this instrument can show, found out on themselves."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from tiltyard.calibration.subjects import OtherHost
 
 _COMPARISONS = 10
 _COMPARISONS_LONG = 60
@@ -20,6 +23,8 @@ def calibrate(
     long: bool = False,
     keep_spoiled: bool = False,
     folder: Path = Path("calibration"),
+    host: str | None = None,
+    ssh_options: Annotated[str, Parameter(allow_leading_hyphen=True)] = "",
     document: Path | None = None,
 ) -> int:
     """Let Tiltyard show its own error rates on this host.
@@ -28,6 +33,7 @@ def calibrate(
     tiltyard calibrate                       # some twenty minutes
     tiltyard calibrate --long                # six times as many comparisons
     tiltyard calibrate -w random_read --systems directory --minutes 3
+    tiltyard calibrate --host root@sut       # another host, from here
     ```
 
     One system is compared with itself again and again: how many verdicts are false? Known delays
@@ -46,6 +52,9 @@ def calibrate(
         long: 60 comparisons, with known delays as well.
         keep_spoiled: Count blocks that something disturbed, instead of replacing them.
         folder: Where to work, on the disk that studies will use; the results are there as well.
+        host: Calibrate another host, as ssh knows it: what is compared is there, in the user's
+            home. Studies of systems with that host name it.
+        ssh_options: Options for ssh, as one would type them there.
         document: Write the calibration as a Markdown document too, without names or paths.
     """
     from tiltyard.calibration.calibrate import Wanted
@@ -59,7 +68,7 @@ def calibrate(
     from tiltyard.folder import write_whole
     from tiltyard.host.calibrations import keep
 
-    check_kinds(systems)
+    check_kinds(systems, elsewhere=host is not None)
     wanted_comparisons = comparisons or (_COMPARISONS_LONG if long else _COMPARISONS)
     if wanted_comparisons < 1 or (minutes is not None and minutes <= 0):
         raise UsageError("--comparisons and --minutes are numbers above zero")
@@ -71,6 +80,7 @@ def calibrate(
         delayed=wanted_comparisons if long else min(wanted_comparisons, _DELAYED),
         minutes=minutes,
         gates="keep" if keep_spoiled else "replace",
+        host=_other(host, ssh_options),
     )
     try:
         with PartsDisplay() as display:
@@ -83,5 +93,17 @@ def calibrate(
     if document is not None:
         write_whole(document, render_document(found).encode())
     keep(found.kept())
-    show(summary(found, page))
+    show(summary(found, page, host or "this host"))
     return ExitCode.DONE if found.passed else ExitCode.REGRESSION
+
+
+def _other(host: str | None, ssh_options: str) -> "OtherHost | None":
+    """The host that is calibrated instead of this one."""
+    import shlex
+
+    from tiltyard.calibration.subjects import OtherHost
+    from tiltyard.errors import UsageError
+
+    if ssh_options and not host:
+        raise UsageError("--ssh-options goes with --host")
+    return OtherHost(host, tuple(shlex.split(ssh_options))) if host else None

@@ -52,12 +52,13 @@ class PartsDisplay(LiveDisplay):
         """Every part is looked at once, at its end: nothing to tell."""
 
 
-def summary(found: Calibration, page: Path) -> RenderableType:
+def summary(found: Calibration, page: Path, host: str = "this host") -> RenderableType:
     """What a person reads when a calibration ends.
 
     Args:
         found: What it states.
         page: Where the whole page lies; its path is the last line.
+        host: That was calibrated.
     """
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(no_wrap=True)
@@ -70,7 +71,7 @@ def summary(found: Calibration, page: Path) -> RenderableType:
     closing.add_column(overflow="fold")
     for head, text in (
         ("Answer", " ".join(words.answer(found))),
-        ("In force", f"{found.id}, on this host under this kernel"),
+        ("In force", f"{found.id}, on {host} under this kernel"),
         ("Page", str(page)),
     ):
         closing.add_row(Text(head, style="bold"), Text(text))

@@ -1,4 +1,4 @@
-"""Calibrations of this host, kept in the state directory, and the one that is in force.
+"""Calibrations of this host and of others, kept in the state directory, and the one in force.
 
 A calibration speaks for one machine under one kernel; that of another one is never taken for it.
 """
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tiltyard.folder import sha256, write_whole
 from tiltyard.host.ledger import own_state_directory
+from tiltyard.host.place import HERE, Place
 
 _MACHINE_ID = Path("/etc/machine-id")
 _DIGITS = 12
@@ -30,21 +31,34 @@ class KeptCalibration(BaseModel):
     """The engine's workload → smallest difference that the host could show in it."""
 
 
-def machine() -> str:
-    """This machine as a hash, so that a published calibration does not tell its name.
+def machine(place: Place = HERE) -> str:
+    """A machine as a hash, so that a published calibration does not tell its name.
 
     Source: machine-id(5), which asks for a hash; the host's name where there is no such file.
+
+    Raises:
+        UnreachableError: if it is another one that is not reached.
     """
-    try:
-        known = _MACHINE_ID.read_text().strip()
-    except OSError:
-        known = ""
-    return sha256(f"tiltyard {known or platform.node()}".encode())[:_DIGITS]
+    known = place.read(_MACHINE_ID) or _uname(place, "n")
+    return sha256(f"tiltyard {known}".encode())[:_DIGITS]
 
 
-def kernel() -> str:
-    """The kernel that runs now."""
-    return f"{platform.system()} {platform.release()} {platform.machine()}"
+def kernel(place: Place = HERE) -> str:
+    """The kernel that runs now.
+
+    Raises:
+        UnreachableError: if it is that of another host, which is not reached.
+    """
+    return _uname(place, "srm")
+
+
+def _uname(place: Place, flags: str) -> str:
+    """What uname(1) prints."""
+    if place.ssh:
+        return place.run(("uname", f"-{flags}")).stdout.strip()
+    own = platform.uname()
+    known = {"n": own.node, "s": own.system, "r": own.release, "m": own.machine}
+    return " ".join(known[flag] for flag in flags)
 
 
 def keep(calibration: KeptCalibration, state: Path | None = None) -> Path:
@@ -54,10 +68,17 @@ def keep(calibration: KeptCalibration, state: Path | None = None) -> Path:
     return path
 
 
-def in_force(state: Path | None = None) -> KeptCalibration | None:
-    """The newest calibration of this machine under this kernel, if there is one."""
-    own = (machine(), kernel())
-    found = [kept for kept in _kept(_directory(state)) if (kept.machine, kept.kernel) == own]
+def in_force(state: Path | None = None, place: Place = HERE) -> KeptCalibration | None:
+    """The newest calibration of a machine under the kernel that it has now, if there is one.
+
+    Raises:
+        UnreachableError: if it is another one that is not reached.
+    """
+    kept_here = list(_kept(_directory(state)))
+    if not kept_here:
+        return None
+    own = (machine(place), kernel(place))
+    found = [kept for kept in kept_here if (kept.machine, kept.kernel) == own]
     return max(found, key=lambda kept: kept.date, default=None)
 
 

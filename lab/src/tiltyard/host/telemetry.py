@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host.devices.disk_watch import DiskWatch
@@ -142,6 +142,8 @@ class Telemetry(BaseModel):
     """How far the time of day was set, away from a clock that nobody sets."""
     kernel_errors: tuple[str, ...] | None = None
     """What the kernel reported as errors, the first few."""
+    others: tuple["Telemetry", ...] = Field((), exclude_if=lambda others: not others)
+    """Of further hosts that have a part in the trial: that of the server."""
 
 
 Servers = Callable[[], Sequence[int]]

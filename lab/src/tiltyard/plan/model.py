@@ -231,7 +231,12 @@ class Plan(Frozen):
     @property
     def where(self) -> str:
         """Where it is measured, as a sentence has it: ``this host``, ``bench@srv1``."""
-        named = {str(one.settings.get("host") or "this host"): None for one in self.systems}
+        named = dict.fromkeys(
+            str(host)
+            for one in self.systems
+            for host in (one.settings.get("host") or "this host", one.settings.get("server"))
+            if host
+        )
         if self.placement or len(named) > 2:
             return "several hosts"
         return " and ".join(named) or "this host"

@@ -11,6 +11,7 @@ from rich.containers import Lines
 from rich.table import Table
 from rich.text import Text
 
+from tiltyard.analysis.calibrates import calibrates
 from tiltyard.analysis.decision import headlines
 from tiltyard.analysis.model import Comparison, Findings, Index, Notice, WorkloadFindings
 from tiltyard.analysis.statements.warnings import warnings
@@ -256,10 +257,11 @@ def _resolution(findings: Findings) -> str:
     if findings.clock == "instructions":
         return "does not matter: instructions were counted"
     note = findings.calibration
-    if note is None and findings.where != "this host":
-        return f"calibration is of the host that runs tiltyard, and not of {findings.where}"
     if note is None:
-        return "not calibrated; tiltyard calibrate measures its smallest detectable difference"
+        command = calibrates(findings.where)
+        if not command:
+            return f"calibration is of one host, and not of {findings.where}"
+        return f"not calibrated; {command} measures its smallest detectable difference"
     return (
         f"shows differences above about {format_number(note.resolution_percent, 2)} % "
         f"(calibration {note.id}, {note.date[:10]})"

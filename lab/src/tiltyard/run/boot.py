@@ -37,19 +37,24 @@ ALLOW = "--allow-reboot"
 THIS_HOST: Final = str(HERE)
 
 
-def booted(system: SystemSpec) -> str:
-    """The host that is booted before each turn of a system; empty: none."""
-    if system.settings.get("reset") != "reboot":
-        return ""
-    # Of two hosts that of the server; the client's is that of the run.
-    return str(system.settings.get("host") or system.settings.get("server") or THIS_HOST)
+def booted(system: SystemSpec) -> tuple[str, ...]:
+    """The hosts that are booted before each turn of a system."""
+    settings = system.settings
+    if settings.get("reset") != "reboot":
+        return ()
+    if (server := settings.get("server")) is None:
+        return (str(settings.get("host") or THIS_HOST),)
+    # The client's host is that of the run.
+    of_ends = {"client": THIS_HOST, "server": str(server)}
+    asked = settings.get("reboots", "server")
+    return tuple(host for end, host in of_ends.items() if asked in (end, "both"))
 
 
 def boots(plan: Plan) -> dict[str, int]:
     """Host → how often it is booted if every block up to the last look is run; without spares."""
     hosts = {system.name: booted(system) for system in plan.systems}
     turns = (turn for block in plan.blocks for turn in block.turns)
-    return dict(Counter(host for turn in turns if (host := hosts[turn.system])))
+    return dict(Counter(host for turn in turns for host in hosts[turn.system]))
 
 
 def require_allowed(folder: StudyFolder, plan: Plan, *, allowed: bool) -> None:
@@ -93,7 +98,7 @@ def boot_before_turn(context: Context, block: int, name: str) -> dict[str, str]:
         TiltyardError: if it was asked for earlier and did not happen.
     """
     system = context.plan.system(name)
-    if booted(system) != THIS_HOST:
+    if THIS_HOST not in booted(system):
         return {}
     asked = context.history.boot_asked(block, name)
     if asked is None:

@@ -208,6 +208,7 @@ def _reason(run: CanaryRun, what: str, off: float, allowed: float) -> Reason:
         gate="canary",
         system=None,
         workload=None,
+        host=run.host,
         value=value,
         limit=limit,
         text=f"the canary's {what}{where} {run.when} the block took {100 * value:.1f} % "

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
+from tiltyard.host.place import HERE
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import Plan, TrialKey
 from tiltyard.run.canary import check_canary
@@ -35,7 +36,7 @@ Found = tuple[str, float, float, str]
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that a gate may know of a trial."""
+    """All that a gate may know of a trial on one of its hosts."""
 
     key: TrialKey
     elapsed_s: float
@@ -47,17 +48,26 @@ class Evidence:
     """Its ``cpus`` are those on which both were counted; none: all."""
 
 
-def evidence_of(record: TrialRecord) -> Evidence | None:
-    """What the gates may know of a trial; ``None`` of one that failed."""
+def evidence_of(record: TrialRecord) -> Iterator[Evidence]:
+    """What the gates may know of a trial, for each host of it; nothing of one that failed."""
     if record.outcome != "done" or record.end is None:
-        return None
-    return Evidence(
+        return
+    telemetry = record.telemetry or Telemetry(elapsed_s=record.elapsed_s)
+    yield Evidence(
         key=record.key,
         elapsed_s=record.watched_s,
         foreign_s=record.foreign_s,
         steal_s=record.steal_s,
-        telemetry=record.telemetry or Telemetry(elapsed_s=record.elapsed_s),
+        telemetry=telemetry,
     )
+    for other in telemetry.others:
+        yield Evidence(
+            key=record.key,
+            elapsed_s=other.elapsed_s,
+            foreign_s=other.external_s,
+            steal_s=other.external_steal_s,
+            telemetry=other,
+        )
 
 
 def check_block(
@@ -73,14 +83,14 @@ def check_block(
     """
     if plan.gates is None:
         return ()
-    evidence = [found for record in records if (found := evidence_of(record))]
+    evidence = [found for record in records for found in evidence_of(record)]
     reasons = (
         *check_evidence(evidence, plan.gates),
         *check_canary(history.canaries, block, plan.gates.canary),
     )
     return tuple(
         reason.model_copy(update={"usual": True})
-        if reason.value <= history.usual.get(reason.gate, 0.0) * USUAL
+        if not reason.host and reason.value <= history.usual.get(reason.gate, 0.0) * USUAL
         else reason
         for reason in reasons
     )
@@ -125,6 +135,7 @@ def check_evidence(block: Sequence[Evidence], gates: GatesSpec) -> Iterator[Reas
     # Trials may run on several hosts, each with a clock of its own.
     firsts = {trial.telemetry.host: trial for trial in reversed(block)}
     for trial in block:
+        where = f"{trial.telemetry.host or HERE}: " if len(firsts) > 1 else ""
         for gate, value, limit, seen in (
             *_processor_time(trial, gates),
             *_waits(trial, gates),
@@ -139,9 +150,10 @@ def check_evidence(block: Sequence[Evidence], gates: GatesSpec) -> Iterator[Reas
                 gate=gate,
                 system=key.system,
                 workload=key.workload,
+                host=trial.telemetry.host,
                 value=value,
                 limit=limit,
-                text=f"{seen} while {key.workload} ran on {key.system}",
+                text=f"{where}{seen} while {key.workload} ran on {key.system}",
             )
 
 

@@ -119,6 +119,8 @@ class Reason(Frozen):
     system: str | None
     """Whose trial it was; ``None`` for the canary, which stands outside all trials."""
     workload: str | None
+    host: str = Field("", exclude_if=lambda host: not host)
+    """The other host that it was seen on; empty: this one."""
     value: float
     limit: float
     text: str

@@ -11,8 +11,6 @@ from tiltyard.errors import BusyError, HostLacksError, InterruptedRunError, Tria
 from tiltyard.executors.agent import Agents
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.host import calibrations
-from tiltyard.host.calibrations import KeptCalibration
 from tiltyard.host.facts import host_facts
 from tiltyard.host.isolation import isolate, isolate_if_harmless
 from tiltyard.host.ledger import Ledger, recover
@@ -24,6 +22,7 @@ from tiltyard.phases import phase
 from tiltyard.plan.model import Block, Plan
 from tiltyard.run.block import run_block
 from tiltyard.run.boot import arrive, require_allowed
+from tiltyard.run.calibrated import calibration_note
 from tiltyard.run.context import Context
 from tiltyard.run.course import PlanProgress
 from tiltyard.run.differences import owners
@@ -46,52 +45,19 @@ from tiltyard.run.lock import hold_lock
 from tiltyard.run.observer import Decide, Observer
 from tiltyard.run.patience import WAIT_S, patiently, pause
 from tiltyard.run.read import read_run, require_plan
-from tiltyard.run.record import AS_PLANNED, Amendment, CalibrationNote, IsolationNote
+from tiltyard.run.record import AS_PLANNED, Amendment, IsolationNote
 from tiltyard.run.scratch_dir import open_systems, scratch_dir
 from tiltyard.run.stages import Place as StagePlace
 from tiltyard.run.stages import around
 from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.kind import System
 from tiltyard.systems.placement import pinned_cpus
-from tiltyard.units import count_of, format_duration, format_number, listed, part_of
+from tiltyard.units import count_of, format_duration, listed, part_of
 
 HOPELESS_BLOCKS: Final = 3
 """What has failed in so many blocks in the same way, and never worked, will fail in the others."""
 LEVEL_S: Final = 1.0
 """How long the host is looked at before the first block: a hundred ticks of its counters."""
-
-
-def calibration_note(plan: Plan) -> CalibrationNote | None:
-    """The smallest difference that this host could show in the workloads of a plan.
-
-    Of several workloads the largest such difference counts. Where none of them was calibrated,
-    that of the calibrated ones is told, and that it is theirs.
-
-    Returns:
-        ``None`` if this host was not calibrated under this kernel, or systems are on others.
-    """
-    kept = calibrations.in_force() if plan.where == str(HERE) else None
-    if kept is None or not kept.resolution_percent:
-        return None
-    used = {workload.spec.use for workload in plan.workloads}
-    own = {use: shown for use, shown in kept.resolution_percent.items() if use in used}
-    told = own or kept.resolution_percent
-    percent = max(told.values())
-    return CalibrationNote(
-        id=kept.id,
-        date=kept.date,
-        resolution_percent=percent,
-        sentence=_sentence(kept, percent, "" if own else " and ".join(told)),
-    )
-
-
-def _sentence(kept: KeptCalibration, percent: float, others: str) -> str:
-    """As a person reads it; ``others``: workloads that it is about, if not those of the study."""
-    which = f"calibration {kept.date[:10]}, id {kept.id}"
-    above = f"This host showed differences above about {format_number(percent, 2)} %"
-    if others:
-        return f"{above} in {others} ({which}); the workloads of this study were not calibrated."
-    return f"{above} for this workload ({which})."
 
 
 def ending_before(context: Context, block: Block) -> str | None:

@@ -11,7 +11,7 @@ import math
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -145,7 +145,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bo
     workload = context.plan.workload(key.workload)
     job = job_of(context, key, up, watched=not sync and _is_watched(context, key, up))
     limit = _limit_s(context.history, context.plan, key.workload)
-    with create_file(partial) as keep, _watching(context, up, brief=not sync) as watching:
+    with create_file(partial) as keep, _watching(context, up, brief=not sync) as telemetry_of:
         began = time.monotonic()
         cpus: tuple[int, ...] | None = ()
         if clients := workload.spec.clients:
@@ -163,7 +163,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bo
             with context.interrupt.stops(trial.stop):
                 cpus = _measuring(up, _follow(trial, context.observer), job)
         elapsed_s = time.monotonic() - began
-        telemetry = watching.telemetry(cpus)
+        telemetry = telemetry_of(cpus)
         with named_in_errors(partial):
             keep.flush()
             if sync:
@@ -224,15 +224,30 @@ def _is_watched(context: Context, key: TrialKey, up: Up) -> bool:
 
 
 @contextlib.contextmanager
-def _watching(context: Context, up: Up, *, brief: bool) -> Iterator[Watching]:
-    """The host's counters from now on; from the end of the last trial on, if both are brief."""
+def _watching(
+    context: Context, up: Up, *, brief: bool
+) -> Iterator[Callable[[tuple[int, ...] | None], Telemetry]]:
+    """The counters of its hosts from now on; from the end of the last trial on, if both are brief.
+
+    Yields:
+        What tells them, of the CPUs that measured.
+    """
     directory = _watched(up)
-    if not brief or up.place.ssh or up.servers():
-        context.watches.close()
-        with up.watch() if up.watch else watch(up.place, directory, up.servers) as own:
-            yield own
-    else:
-        yield context.watches.of(directory)
+    with contextlib.ExitStack() as stack:
+        far = stack.enter_context(up.watch_far()) if up.watch_far else None
+        own: Watching
+        if not brief or up.place.ssh or up.servers():
+            context.watches.close()
+            begun = up.watch() if up.watch else watch(up.place, directory, up.servers)
+            own = stack.enter_context(begun)
+        else:
+            own = context.watches.of(directory)
+
+        def telemetry_of(cpus: tuple[int, ...] | None) -> Telemetry:
+            seen = own.telemetry(cpus)
+            return seen.model_copy(update={"others": (far.telemetry(),)}) if far else seen
+
+        yield telemetry_of
 
 
 def _watched(up: Up) -> Path | None:

@@ -8,24 +8,28 @@ through ssh.
 import json
 import re
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
 from tiltyard.errors import InterruptedRunError, TiltyardError
 from tiltyard.host import commands, sysctls
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.packages import find_program
-from tiltyard.host.place import Place
+from tiltyard.host.place import Place, UnreachableError
+from tiltyard.host.processes import boot_id
 from tiltyard.host.steps import Step, Steps, TakeBack
+from tiltyard.host.telemetry import FarWatch, Watching
 from tiltyard.study.model import HostName
 from tiltyard.study.problems import shown
 from tiltyard.study.renamed import HOSTS, typed_today
 from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
-from tiltyard.systems.deputy.system import boot_problems
+from tiltyard.systems.deputy.messages import Request
+from tiltyard.systems.deputy.system import DeputyWatch, boot_problems
 from tiltyard.systems.ends import both
 from tiltyard.systems.kind import Kind, Problem, Profiles, Site, System, Up
 from tiltyard.systems.other_host import SSH, OtherHost, engine_in
@@ -42,6 +46,7 @@ from tiltyard.systems.serving import Serve, end_of, for_clients, served
 
 _PORTS = re.compile(r"([0-9]+)-([0-9]+)")
 _CLIENT_DEVICE = "device of the client"
+_SERVER_DEVICE = "device of the server"
 
 
 class HostsSettings(PlacedSettings):
@@ -61,12 +66,31 @@ class HostsSettings(PlacedSettings):
     server_tuning: Profiles = Field(
         (),
         exclude_if=lambda profiles: not profiles,
-        description="Tuning profiles of the server's host, as those of the client's in tuning; "
-        "what they have for devices is not set there.",
+        description="Tuning profiles of the server's host, as those of the client's in tuning; of "
+        "its devices, that of the address at which the server listens.",
     )
     data_ports: str | None = Field(
         default=None, description='Ports for the data, where a firewall asks: "20000-20099".'
     )
+
+    reboots: Literal["server", "client", "both"] = Field(
+        "server",
+        exclude_if=lambda reboots: reboots == "server",
+        description='Which hosts reset = "reboot" boots before each turn, by reboot_command: that '
+        "of the server, this one, or both.",
+    )
+
+    @model_validator(mode="after")
+    def _are_booted(self) -> Self:
+        """Nothing is booted that reset does not ask for."""
+        if self.reset != "reboot" and self.reboots != "server":
+            raise ValueError(f'reboots = "{self.reboots}" goes with reset = "reboot"')
+        return self
+
+    @property
+    def boots_server(self) -> bool:
+        """Whether the server's host is booted before each turn."""
+        return self.reset == "reboot" and self.reboots != "client"
 
     @model_validator(mode="before")
     @classmethod
@@ -95,6 +119,8 @@ class Hosts(System):
         self.steps = Steps(site.ledger, site.check)
         self._there = OtherHost(Place.over_ssh(settings.server, settings.ssh_options))
         self.far = self._there.place
+        self._lacks_lab = False
+        """Whether the lab cannot be started there: found out once."""
 
     def problems(self) -> list[Problem]:
         """No ssh, no way in, or a host that cannot run this engine."""
@@ -107,7 +133,7 @@ class Hosts(System):
         return [*self._problems_of_boot(), *cpu_problems(*self._settings.client_cpus)]
 
     def _problems_of_boot(self) -> list[Problem]:
-        if self._settings.reset != "reboot":
+        if not self._settings.boots_server:
             return []
         try:
             found = boot_problems(self._site, self._there.place, self._settings.reboot_command)
@@ -119,17 +145,23 @@ class Hosts(System):
 
     def boot(self) -> Mapping[str, str]:
         """Boot the server's host, if the study asks for it; a copy of the lab waits for that."""
-        if self._settings.reset != "reboot":
+        if not self._settings.boots_server:
             return {}
         site, command = self._site, self._settings.reboot_command
         up_s = site.deputies.boot(self._there.place, site.ledger, command, site.check, site.note)
         return {"host of the server booted before the turn": f"yes; up for {up_s:.0f} s"}
 
+    def far_interfaces(self) -> tuple[str, ...]:
+        """The device that has the address of the server, if one of that host has it."""
+        told = self._there.ask(f"ip -o addr show to {_resolved(self._name())} 2>/dev/null; true")
+        # 2: eth0    inet 10.0.0.2/24 …
+        return tuple(dict.fromkeys(line.split()[1] for line in told.splitlines()))
+
     def steps_up(self) -> Iterator[Step]:
         """Have the engine there, copy a fresh secret, and start it."""
         yield TakeBack()  # What could not be taken down because the host was not reached.
         settings = self._settings
-        directory = self._site.ledger.name("server")
+        directory = self._directory = self._site.ledger.name("server")
         self._address = _resolved(self._name())
         yield from self._there.engine_steps(self._site.ledger, directory)
         file = f"{directory}/secret"
@@ -151,7 +183,37 @@ class Hosts(System):
             far=self._there.place,
             cpus=self._settings.client_cpus,
             interfaces=tuple(filter(None, (facts.get(_CLIENT_DEVICE),))),
+            watch_far=self._watch_far(),
         )
+
+    def _watch_far(self) -> Callable[[], Watching] | None:
+        """Begins to watch the host of the server: by a deputy, or as far as a shell tells there.
+
+        One that shares this kernel (a container) is watched here: there the client is a stranger.
+        """
+        place = self._there.place
+
+        def by_shell() -> Watching:
+            return FarWatch(place)
+
+        if self._lacks_lab:
+            return by_shell
+        try:
+            deputy = self._site.deputies.of(place, self._site.ledger)
+        except UnreachableError:
+            raise
+        except TiltyardError as error:
+            self._lacks_lab = True
+            self._site.note(f"{error}. So of the noise limits only swapping and the clock are "
+                            f"watched on {place}")  # fmt: skip
+            return by_shell
+        if deputy.hello.process.boot == boot_id():
+            return None
+        server: dict[str, JsonValue] = {
+            "server": self._directory,
+            "cpus": list(self._settings.server_cpus),
+        }
+        return lambda: DeputyWatch(place, lambda do: deputy.ask(Request(do=do, given=server)))
 
     def _facts(self, address: str) -> dict[str, str]:
         """What both kernels say."""
@@ -170,6 +232,7 @@ class Hosts(System):
                 key: both({"client": sysctls.shown(key), "server": there.get(key, ABSENT)})
                 for key in told
             },
+            **({_SERVER_DEVICE: " ".join(devices)} if (devices := self.far_interfaces()) else {}),
             **placement_facts(self._settings),
             "engine of the server": served(self.steps).engine,
         }

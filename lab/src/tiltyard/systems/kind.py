@@ -293,6 +293,8 @@ class Up:
     watch: Callable[[], Watching] | None = None
     """Begins to watch its host during a trial, where that is another one and more is there than a
     shell."""
+    watch_far: Callable[[], Watching] | None = None
+    """The same for the host of its server, where that is another one."""
     recipe: Recipe = field(default_factory=Recipe)
     """What was executed and how it is taken back, for a runbook."""
 
@@ -314,6 +316,10 @@ class System(ABC):
     steps: Steps
     """What was executed for the turn."""
     server_end: ServerEnd = ServerEnd()
+
+    def far_interfaces(self) -> tuple[str, ...]:
+        """Network devices on its path, of the host of its server where that is another one."""
+        return ()
 
     @abstractmethod
     def problems(self) -> list[Problem]:

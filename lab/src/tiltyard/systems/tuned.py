@@ -27,6 +27,7 @@ from tiltyard.tuning.setting import (
     Outcome,
     Scene,
     Setting,
+    Stage,
     apply,
     grouped,
     launched_by,
@@ -111,20 +112,30 @@ class Tuned(System):
         self.place, self.far = system.place, system.far
         self.rest = (*self._system.rest, "set what the profile has for the devices")
 
+    _key = "tuning"
+    """The setting."""
+    _known_ahead: tuple[Stage, ...] = ("host",)
+    """What can be looked at before the system is up."""
+
+    def _scene_ahead(self) -> Scene:
+        """The host, with what is known of it before the system is up."""
+        return Scene(self._at)
+
     def problems(self) -> list[Problem]:
         """Those of the system, and what the host lacks of the profile, as far as it is known."""
         problems = self._system.problems()
         if self._at.ssh and any(problem.severity == "error" for problem in problems):
             return problems  # A host that is not reached has nothing to be looked at.
-        scene = Scene(self._at)
-        outcomes = [look(setting) for setting in self._profile.settings("host", scene)]
+        scene = self._scene_ahead()
+        stages = (self._profile.settings(stage, scene) for stage in self._known_ahead)
+        outcomes = [look(setting) for settings in stages for setting in settings]
         launched, _ = launched_by(self._starts())
         lacks = self._lacks([*outcomes, *launched])
         return [*problems, *lacks, *self._without_root(outcomes)]
 
     def steps_up(self) -> Iterator[Step]:
         """What is the host's, then the system, then what is known before its devices are."""
-        scene = Scene(self._at)
+        scene = self._scene_ahead()
         yield from self._steps_of(self._profile.settings("host", scene))
         yield from self._system.steps_up()
         yield from self._steps_of(self._profile.settings("devices", scene))
@@ -152,6 +163,10 @@ class Tuned(System):
     def boot(self) -> Mapping[str, str]:
         """The system's own."""
         return self._system.boot()
+
+    def far_interfaces(self) -> tuple[str, ...]:
+        """The system's own."""
+        return self._system.far_interfaces()
 
     def bring_up(self) -> Up:
         """Set what is the host's, bring the system up, set what is its devices'."""
@@ -225,7 +240,7 @@ class Tuned(System):
         if not names or self._at.ssh or os.geteuid() == 0:
             return []
         others = f" and {len(names) - 1} more" if names[1:] else ""
-        text = f"tuning: only root can set {names[0]}{others}"
+        text = f"{self._key}: only root can set {names[0]}{others}"
         severity = self._severity(one for one in outcomes if one.status == "set")
         return [Problem(severity, text, "sudo, or a study without it")]
 
@@ -239,14 +254,17 @@ class Tuned(System):
     def _lacks(self, outcomes: Iterable[Outcome]) -> list[Problem]:
         """What would be skipped."""
         return [
-            Problem(self._severity(group), f"tuning {name}: {sentence(group)}")
+            Problem(self._severity(group), f"{self._key} {name}: {sentence(group)}")
             for name, group in grouped(outcomes).items()
             if any(outcome.status == "skipped" for outcome in group)
         ]
 
 
 class TunedServer(Tuned):
-    """A system whose server is on another host, and what profiles set there; no devices of it."""
+    """A system whose server is on another host, and what profiles set there."""
+
+    _key = "server_tuning"
+    _known_ahead = ("host", "devices")
 
     def __init__(self, system: System, settings: SystemSettings, site: Site) -> None:
         """Nothing is touched yet.
@@ -261,8 +279,12 @@ class TunedServer(Tuned):
         assert system.far is not None
         self._begin(system, system.far, asked, settings, site)
 
-    def _scene_of(self, up: Up) -> Scene:  # noqa: ARG002  what is up is at the client
-        return Scene(self._at)
+    def _scene_ahead(self) -> Scene:
+        """Its devices do not depend on what is up, which is at the client."""
+        return Scene(self._at, interfaces=self.far_interfaces())
+
+    def _scene_of(self, up: Up) -> Scene:  # noqa: ARG002
+        return self._scene_ahead()
 
     def _told(self, outcomes: Iterable[Outcome]) -> dict[str, str]:
         facts = super()._told(outcomes)

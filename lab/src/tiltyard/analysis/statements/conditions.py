@@ -144,8 +144,8 @@ def gates_sentence(plan: Plan, run: RunRecord) -> str:
     )
     fate = _FATES["keep" if run.amended.keep else gates.spoiled]
     return (
-        f"A block is disturbed, and {fate}, when the telemetry, as far as {plan.where} records it, "
-        f"shows that {limits}.{short}{_usual(run)}"
+        f"A block is disturbed, and {fate}, when the telemetry, as far as it is recorded on "
+        f"{plan.where}, shows that {limits}.{short}{_usual(run)}"
     )
 
 

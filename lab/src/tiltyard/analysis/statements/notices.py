@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from tiltyard.analysis.calibrates import calibrates
 from tiltyard.analysis.cell_times import LEAST_S, cell_times, short_of
 from tiltyard.analysis.model import Notice
 from tiltyard.analysis.network import ends_notice, network_notices
@@ -343,22 +344,23 @@ def _resolution(evidence: Evidence) -> Iterator[Notice]:
     if evidence.plan.clock == "instructions":
         return
     found, where = evidence.run.calibration, evidence.plan.where
-    if found is None and where != "this host":
+    command = calibrates(where)
+    if found is None and not command:
         yield note(
             text=f"The smallest difference that {where} can show is not known: a calibration is of "
-            "the host that Tiltyard runs on.",
+            "one host.",
             advice=f"Compare a system on {where} with itself.",
         )
     elif found is None:
         yield note(
             text="The host was not calibrated: its smallest detectable difference and its rate of "
             "false positives are not known.",
-            advice="Run tiltyard calibrate.",
+            advice=f"Run {command}.",
         )
     else:
         yield note(
             text=f"Differences below about {format_number(found.resolution_percent, 2)} % do not "
-            f"show on this host (calibration {found.id}, {found.date[:10]})."
+            f"show on {where} (calibration {found.id}, {found.date[:10]})."
         )
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 
+from tiltyard.analysis.calibrates import calibrates
 from tiltyard.analysis.model import Comparison, Findings, WorkloadFindings
 from tiltyard.analysis.verdict import Beside
 from tiltyard.report.document import (
@@ -113,14 +114,15 @@ def calibration(findings: Findings) -> tuple[Block, ...]:
     if findings.clock == "instructions":
         return (Paragraph("Instructions were counted: a calibration of time does not apply."),)
     found = findings.calibration
-    if found is None and findings.where != "this host":
-        text = "A calibration is of the host that Tiltyard runs on, and this study was measured on "
+    command = calibrates(findings.where)
+    if found is None and not command:
+        text = "A calibration is of one host, and this study was measured on "
         return (Paragraph(f"{text}{findings.where}."),)
     if found is None:
+        host = "This host" if findings.where == "this host" else findings.where
         return (
             Paragraph(
-                "This host was not calibrated when the study was run: tiltyard calibrate "
-                "measures the "
+                f"{host} was not calibrated when the study was run: {command} measures the "
                 "rate of false positives and which known differences are found."
             ),
         )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
+from tiltyard.analysis.calibrates import calibrates
 from tiltyard.analysis.model import Findings, Notice, WorkloadFindings
 from tiltyard.analysis.statements.registry import rules
 from tiltyard.analysis.statements.warnings import warnings
@@ -113,7 +114,7 @@ def _what_shows(findings: Findings) -> str:
     calibration = findings.calibration
     if calibration:
         text = (
-            "Differences below the smallest one do not show on this host (calibration "
+            f"Differences below the smallest one do not show on {findings.where} (calibration "
             f"{calibration.id}, {calibration.date[:10]})"
         )
         if findings.resolution_percent is not None:
@@ -125,9 +126,9 @@ def _what_shows(findings: Findings) -> str:
             f"{text}instructions were counted, so it does not depend on this host's speed "
             "and noise."
         )
-    if findings.where != "this host":
-        return f"{text}a calibration is of the host that Tiltyard runs on, not of {findings.where}."
-    return f"{text}this host is not calibrated (tiltyard calibrate)."
+    if not (command := calibrates(findings.where)):
+        return f"{text}a calibration is of one host, not of {findings.where}."
+    return f"{text}{findings.where} is not calibrated ({command})."
 
 
 _TITLES: dict[Literal["problem", "warning", "note"], str] = {

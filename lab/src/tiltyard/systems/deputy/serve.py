@@ -269,7 +269,7 @@ class _Deputy:
             "take_down": self._take_down,
             "lost": lambda one: self._up[one.system].lost(),
             "watch": self._begin_to_watch,
-            "watched": lambda _: self._watched(),
+            "watched": self._watched,
             "may_boot": self._may_boot,
             "boot": self._prepare_boot,
             "planned": self._planned,
@@ -342,17 +342,25 @@ class _Deputy:
         return said
 
     def _begin_to_watch(self, request: Request) -> None:
-        """From now on, before a trial; engines come by connections of their own."""
+        """From now on, before a trial; engines come by connections of their own.
+
+        Of a system that was not opened here only its server is here: an engine of that name.
+        """
+        self._end_watch()
+        if (name := request.given.get("server")) is not None:
+            server = partial(engines_of, self._directory.parent / str(name))
+            self._watch = Watch(None, server, server)
+            return
         up = self._up[request.system]
         directory = up.target if isinstance(up.target, Path) and up.target.is_dir() else None
-        self._end_watch()
         self._watch = Watch(directory, up.servers, partial(engines_of, self._directory))
 
-    def _watched(self) -> Telemetry:
-        """What has happened since then; which CPUs measured, the engine knows."""
+    def _watched(self, request: Request) -> Telemetry:
+        """What has happened since then; on which CPUs a server may be, the lab knows."""
         assert self._watch is not None
+        cpus: Any = request.given.get("cpus")
         try:
-            return self._watch.telemetry()
+            return self._watch.telemetry(cpus)
         finally:
             self._end_watch()
 

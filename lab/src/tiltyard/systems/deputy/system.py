@@ -80,7 +80,7 @@ def _place_of(kind: AnyKind, settings: Any, site: Site) -> Place | None:
     return site.place if site.place.ssh and kind.placed else None
 
 
-class _Watching:
+class DeputyWatch:
     """A trial there, watched by the deputy; where it does not answer, nothing is known."""
 
     def __init__(self, place: Place, ask: Callable[[str], JsonValue]) -> None:
@@ -96,7 +96,7 @@ class _Watching:
         """It ends with the next one, or with the deputy."""
 
     def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:  # noqa: ARG002  as here
-        """What has happened since then; time of CPUs the engine there counts itself."""
+        """What has happened since then; whose CPUs matter is known there."""
         try:
             told = Telemetry.model_validate(self._ask("watched"))
         except TiltyardError:
@@ -234,7 +234,7 @@ class FarSystem(System):
             place=self.place,
             cpus=told.cpus,
             lost=lost,
-            watch=lambda: _Watching(self.place, self._ask_what_is_up),
+            watch=lambda: DeputyWatch(self.place, self._ask_what_is_up),
             variables=told.variables,
             far_place=told.far_place,
             recipe=told.recipe,

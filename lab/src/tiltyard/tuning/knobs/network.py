@@ -123,7 +123,7 @@ def _settings(table: NetworkTable, scene: Scene) -> Iterator[Setting]:
     }
     if not scene.interfaces:
         keys = [*(group for group in _GROUPS if wanted[group]), *_of_sysfs(table)]
-        reason = "no network device of this host is on the system's path"
+        reason = "no network device is known on the path of the system"
         yield from (Absent(f"network {key}", reason) for key in keys)
     for interface in scene.interfaces:
         for group in _GROUPS:

@@ -75,7 +75,7 @@ def _settings(table: SteeringTable, scene: Scene) -> Iterator[Setting]:
                 else:
                     yield Mask(name=name, place=scene.place, path=path, lack=_LACK, cpus=wanted)
     if not scene.interfaces:
-        reason = "no network device of this host is on the system's path"
+        reason = "no network device is known on the path of the system"
         yield from (Absent(f"steering {key}", reason) for key in asked)
 
 
