@@ -198,8 +198,9 @@ class Watch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the kernel's log."""
+        """Close the kernel's log, and what else is open."""
         self._log.close()
+        self._external.close()
 
     def _look(self, serving: Sequence[int]) -> _Seen:
         return _Seen(
