@@ -4,7 +4,7 @@
 //! when it is written again: around an execution that prints 100 KiB that takes longer than reading
 //! them. So this memory is left out of forks (MADV_DONTFORK).
 
-use std::io;
+use std::alloc::{handle_alloc_error, Layout};
 use std::ops::Deref;
 use std::ptr;
 use std::slice;
@@ -30,19 +30,16 @@ impl Growing {
     }
 
     /// Room for at least `bytes` after what it holds: all that there is.
-    ///
-    /// # Errors
-    /// There is no memory.
-    pub fn room(&mut self, bytes: usize) -> io::Result<&mut [u8]> {
+    pub fn room(&mut self, bytes: usize) -> &mut [u8] {
         if self.capacity - self.length < bytes {
             let wanted = (self.length + bytes).max(2 * self.capacity);
-            self.map(wanted.next_multiple_of(LEAST_BYTES))?;
+            self.map(wanted.next_multiple_of(LEAST_BYTES));
         }
         // SAFETY: the mapping is ours alone, and the kernel has filled what was never written; without
         // one there is no room.
-        Ok(unsafe {
+        unsafe {
             slice::from_raw_parts_mut(self.start.add(self.length), self.capacity - self.length)
-        })
+        }
     }
 
     /// The first `bytes` of its room belong to it now.
@@ -50,12 +47,10 @@ impl Growing {
         self.length = (self.length + bytes).min(self.capacity);
     }
 
-    /// # Errors
-    /// There is no memory.
-    pub fn extend(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.room(bytes.len())?[..bytes.len()].copy_from_slice(bytes);
+    /// Adds a copy of `bytes`.
+    pub fn extend(&mut self, bytes: &[u8]) {
+        self.room(bytes.len())[..bytes.len()].copy_from_slice(bytes);
         self.lengthen(bytes.len());
-        Ok(())
     }
 
     /// Holds no more than its first `bytes`, and gives back the memory of the others.
@@ -63,8 +58,7 @@ impl Growing {
         self.length = self.length.min(bytes);
         let capacity = self.length.max(1).next_multiple_of(LEAST_BYTES);
         if capacity < self.capacity {
-            // To become smaller does not fail; if it did, it would stay as it is.
-            let _ = self.map(capacity);
+            self.map(capacity);
         }
     }
 
@@ -73,8 +67,9 @@ impl Growing {
         self.length = 0;
     }
 
-    /// Gives it so much memory.
-    fn map(&mut self, capacity: usize) -> io::Result<()> {
+    /// Gives it so much memory. Where there is none this process ends, as it does where it lacks
+    /// any other memory: to go on would be to lose a part of an output.
+    fn map(&mut self, capacity: usize) {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: a new mapping, or ours, which nobody refers to while it moves. Where it cannot be
@@ -85,12 +80,11 @@ impl Growing {
                 before => libc::mremap(self.start.cast(), before, capacity, libc::MREMAP_MAYMOVE),
             };
             if start == libc::MAP_FAILED {
-                return Err(io::Error::last_os_error());
+                handle_alloc_error(Layout::array::<u8>(capacity).unwrap_or(Layout::new::<u8>()));
             }
             libc::madvise(start, capacity, libc::MADV_DONTFORK);
             (self.start, self.capacity) = (start.cast(), capacity);
         }
-        Ok(())
     }
 }
 
@@ -126,24 +120,24 @@ mod tests {
         let mut expected = Vec::new();
         for number in 0..200_u32 {
             let bytes = vec![number as u8; 1 + 97 * number as usize];
-            held.extend(&bytes).unwrap();
+            held.extend(&bytes);
             expected.extend(bytes);
         }
         assert_eq!(&*held, expected.as_slice());
         held.cut(100_000);
         assert_eq!(&*held, &expected[..100_000]);
         assert_eq!(held.capacity, 2 * LEAST_BYTES);
-        held.extend(&expected).unwrap();
+        held.extend(&expected);
         assert_eq!(&held[100_000..], expected.as_slice());
         held.clear();
         assert_eq!(&*held, b"");
-        assert!(held.room(1).unwrap().len() >= expected.len());
+        assert!(held.room(1).len() >= expected.len());
     }
 
     #[test]
     fn a_fork_does_not_get_it() {
         let mut held = Growing::new();
-        held.extend(&[1; 3 * LEAST_BYTES]).unwrap();
+        held.extend(&[1; 3 * LEAST_BYTES]);
         let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
         let begin = format!("{:x}-", held.start as usize);
         let own = smaps.split_once(&begin).expect("a mapping of its own").1;

@@ -87,25 +87,20 @@ impl Capture {
     }
 
     /// Adds what was printed.
-    ///
-    /// # Errors
-    /// There is no memory.
-    pub fn add(&mut self, printed: &[u8]) -> io::Result<()> {
+    pub fn add(&mut self, printed: &[u8]) {
         self.bytes += printed.len() as u64;
         if let Some(hasher) = &mut self.hasher {
             hasher.update(printed);
-            self.remember(printed);
-            return Ok(());
+            return self.remember(printed);
         }
         let room = self.hold_bytes - self.kept.len();
-        self.kept.extend(&printed[..room.min(printed.len())])?;
+        self.kept.extend(&printed[..room.min(printed.len())]);
         if printed.len() > room {
             let hasher = Sha256::new_with_prefix(&*self.kept).chain_update(&printed[room..]);
             self.hasher = Some(hasher);
             self.kept.cut(self.keep_bytes);
             self.remember(printed);
         }
-        Ok(())
     }
 
     /// Keeps the end of what was printed.
@@ -123,7 +118,7 @@ impl Capture {
         // Where it is to stay: pages that are written once fault once.
         let stays = self.hasher.is_none() && self.kept.len() + chunk.len() < self.hold_bytes;
         let read = match stays {
-            true => rustix::io::read(from, self.kept.room(chunk.len())?),
+            true => rustix::io::read(from, self.kept.room(chunk.len())),
             false => rustix::io::read(from, &mut *chunk),
         };
         match (&read, stays) {
@@ -131,7 +126,7 @@ impl Capture {
                 self.kept.lengthen(count);
                 self.bytes += count as u64;
             }
-            (&Ok(count), false) => self.add(&chunk[..count])?,
+            (&Ok(count), false) => self.add(&chunk[..count]),
             (Err(_), _) => {}
         }
         match read {
@@ -260,7 +255,7 @@ mod tests {
     fn captured(keep_bytes: u64, parts: &[&[u8]]) -> Output {
         let [held, hashed] = [HELD_BYTES, 0].map(|hold_bytes| {
             let mut capture = Capture::holding(keep_bytes, hold_bytes);
-            parts.iter().for_each(|part| capture.add(part).unwrap());
+            parts.iter().for_each(|part| capture.add(part));
             capture.finish()
         });
         assert_eq!(held, hashed, "whether it was held is not to be seen");
@@ -296,13 +291,11 @@ mod tests {
     fn messages_quote_the_end() {
         let mut capture = Capture::holding(10, 50);
         for number in 0..5_000 {
-            capture
-                .add(format!("line {number}\n\n").as_bytes())
-                .unwrap();
+            capture.add(format!("line {number}\n\n").as_bytes());
         }
         assert_eq!(capture.last_lines(2), "line 4998 | line 4999");
         let mut short = Capture::new(100);
-        short.add(b"a\x1b[31m\nb").unwrap();
+        short.add(b"a\x1b[31m\nb");
         assert_eq!(short.last_lines(9), "a [31m | b");
     }
 }
