@@ -3,21 +3,25 @@
 python -m benchmarks.blocks [--rounds 5] [--shares 1] [--equal 0] [--before CHECKOUT] …
 
 `tiltyard compare` measures two commands of some milliseconds: the time from one block to the next,
-less that of all executions in it, and the CPU time of one more block, less theirs. Then two
+less that of all executions in it, what of that engines spend between their first line and their
+last, and the CPU time of one more block, less theirs. Then two
 directories, and as root ext4 and XFS on an image, are compared by trials of 1 s and of 5 s: the
 share of the whole command that lies inside their timed regions, and that of the blocks after the
 first. With `--equal`, so many studies compare an ext4 with itself: how many name a winner?
 With `--before`, another checkout with an engine in its `.venv` does the same, in turn. Of the agent
-that executes trials: the time from its start to the first line of its first trial, from a job to
-the first line of a later one, and its resident memory while it waits.
+that executes trials of `gzip -1`: what each further execution adds, and the trial beside them; the
+time from its start to the first line of its first trial, from a job to the first line of a later
+one, and its resident memory while it waits.
 """
 
 import argparse
+import fcntl
 import itertools
 import json
 import math
 import os
 import random
+import shlex
 import statistics
 import subprocess
 import sys
@@ -37,8 +41,11 @@ from .table import machine, say
 BLOCKS = 20
 LINES = 40_000
 """gzip -1 takes some 5 ms for so many."""
-TRIALS = 10
-"""Of an agent that is watched."""
+TRIALS = 20
+"""Of an agent that is watched, of one execution and of more."""
+FURTHER = 10
+"""Executions that the others have more."""
+PIPE_BYTES = 1 << 20
 LONG_BLOCKS = 7
 SECONDS = (1, 5)
 DIRECTORIES = 'directory = { a = "a", b = "b" }'
@@ -107,30 +114,56 @@ def entries(folder: Path) -> Iterator[dict[str, Any]]:
         yield json.loads(line)
 
 
-def executed_s(folder: Path, file: str) -> float:
-    """Time of all executions of a trial."""
-    events = map(json.loads, (folder / file).read_text().splitlines())
-    return math.fsum(one["data"]["elapsed_s"] for one in events if one["type"] == "execution")
+@dataclass
+class Spent:
+    """What the trials of a block have spent."""
+
+    executions: int = 0
+    executed_s: float = 0.0
+    """In programs."""
+    engine_s: float = 0.0
+    """In the engine, from its first line to its last, less that."""
+    ended_s: float = 0.0
+    """When the last of them was written down."""
 
 
-def around_ms(folder: Path) -> list[float]:
-    """Of each block but the first, which has nothing before it: what is around its programs."""
-    ends: dict[int, float] = {}
-    inside: dict[int, float] = {}
+def blocks_of(folder: Path) -> list[Spent]:
+    """What each block has spent, in order."""
+    found: dict[int, Spent] = {}
     for entry in entries(folder):
         event = entry["event"]
         if event["type"] == "trial_finished":
-            block = event["key"]["block"]
-            inside[block] = inside.get(block, 0.0) + executed_s(folder, event["file"])
-            ends[block] = entry["t_s"]
-    return [1e3 * (ends[now] - ends[last] - inside[now]) for last, now in pairwise(sorted(ends))]
+            block = found.setdefault(event["key"]["block"], Spent())
+            said = [*map(json.loads, (folder / event["file"]).read_text().splitlines())]
+            times_s = [one["data"]["elapsed_s"] for one in said if one["type"] == "execution"]
+            (end,) = (one["data"] for one in said if one["type"] == "end")
+            block.executions += len(times_s)
+            block.executed_s += sum(times_s)
+            block.engine_s += end["elapsed_s"] - sum(times_s)
+            block.ended_s = entry["t_s"]
+    return [found[number] for number in sorted(found)]
+
+
+def around_ms(folder: Path) -> dict[str, float]:
+    """What is around the programs of a block, and its parts: medians.
+
+    Of each block but the first, which has nothing before it.
+    """
+    blocks = blocks_of(folder)
+    around_s = [now.ended_s - last.ended_s - now.executed_s for last, now in pairwise(blocks)]
+    engine_s = [block.engine_s for block in blocks[1:]]
+    rest_s = [around - engine for around, engine in zip(around_s, engine_s, strict=True)]
+    return {
+        "around the programs of a block, ms": 1e3 * statistics.median(around_s),
+        "- in engines, first to last line, ms": 1e3 * statistics.median(engine_s),
+        "- in the lab, starts and ends, ms": 1e3 * statistics.median(rest_s),
+        "executions of a block": statistics.median(block.executions for block in blocks[1:]),
+    }
 
 
 def around(version: Version, place: Path) -> dict[str, float]:
     """Of one comparison, in ms: the median over its blocks, and the CPU time of one more block."""
-    words = (f"{value:06}" for value in random.Random(20261123).choices(range(10**6), k=LINES))
-    (place / "words").write_text("\n".join(words))
-    commands = [f"-c{name}=gzip -{name} -c {place}/words" for name in "16"]
+    commands = [f"-c{name}={shlex.join(gzip(place, name))}" for name in "16"]
     cpu_s = []
     for blocks in (BLOCKS // 2, BLOCKS):
         folder = place / f"{blocks}"
@@ -140,10 +173,17 @@ def around(version: Version, place: Path) -> dict[str, float]:
             )
         cpu_s.append(spent[CPU] - used_s(folder))
     return {
-        "around the programs of a block, ms": statistics.median(around_ms(folder)),
+        **around_ms(folder),
         "the same, CPU time, ms": 1e3 * (cpu_s[1] - cpu_s[0]) / (BLOCKS - BLOCKS // 2),
         **(agent(version, place) if "agent" in version.verbs else {}),
     }
+
+
+def gzip(place: Path, level: str) -> list[str]:
+    """A command of some milliseconds; makes its input."""
+    words = (f"{value:06}" for value in random.Random(20261123).choices(range(10**6), k=LINES))
+    (place / "words").write_text("\n".join(words))
+    return ["gzip", f"-{level}", "-c", f"{place}/words"]
 
 
 def used_s(folder: Path) -> float:
@@ -206,41 +246,60 @@ print(names_a_winner(pathlib.Path(sys.argv[1]), int(sys.argv[2])))
 
 
 def agent(version: Version, place: Path) -> dict[str, float]:
-    """An agent of its own, with trials of a program that does nothing."""
-    job = {
-        "protocol": 1,
-        "workload": "program",
-        "parameters": {"command": ["true"], "executions": 1},
-        "target": {"directory": str(place)},
-    }
-    request = json.dumps({"run": {"job": json.dumps(job)}}).encode() + b"\n"
+    """An agent of its own, with trials of one execution and of eleven, in turn."""
     pipe = subprocess.PIPE
     began = time.monotonic()
-    waits_ms = []
+    first_line_s: list[float] = []
+    around_s: dict[int, list[float]] = {1: [], FURTHER + 1: []}
+    command = gzip(place, "1")
     with subprocess.Popen([version.engine, "agent"], stdin=pipe, stdout=pipe) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        for _ in range(TRIALS):
-            process.stdin.write(request)
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        for executions in (1, FURTHER + 1) * TRIALS:
+            process.stdin.write(_request(command, executions, place))
             process.stdin.flush()
             _until(process.stdout, b'{"type":"hello"')
-            waits_ms.append(1e3 * (time.monotonic() - began))
-            _until(process.stdout, b'"ended"')
+            first_line_s.append(time.monotonic() - began)
+            said = _until(process.stdout, b'"ended"')
+            took_s = time.monotonic() - began
+            events = (json.loads(line) for line in said if line.startswith(b'{"type":"execution"'))
+            around_s[executions].append(took_s - sum(one["data"]["elapsed_s"] for one in events))
             began = time.monotonic()
         status = Path(f"/proc/{process.pid}/status").read_text()
         process.stdin.close()
     (resident,) = (line for line in status.splitlines() if line.startswith("VmRSS:"))
+    one_s, many_s = map(statistics.median, (around_s[1][1:], around_s[FURTHER + 1][1:]))
+    further_ms = 1e3 * (many_s - one_s) / FURTHER
     return {
-        "agent: start to first line, ms": waits_ms[0],
-        "agent: job to first line, ms": statistics.median(waits_ms[1:]),
+        "agent: around one more execution, ms": further_ms,
+        "agent: around a trial beside them, ms": 1e3 * one_s - further_ms,
+        "agent: start to first line, ms": 1e3 * first_line_s[0],
+        "agent: job to first line, ms": 1e3 * statistics.median(first_line_s[1:]),
         "agent: resident memory, MiB": int(resident.split()[1]) / 1024,
     }
 
 
-def _until(lines: Iterable[bytes], words: bytes) -> None:
-    """Read on to a line that has them."""
-    if not any(words in line for line in lines):
-        raise RuntimeError(f"the agent has ended before it printed {words.decode()}")
+def _request(command: Sequence[str], executions: int, place: Path) -> bytes:
+    """A line that asks an agent for a trial, as the lab does for brief ones."""
+    job = {
+        "protocol": 1,
+        "workload": "program",
+        "parameters": {"command": command, "executions": executions},
+        "target": {"directory": str(place)},
+        "conditions": {"watched": True},
+    }
+    return json.dumps({"run": {"job": json.dumps(job)}}).encode() + b"\n"
+
+
+def _until(lines: Iterable[bytes], words: bytes) -> list[bytes]:
+    """The lines up to one that has them."""
+    said = []
+    for line in lines:
+        said.append(line)
+        if words in line:
+            return said
+    raise RuntimeError(f"the agent has ended before it printed {words.decode()}")
 
 
 Measure = Callable[[Version, Path], Mapping[str, float]]

@@ -1,8 +1,10 @@
 """Completion in real shells: Tab is pressed, and what the shell offers is read."""
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from support.screens import terminal
 
 BIN = Path(sys.executable).parent
 SHARE = Path(__file__).resolve().parents[2] / "share"
+PHORONIX = Path(__file__).resolve().parents[1] / "workloads/phoronix"
 BASH = f"""
 source {SHARE}/bash-completion/completions/tiltyard
 while IFS= read -r COMP_LINE; do
@@ -49,18 +52,38 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_bash_offers_what_fits(place: Path) -> None:
+def completed(lines: Iterable[str], place: Path, **also: str) -> dict[str, str]:
+    """What bash offers for each line."""
+    lines = list(lines)
     done = subprocess.run(
         ["bash", "--norc", "-c", BASH],
-        input="".join(f"{line}\n" for line in OFFERED),
+        input="".join(f"{line}\n" for line in lines),
         cwd=place,
-        env=environment(),
+        env={**environment(), **also},
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
         check=True,
     )
-    assert dict(zip(OFFERED, done.stdout.splitlines(), strict=True)) == OFFERED
+    return dict(zip(lines, done.stdout.splitlines(), strict=True))
+
+
+def test_bash_offers_what_fits(place: Path) -> None:
+    assert completed(OFFERED, place) == OFFERED
+
+
+def test_bash_offers_installed_tests_of_the_phoronix_suite(place: Path) -> None:
+    definitions, test = place / "suite/test-profiles/pts", "fs-mark-1.0.3"
+    shutil.copytree(PHORONIX / test, definitions / test)
+    installed = place / "suite/installed-tests/pts" / test
+    installed.mkdir(parents=True)
+    (installed / "pts-install.json").write_text("{}")
+    offered = {
+        "tiltyard workloads pts:fs": "fs-mark",
+        "tiltyard compare ext4 xfs -w pts:fs": "fs-mark",
+        "tiltyard compare ext4 xfs -w pts:fs-mark:": "test=",
+    }
+    assert completed(offered, place, PTS_USER_PATH_OVERRIDE=f"{place}/suite") == offered
 
 
 def test_tab_in_a_real_bash_completes_the_line(place: Path) -> None:

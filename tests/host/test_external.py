@@ -7,12 +7,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
-from tiltyard.host import external
+from tiltyard.host import external, processes
 from tiltyard.host.external import External, ExternalWatch
-from tiltyard.host.processes import CpuUse
+from tiltyard.host.processes import CpuUse, OpenProcesses, cpu_uses
 from tiltyard.host.telemetry import Watch
 
 BUSY = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
@@ -74,6 +75,8 @@ def hosts(
     monkeypatch.setattr(external, "_cpus", lambda: next(looks))
     monkeypatch.setattr(external, "numbers", numbers)
     monkeypatch.setattr(external, "cpu_uses", lambda pids: [there[pid] for pid in pids])
+    read_again = lambda _, pids: [there[pid] for pid in pids]  # noqa: E731
+    monkeypatch.setattr(OpenProcesses, "cpu_uses", read_again)
     monkeypatch.setattr(external.os, "getpid", lambda: 50)
     monkeypatch.setattr(external, "_may_run", lambda pid, _: pid != 53)
 
@@ -156,3 +159,29 @@ def test_a_stranger_is_read_once_and_its_number_may_come_again() -> None:
         assert not known & watch._ours.keys()
         assert os.getpid() in watch._ours
     assert never not in strangers
+
+
+@pytest.mark.parametrize("most", [0, 1, 256])
+def test_what_stays_open_is_read_anew_until_it_has_gone(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "_MOST_OPEN", most)
+    files, own = Path("/proc/self/fd"), os.getpid()
+    before = len([*files.iterdir()])
+    watched = OpenProcesses()
+    with subprocess.Popen(["sleep", "60"]) as child:
+        pids = [own, child.pid]
+        first = {use.pid: use for use in watched.cpu_uses(pids)}
+        assert [*first] == pids
+        sum(range(3_000_000))
+        assert [use.pid for use in watched.cpu_uses(pids)] == pids
+        (now,) = (use for use in watched.cpu_uses(pids) if use.pid == own)
+        assert now.used_s > first[own].used_s
+        assert now.used_s == pytest.approx(next(cpu_uses([own])).used_s, abs=0.5)
+        child.kill()
+    assert [use.pid for use in watched.cpu_uses(pids)] == [own]
+    assert [*watched.cpu_uses([])] == []
+    assert len([*files.iterdir()]) == before
+    assert len([*watched.cpu_uses([own])]) == 1
+    watched.close()
+    assert len([*files.iterdir()]) == before

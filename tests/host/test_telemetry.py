@@ -13,7 +13,7 @@ from tiltyard.host import pressure, processor, telemetry
 from tiltyard.host.devices import disk_watch, disks
 from tiltyard.host.devices.disks import Traffic
 from tiltyard.host.place import Place
-from tiltyard.host.processor import FrequencyWatch
+from tiltyard.host.processor import FrequencyWatch, Sensors
 from tiltyard.host.telemetry import KernelLog, Telemetry, Watch, watch
 
 MIB = 2**20
@@ -320,8 +320,8 @@ def test_a_host_that_tells_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for name in ("_REGISTERS", "_CPUS", "_ZONES", "_MONITORS"):
         monkeypatch.setattr(processor, name, tmp_path)
     assert FrequencyWatch().ratio() is None
-    assert processor.throttled() is None
-    assert processor.temperatures_c() == {}
+    assert Sensors().throttled() is None
+    assert Sensors().temperatures_c() == {}
 
 
 def test_heat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,8 +338,8 @@ def test_heat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         hwmon2__name="coretemp\n",
         hwmon2__temp1_input="70000\n",
     )
-    assert processor.throttled() == 5
-    assert processor.temperatures_c() == {
+    assert Sensors().throttled() == 5
+    assert Sensors().temperatures_c() == {
         "nvme (hwmon1)": 40.0,
         "x86_pkg_temp (thermal_zone0)": 51.5,
     }

@@ -35,6 +35,7 @@ pub mod slices;
 pub mod splitmix;
 pub mod stop;
 pub mod team;
+pub mod text;
 pub mod trial;
 pub mod zipf;
 

@@ -13,7 +13,8 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::pipe::PipeFlags;
 use wire::{HeldBy, Output};
 
-use crate::group::{self, Group};
+use crate::group::{self, Cpu, Group};
+use crate::growing::Growing;
 use crate::output::{self, Capture, Printed, Taken};
 use crate::prepare::Added;
 use crate::reap::{self, Ended, Used};
@@ -47,7 +48,9 @@ pub struct Executor {
     /// What was printed last, by output.
     printed: [Option<Printed>; 2],
     /// Buffers for what is printed next.
-    spare: [Vec<u8>; 2],
+    spare: [Growing; 2],
+    /// CPU time of the group after the last execution.
+    cpu: Option<Cpu>,
 }
 
 /// Bounds of one execution.
@@ -101,13 +104,14 @@ impl Executor {
     pub fn new(group: Group) -> io::Result<Self> {
         reap::become_subreaper(true);
         Ok(Self {
+            cpu: group.cpu(),
             group,
             staying: Vec::new(),
             gone: Vec::new(),
             spawner: Spawner::new()?,
             chunk: output::chunk(),
             printed: [None, None],
-            spare: [Vec::new(), Vec::new()],
+            spare: [Growing::new(), Growing::new()],
         })
     }
 
@@ -132,9 +136,8 @@ impl Executor {
     /// It could not be started.
     pub fn execute(&mut self, recipe: &Recipe, bounds: &Bounds) -> Result<Executed, NotStarted> {
         let pipes = Pipes::new()?;
-        let buffers = mem::take(&mut self.spare);
+        let buffers = mem::replace(&mut self.spare, [Growing::new(), Growing::new()]);
         let mut captures = buffers.map(|buffer| Capture::reusing(buffer, bounds.keep_bytes));
-        let cpu_before = self.group.cpu();
         let started = start(&self.spawner, recipe, pipes.writers(), &mut self.group)?;
         let mut readers = pipes.into_readers();
         let (ended_ns, cut) = self.watch(&started, &mut readers, &mut captures, bounds);
@@ -151,7 +154,8 @@ impl Executor {
             },
         };
         let left = self.clear(&mut readers, &mut captures, &mut used);
-        if let (Some(before), Some(now)) = (cpu_before, self.group.cpu()) {
+        let cpu_before = mem::replace(&mut self.cpu, self.group.cpu());
+        if let (Some(before), Some(now)) = (cpu_before, self.cpu) {
             let (user_s, system_s) = (now.user_s - before.user_s, now.system_s - before.system_s);
             // More than its processes say: some were never waited for.
             if user_s + system_s > 1.02 * (used.user_s + used.system_s) + 1e-3 {

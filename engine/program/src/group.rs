@@ -2,8 +2,9 @@
 //! none can be had, this process as the one that orphans fall to (PR_SET_CHILD_SUBREAPER).
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Seek};
+use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use crate::spawn::Into;
 /// Rounds of killing; what is started between two of them is found by the next one.
 const KILL_TRIES: u32 = 2_000;
 const PAUSE: Duration = Duration::from_millis(1);
+const CHUNK_BYTES: usize = 4 << 10;
 
 /// A group, removed when dropped.
 pub struct Group {
@@ -111,12 +113,12 @@ impl Group {
     }
 
     /// CPU time of all that was ever in it; `None` where nobody counts it.
-    pub fn cpu(&mut self) -> Option<Cpu> {
+    pub fn cpu(&self) -> Option<Cpu> {
         // Version 1 counts in ticks: what processes report themselves is finer.
         if self.held_by != HeldBy::Cgroup2 {
             return None;
         }
-        let text = read_again(self.usage.as_mut()?).ok()?;
+        let text = read_all(self.usage.as_ref()?).ok()?;
         let seconds = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name))?;
             Some(line.trim().parse::<u64>().ok()? as f64 / 1e6)
@@ -128,8 +130,8 @@ impl Group {
     }
 
     /// The processes in it, without those that have ended; `None` without a group.
-    pub fn processes(&mut self) -> Option<Vec<i32>> {
-        let text = read_again(self.procs.as_mut()?).ok()?;
+    pub fn processes(&self) -> Option<Vec<i32>> {
+        let text = read_all(self.procs.as_ref()?).ok()?;
         Some(text.lines().filter_map(|line| line.parse().ok()).collect())
     }
 
@@ -197,9 +199,13 @@ pub fn name_of(pid: i32) -> String {
     format!("{short} ({pid})")
 }
 
-fn read_again(file: &mut File) -> io::Result<String> {
-    let mut text = String::new();
-    file.rewind()?;
-    file.read_to_string(&mut text)?;
-    Ok(text)
+/// A file of the kernel from its begin, which may have grown since it was read.
+fn read_all(file: &File) -> io::Result<String> {
+    let (mut text, mut chunk) = (Vec::new(), [0; CHUNK_BYTES]);
+    loop {
+        match file.read_at(&mut chunk, text.len() as u64)? {
+            0 => return String::from_utf8(text).map_err(io::Error::other),
+            count => text.extend_from_slice(&chunk[..count]),
+        }
+    }
 }

@@ -47,11 +47,16 @@ impl Guardian {
     pub fn pid(&self) -> libc::pid_t {
         self.pid
     }
+
+    /// Nothing is left to be guarded: it ends, and is waited for when dropped.
+    pub fn release(&mut self) {
+        self.lifeline.take();
+    }
 }
 
 impl Drop for Guardian {
     fn drop(&mut self) {
-        self.lifeline.take();
+        self.release();
         // SAFETY: our own child, which ends as soon as it sees that.
         unsafe { libc::waitpid(self.pid, ptr::null_mut(), 0) };
     }

@@ -12,6 +12,7 @@ mod ancestor;
 mod comparing;
 mod execute;
 mod group;
+mod growing;
 mod guardian;
 mod measures;
 mod output;

@@ -6,15 +6,17 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::rc::Rc;
 
+use kit::text;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use wire::Output;
 
+use crate::growing::Growing;
+
 /// Bytes of the end that messages quote from.
 const TAIL_BYTES: usize = 2_048;
 const CHUNK_BYTES: usize = 64 << 10;
-const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// What one read gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,13 +35,13 @@ const REMEMBERED_BYTES: usize = 4 << 20;
 
 /// What an execution printed, and what was made of it.
 pub struct Printed {
-    bytes: Vec<u8>,
+    bytes: Growing,
     output: Rc<Output>,
 }
 
 /// One output, growing.
 pub struct Capture {
-    kept: Vec<u8>,
+    kept: Growing,
     keep_bytes: usize,
     hold_bytes: usize,
     bytes: u64,
@@ -54,7 +56,7 @@ impl Capture {
     }
 
     /// The same in a buffer that has its memory already.
-    pub fn reusing(buffer: Vec<u8>, keep_bytes: u64) -> Self {
+    pub fn reusing(buffer: Growing, keep_bytes: u64) -> Self {
         Self {
             kept: buffer,
             ..Self::new(keep_bytes)
@@ -63,7 +65,7 @@ impl Capture {
 
     fn holding(keep_bytes: u64, hold_bytes: usize) -> Self {
         Self {
-            kept: Vec::new(),
+            kept: Growing::new(),
             keep_bytes: keep_bytes as usize,
             hold_bytes: hold_bytes.max(keep_bytes as usize),
             bytes: 0,
@@ -92,13 +94,11 @@ impl Capture {
             return self.remember(printed);
         }
         let room = self.hold_bytes - self.kept.len();
-        self.kept
-            .extend_from_slice(&printed[..room.min(printed.len())]);
+        self.kept.extend(&printed[..room.min(printed.len())]);
         if printed.len() > room {
-            let hasher = Sha256::new_with_prefix(&self.kept).chain_update(&printed[room..]);
+            let hasher = Sha256::new_with_prefix(&*self.kept).chain_update(&printed[room..]);
             self.hasher = Some(hasher);
-            self.kept.truncate(self.keep_bytes);
-            self.kept.shrink_to_fit();
+            self.kept.cut(self.keep_bytes);
             self.remember(printed);
         }
     }
@@ -115,17 +115,20 @@ impl Capture {
     /// # Errors
     /// Those of read(2).
     pub fn take(&mut self, from: impl AsFd, chunk: &mut [u8]) -> io::Result<Taken> {
-        let read = match self.hasher.is_none() && self.kept.len() + chunk.len() < self.hold_bytes {
-            // Where it is to stay: pages that are written once fault once.
-            true => {
-                self.kept.reserve(chunk.len());
-                rustix::io::read(from, rustix::buffer::spare_capacity(&mut self.kept))
-                    .inspect(|&count| self.bytes += count as u64)
-            }
-            false => {
-                rustix::io::read(from, &mut *chunk).inspect(|&count| self.add(&chunk[..count]))
-            }
+        // Where it is to stay: pages that are written once fault once.
+        let stays = self.hasher.is_none() && self.kept.len() + chunk.len() < self.hold_bytes;
+        let read = match stays {
+            true => rustix::io::read(from, self.kept.room(chunk.len())),
+            false => rustix::io::read(from, &mut *chunk),
         };
+        match (&read, stays) {
+            (&Ok(count), true) => {
+                self.kept.lengthen(count);
+                self.bytes += count as u64;
+            }
+            (&Ok(count), false) => self.add(&chunk[..count]),
+            (Err(_), _) => {}
+        }
         match read {
             Ok(0) => Ok(Taken::End),
             Ok(_) | Err(Errno::INTR) => Ok(Taken::Some),
@@ -149,34 +152,40 @@ impl Capture {
 
     /// All of it; what was printed before is known, and to hash or copy it again would take long.
     /// Its buffer goes to `spare` then.
-    pub fn finish_after(mut self, last: &mut Option<Printed>, spare: &mut Vec<u8>) -> Rc<Output> {
+    pub fn finish_after(mut self, last: &mut Option<Printed>, spare: &mut Growing) -> Rc<Output> {
         if self.hasher.is_some() || self.kept.len() > REMEMBERED_BYTES {
             return Rc::new(self.finish());
         }
-        if let Some(last) = last.as_ref().filter(|last| last.bytes == self.kept) {
-            self.kept.clear();
-            *spare = self.kept;
-            return Rc::clone(&last.output);
-        }
-        let bytes = self.kept.clone();
-        let output = Rc::new(self.finish());
-        *last = Some(Printed {
-            bytes,
-            output: Rc::clone(&output),
-        });
+        let known = last.as_ref().filter(|last| *last.bytes == *self.kept);
+        let (output, mut unused) = match known.map(|last| Rc::clone(&last.output)) {
+            Some(output) => (output, self.kept),
+            None => {
+                let output = Rc::new(self.output());
+                let printed = Printed {
+                    bytes: self.kept,
+                    output: Rc::clone(&output),
+                };
+                let before = last.replace(printed);
+                (output, before.map_or(Growing::new(), |before| before.bytes))
+            }
+        };
+        unused.clear();
+        *spare = unused;
         output
     }
 
     /// All of it.
     pub fn finish(mut self) -> Output {
+        self.output()
+    }
+
+    fn output(&mut self) -> Output {
         let hasher = self.hasher.take();
-        let hasher = hasher.unwrap_or_else(|| Sha256::new_with_prefix(&self.kept));
-        self.kept.truncate(self.keep_bytes);
-        let truncated = self.bytes > self.kept.len() as u64;
-        let (text, base64) = match as_text(self.kept, truncated) {
-            Ok(text) => (Some(text), None),
-            Err(bytes) => (None, Some(in_base64(&bytes))),
-        };
+        let hasher = hasher.unwrap_or_else(|| Sha256::new_with_prefix(&*self.kept));
+        let kept = &self.kept[..self.kept.len().min(self.keep_bytes)];
+        let truncated = self.bytes > kept.len() as u64;
+        let text = text::read(kept, truncated).map(str::to_owned);
+        let base64 = text.is_none().then(|| text::in_base64(kept));
         Output {
             sha256: in_hex(&hasher.finalize()),
             bytes: self.bytes,
@@ -225,24 +234,6 @@ pub fn chunk() -> Box<[u8]> {
     vec![0; CHUNK_BYTES].into()
 }
 
-/// A cut may go through a letter; what is before it is text all the same.
-fn as_text(kept: Vec<u8>, truncated: bool) -> Result<String, Vec<u8>> {
-    let is_control = |byte: &&u8| **byte < b' ' && !b"\n\t\r".contains(*byte);
-    if kept.iter().filter(is_control).count() > kept.len() / 8 {
-        // Each of them would take six letters of JSON.
-        return Err(kept);
-    }
-    String::from_utf8(kept).or_else(|error| {
-        let good = error.utf8_error().valid_up_to();
-        let is_cut = truncated && error.utf8_error().error_len().is_none();
-        let mut bytes = error.into_bytes();
-        if is_cut {
-            bytes.truncate(good);
-        }
-        String::from_utf8(bytes).map_err(|error| error.into_bytes())
-    })
-}
-
 fn in_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -252,38 +243,9 @@ pub fn contents(output: &Output) -> Option<Vec<u8>> {
     match (&output.text, &output.base64) {
         _ if output.truncated => None,
         (Some(text), _) => Some(text.clone().into_bytes()),
-        (None, Some(base64)) => from_base64(base64),
+        (None, Some(base64)) => text::from_base64(base64),
         (None, None) => (output.bytes == 0).then(Vec::new),
     }
-}
-
-/// RFC 4648, with padding; `None` for anything else.
-fn from_base64(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    for group in text.as_bytes().chunks(4) {
-        let padding = group.iter().rev().take_while(|&&sign| sign == b'=').count();
-        let mut bits = 0;
-        for sign in &group[..group.len() - padding] {
-            bits = bits << 6 | BASE64.iter().position(|known| known == sign)? as u32;
-        }
-        bits <<= 6 * padding;
-        let whole = &bits.to_be_bytes()[1..4_usize.checked_sub(padding)?];
-        bytes.extend_from_slice(whole);
-    }
-    text.len().is_multiple_of(4).then_some(bytes)
-}
-
-/// RFC 4648, with padding.
-fn in_base64(bytes: &[u8]) -> String {
-    let mut text = vec![b'='; bytes.len().div_ceil(3) * 4];
-    for (group, signs) in bytes.chunks(3).zip(text.chunks_mut(4)) {
-        let byte = |index: usize| u32::from(group.get(index).copied().unwrap_or_default());
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for (place, sign) in signs[..=group.len()].iter_mut().enumerate() {
-            *sign = BASE64[(bits >> (18 - 6 * place)) as usize & 63];
-        }
-    }
-    String::from_utf8(text).unwrap_or_else(|_| unreachable!("these signs are ASCII"))
 }
 
 #[cfg(test)]
@@ -315,23 +277,14 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_given_in_base64() {
-        // printf '\377\376\0' | base64
-        for (bytes, base64) in [
-            (&b"\xff"[..], "/w=="),
-            (b"\xff\xfe", "//4="),
-            (b"\xff\xfe\0", "//4A"),
-            (b"\xff\xfe\0a", "//4AYQ=="),
-        ] {
-            let output = captured(9, &[bytes]);
-            assert_eq!(
-                (output.text, output.base64.as_deref()),
-                (None, Some(base64))
-            );
-        }
+        let output = captured(9, &[b"\xff\xfe"]);
+        assert_eq!(
+            (output.text, output.base64.as_deref()),
+            (None, Some("//4="))
+        );
         let cut = captured(4, &["aéü".as_bytes()]);
         assert_eq!(cut.text.as_deref(), Some("aé"), "a cut is no garbage");
         assert!(captured(9, &[b"a\xc3"]).base64.is_some());
-        assert!(captured(9, &[b"a\0\0"]).base64.is_some());
     }
 
     #[test]

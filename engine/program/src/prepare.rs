@@ -8,6 +8,7 @@ use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use kit::failure::io_failure;
 use kit::splitmix::SplitMix;
@@ -38,8 +39,13 @@ pub struct Scene<'a> {
     /// The working directory.
     pub place: PathBuf,
     /// Programs that were found in PATH, which may have many directories.
-    found: RefCell<BTreeMap<String, PathBuf>>,
+    found: RefCell<BTreeMap<String, Program>>,
+    /// /dev/null, where there is no other standard input.
+    nothing: Rc<File>,
 }
+
+/// Where a program is, and whether the kernel executes it itself.
+type Program = (PathBuf, bool);
 
 /// All that a recipe refers to.
 pub struct Prepared {
@@ -48,7 +54,7 @@ pub struct Prepared {
     arguments: Strings,
     environment: Strings,
     directory: CString,
-    stdin: File,
+    stdin: Rc<File>,
     stdout: Option<File>,
     /// What was added to its environment and its path.
     pub layout: Added,
@@ -76,6 +82,7 @@ impl<'a> Scene<'a> {
             room,
             place,
             found: RefCell::default(),
+            nothing: Rc::new(opened(Path::new("/dev/null"))?),
         })
     }
 
@@ -122,11 +129,13 @@ impl<'a> Scene<'a> {
     }
 
     /// Where a program is.
-    fn find(&self, program: &str) -> Option<PathBuf> {
+    fn find(&self, program: &str) -> Option<Program> {
         if let Some(known) = self.found.borrow().get(program) {
             return Some(known.clone());
         }
-        let found = plan::find(program, &self.place, self.planned.path())?;
+        let path = plan::find(program, &self.place, self.planned.path())?;
+        let is_binary = is_binary(&path);
+        let found = (path, is_binary);
         if !program.contains('/') {
             let mut known = self.found.borrow_mut();
             known.insert(program.to_owned(), found.clone());
@@ -147,21 +156,22 @@ impl<'a> Scene<'a> {
     ) -> Result<Prepared, Failure> {
         let program = self.find(&words[0]);
         let missing = || reason::missing(what, &words[0], self.planned.path());
-        let program = program.ok_or_else(missing)?;
+        let (program, is_binary) = program.ok_or_else(missing)?;
         let mut environment = self.environment(execution)?;
         if layout.environment > 0 {
             let padding = "x".repeat(layout.environment as usize);
             environment.insert(PADDING.to_owned(), padding);
         }
         let stdin = match &self.planned.params.stdin {
-            Some(path) => words::fill("stdin", path, &self.values(execution))?,
-            None => "/dev/null".to_owned(),
+            Some(path) => {
+                let path = words::fill("stdin", path, &self.values(execution))?;
+                Rc::new(opened(Path::new(&path))?)
+            }
+            None => Rc::clone(&self.nothing),
         };
-        let opened = File::open(&stdin);
-        let stdin = opened.map_err(|error| io_failure("open", Path::new(&stdin), &error))?;
         let variables = environment.into_iter();
         let bytes = |path: &Path| c_text(path.as_os_str().as_bytes());
-        let path = lengthened(&program, layout.path);
+        let path = lengthened(&program, layout.path).filter(|_| is_binary);
         if path.is_none() {
             layout.path = 0;
         }
@@ -178,13 +188,16 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// The same path with so many more slashes before its last part; `None` where it would be too long,
-/// or where others than the kernel see it.
+/// The same path with so many more slashes before its last part; `None` where it would be too long.
 fn lengthened(program: &Path, slashes: u32) -> Option<Vec<u8>> {
     let (directory, name) = (program.parent()?, program.file_name()?);
     let slashes = vec![b'/'; slashes as usize + 1];
     let path = [directory.as_os_str().as_bytes(), &slashes, name.as_bytes()].concat();
-    (path.len() < libc::PATH_MAX as usize && is_binary(program)).then_some(path)
+    (path.len() < libc::PATH_MAX as usize).then_some(path)
+}
+
+fn opened(path: &Path) -> Result<File, Failure> {
+    File::open(path).map_err(|error| io_failure("open", path, &error))
 }
 
 /// Whether it is, or was to be, one that the kernel executes itself.
@@ -295,13 +308,18 @@ mod tests {
     }
 
     #[test]
-    fn only_the_path_of_a_binary_is_lengthened() {
+    fn a_path_is_lengthened_up_to_what_the_kernel_takes() {
         let shell = Path::new("/bin/sh");
         assert_eq!(lengthened(shell, 3).unwrap(), b"/bin////sh");
         assert_eq!(lengthened(shell, 0).unwrap(), b"/bin/sh");
         assert_eq!(lengthened(shell, 5_000), None);
+    }
+
+    #[test]
+    fn a_script_is_no_binary() {
+        assert!(is_binary(Path::new("/bin/sh")));
         let script = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(script.path(), "#!/bin/sh\n").unwrap();
-        assert_eq!(lengthened(script.path(), 3), None);
+        assert!(!is_binary(script.path()));
     }
 }

@@ -3,8 +3,13 @@
 use std::fs;
 use std::io;
 use std::mem;
+use std::path::Path;
+use std::sync::OnceLock;
 
 use libc::{c_int, pid_t};
+
+/// getrusage(2) counts in these.
+const SECTOR_BYTES: u64 = 512;
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +51,6 @@ impl Used {
 /// # Errors
 /// It is no child, or has not ended.
 pub fn reap(pid: pid_t) -> io::Result<(Ended, Used)> {
-    // The kernel drops this with the process; a child that ended is still there until waited for.
-    let moved_bytes = moved_bytes(pid);
     let mut status = 0;
     // SAFETY: an all-zero rusage is valid; the kernel fills both.
     let (reaped, usage) = unsafe {
@@ -75,7 +78,10 @@ pub fn reap(pid: pid_t) -> io::Result<(Ended, Used)> {
         major_faults: count(usage.ru_majflt),
         voluntary_switches: count(usage.ru_nvcsw),
         involuntary_switches: count(usage.ru_nivcsw),
-        moved_bytes,
+        // ru_inblock and ru_oublock are read_bytes and write_bytes of /proc/PID/io, in sectors.
+        moved_bytes: moves_are_counted().then(|| {
+            [usage.ru_inblock, usage.ru_oublock].map(|blocks| count(blocks) * SECTOR_BYTES)
+        }),
     };
     Ok((ended, used))
 }
@@ -139,11 +145,8 @@ pub fn has_ended(pid: pid_t) -> bool {
     matches!(state, None | Some(None | Some('Z' | 'X')))
 }
 
-fn moved_bytes(pid: pid_t) -> Option<[u64; 2]> {
-    let text = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
-    let number = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-        line.trim().parse().ok()
-    };
-    Some([number("read_bytes:")?, number("write_bytes:")?])
+/// Whether the kernel counts what processes move (CONFIG_TASK_IO_ACCOUNTING).
+fn moves_are_counted() -> bool {
+    static COUNTED: OnceLock<bool> = OnceLock::new();
+    *COUNTED.get_or_init(|| Path::new("/proc/self/io").exists())
 }

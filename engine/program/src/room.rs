@@ -155,7 +155,9 @@ impl Room {
         if self.stays || !self.path.exists() {
             return Ok(());
         }
-        fs::remove_dir_all(&self.path).or_else(|_| {
+        // Most leave nothing in it.
+        let removed = fs::remove_dir(&self.path).or_else(|_| fs::remove_dir_all(&self.path));
+        removed.or_else(|_| {
             // A directory without permissions keeps its owner out, too.
             open_up(&self.path);
             fs::remove_dir_all(&self.path)

@@ -54,7 +54,7 @@ pub fn run(planned: &Planned, sink: &mut EventSink) -> Result<(), Failure> {
     let of_servers = names.flat_map(|name| group::places(&name));
     let groups = of_servers.chain(own.clone());
     let groups: Vec<_> = groups.map(|(_, directory)| directory).collect();
-    let guardian = Guardian::start(&groups).map_err(no_memory)?;
+    let mut guardian = Guardian::start(&groups).map_err(no_memory)?;
     let mut executor = Executor::new(Group::make(own)).map_err(no_memory)?;
     executor.staying.push(guardian.pid());
     let mut course = Course {
@@ -86,7 +86,8 @@ pub fn run(planned: &Planned, sink: &mut EventSink) -> Result<(), Failure> {
     let cleaned = course.once(Step::Cleanup, cleanup);
     let recorded = course.record();
     drop(course);
-    drop(guardian);
+    // It ends while the room is removed.
+    guardian.release();
     let unmounted = match room.unmount().first() {
         None => Ok(()),
         Some(point) => Err(reason::broken(format!(
@@ -95,6 +96,7 @@ pub fn run(planned: &Planned, sink: &mut EventSink) -> Result<(), Failure> {
         ))),
     };
     let removed = room.remove();
+    drop(guardian);
     done.and(cleaned).and(recorded).and(unmounted).and(removed)
 }
 

@@ -13,6 +13,8 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     from cyclopts.completion._engine import CompletionContext
 
+    from tiltyard.wire import Catalogue
+
 Names: TypeAlias = Iterator[str | tuple[str, str]]
 
 
@@ -40,15 +42,13 @@ def systems(context: "CompletionContext") -> Names:
 def workloads(context: "CompletionContext") -> Names:
     """Workloads; behind ``NAME:`` their parameters, and behind ``NAME:PARAMETER=`` its choices."""
     from tiltyard.cli.catalogue import choices, flowing
-    from tiltyard.executors.engine import Engine
-    from tiltyard.folder import StudyFolder
-    from tiltyard.workloads.catalogue import catalogue_of
+    from tiltyard.study.compare import workload_parts
 
-    catalogue = catalogue_of(Engine.find(), StudyFolder(Path()))
-    name, colon, typed = context.incomplete.partition(":")
+    catalogue = _catalogue()
+    name, typed = workload_parts(context.incomplete, catalogue)
     card = catalogue.workload(name)
-    if not colon or card is None:
-        yield from ((card.name, card.about) for card in catalogue.workloads)
+    if card is None or context.incomplete == name:
+        yield from workload_names(context)
         return
     done, comma, last = typed.rpartition(",")
     before = f"{name}:{done}{comma}"
@@ -61,9 +61,18 @@ def workloads(context: "CompletionContext") -> Names:
             yield f"{before}{parameter}={choice}", about
 
 
-def workload_names(context: "CompletionContext") -> Names:
+def workload_names(_: "CompletionContext") -> Names:
     """Workloads alone."""
-    return (own for own in workloads(context) if ":" not in own[0])
+    yield from ((card.name, card.about) for card in _catalogue().workloads)
+
+
+def _catalogue() -> "Catalogue":
+    """Those of the engine, and the profiles that are there, installed tests among them."""
+    from tiltyard.executors.engine import Engine
+    from tiltyard.folder import StudyFolder
+    from tiltyard.workloads.catalogue import catalogue_of
+
+    return catalogue_of(Engine.find(), StudyFolder(Path()))
 
 
 def templates(_: "CompletionContext") -> Names:

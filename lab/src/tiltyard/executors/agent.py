@@ -16,7 +16,7 @@ from typing import BinaryIO, Final, NoReturn
 from pydantic import ValidationError
 
 from tiltyard.executors.barrier import Barrier, Reading, Start, closest
-from tiltyard.executors.words import MASK, MESSAGE, Words, without
+from tiltyard.executors.words import MASK, MESSAGE, Words, widened, without
 from tiltyard.units import format_size
 from tiltyard.wire import (
     PROTOCOL,
@@ -43,7 +43,7 @@ _TICK_S = 0.5
 """How often deadlines are looked at while the engine says nothing."""
 _WORDS_S = 2.0
 """How long what an engine has started may hold its standard error open."""
-_CHUNK = 1 << 16
+_CHUNK = 1 << 20
 _BEAT: Final = b'{"beat":{}}\n'
 _BEAT_S: Final = 15.0
 """So often one on another host is asked whether it is still there, while a trial runs."""
@@ -138,7 +138,7 @@ class Agent:
         self._words.begin()
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._input, self._output = self._process.stdin, self._process.stdout
+        self._input, self._output = self._process.stdin, widened(self._process.stdout, _CHUNK)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._output, selectors.EVENT_READ)
 

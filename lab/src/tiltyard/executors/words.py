@@ -1,9 +1,11 @@
 """What a program says for people: read as it comes, and little of it kept."""
 
+import contextlib
+import fcntl
 import os
 import threading
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import IO, Final
 
 HEAD_BYTES: Final = 64 * 2**10
 """Kept of the beginning."""
@@ -71,6 +73,13 @@ class Words:
                 del self._tail[:-TAIL_BYTES]
         finally:
             os.close(self._out_of)
+
+
+def widened(pipe: IO[bytes], size_bytes: int) -> IO[bytes]:
+    """A pipe that holds so much, where the host allows it: who writes there waits less for us."""
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, size_bytes)
+    return pipe
 
 
 def without(secret: str, chunks: Iterable[bytes]) -> Iterator[bytes]:

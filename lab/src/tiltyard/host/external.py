@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from tiltyard.host.place import HERE
-from tiltyard.host.processes import CpuUse, cpu_uses, descendants, numbers
+from tiltyard.host.processes import CpuUse, OpenProcesses, cpu_uses, descendants, numbers
 
 _STAT: Final = Path("/proc/stat")
 _PROCESSES: Final = slice(0, 3)
@@ -46,6 +46,7 @@ class ExternalWatch:
             servers: processes that belong to the system under test.
         """
         self._servers = frozenset(servers)
+        self._open = OpenProcesses()
         self._strangers: set[int] = set()
         """Neither ours nor the kernel's, which they cannot become: of use to nobody."""
         self._kernel: dict[int, CpuUse] = {}
@@ -98,7 +99,11 @@ class ExternalWatch:
         return {pid: use for pid, use in found.items() if pid in mine}
 
     def _read_kernel(self) -> dict[int, CpuUse]:
-        return {use.pid: use for use in cpu_uses(self._kernel)}
+        return {use.pid: use for use in self._open.cpu_uses(self._kernel)}
+
+    def close(self) -> None:
+        """Its files."""
+        self._open.close()
 
 
 def _grown_s(before: Mapping[int, CpuUse], now: Iterable[CpuUse]) -> float:

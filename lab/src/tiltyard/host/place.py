@@ -13,6 +13,7 @@ from typing import Final, Self
 from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.host import commands
 from tiltyard.host.packages import find_program
+from tiltyard.host.small_files import read_small
 
 _ANSWER_S = 60
 
@@ -105,13 +106,8 @@ class Place:
         names = [str(path) for path in paths]
         if self.ssh:
             return self._read_there(names)
-        found = {}
-        for name in names:
-            try:
-                found[name] = Path(name).read_text(errors="replace").strip()
-            except OSError:
-                continue
-        return found
+        read = ((name, read_small(name)) for name in names)
+        return {name: text.strip() for name, text in read if text is not None}
 
     def write(self, path: str | Path, text: str) -> None:
         """Write a setting.

@@ -5,8 +5,11 @@ can be told apart is a control group (version 2) beside ours: nothing of ours, a
 thread, is in it. Where all processes share the root group there is none.
 """
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
+
+from tiltyard.host.small_files import read_small
 
 RESOURCES = ("cpu", "io", "memory")
 _PROC = Path("/proc")
@@ -15,9 +18,8 @@ _CGROUPS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
 
 def waited_s(file: Path) -> float | None:
     """Time in which some task waited, since boot; ``None`` where the kernel does not say."""
-    try:
-        text = file.read_text()
-    except OSError:
+    text = read_small(file)
+    if text is None:
         return None
     some = next((line for line in text.splitlines() if line.startswith("some ")), "")
     _, found, total_us = some.rpartition("total=")
@@ -42,7 +44,8 @@ def groups_of_others(ours: Iterable[int] = ()) -> list[Path]:
     found = []
     for depth, name in enumerate(names):
         parent = root.joinpath(*names[:depth])
-        found += [entry for entry in parent.iterdir() if entry.is_dir() and entry.name != name]
+        with os.scandir(parent) as entries:
+            found += [parent / one.name for one in entries if one.name != name and one.is_dir()]
     also = [root.joinpath(*group[1]) for pid in ours if (group := _group_of(str(pid)))]
     return sorted(one for one in found if not any(own.is_relative_to(one) for own in also))
 
@@ -77,10 +80,7 @@ def longest_waits_s(
 def _group_of(process: str) -> tuple[Path, tuple[str, ...]] | None:
     """Where version 2 is mounted, and the group of a process in it; ``None`` if there is none."""
     root = next((path for path in _CGROUPS if (path / "cgroup.controllers").exists()), None)
-    try:
-        lines = (_PROC / process / "cgroup").read_text().splitlines()
-    except OSError:
-        return None
+    lines = (read_small(_PROC / process / "cgroup") or "").splitlines()
     own = next((line[3:] for line in lines if line.startswith("0::")), None)
     if root is None or own is None:
         return None

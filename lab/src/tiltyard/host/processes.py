@@ -5,7 +5,7 @@ import functools
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -24,6 +24,8 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _NAME_LENGTH = 15
 _PROC_BYTES = 4096
 """More than any file that is read of a process."""
+_MOST_OPEN = 256
+"""Files that stay open; a process may have 1,024 by default, and a large host has more threads."""
 KERNEL_THREAD = 0x0020_0000
 """PF_KTHREAD in field 9 of ``/proc/PID/stat``."""
 
@@ -143,13 +145,45 @@ def cpu_uses(pids: Iterable[int] | None = None) -> Iterator[CpuUse]:
     """
     for pid in numbers() if pids is None else pids:
         if fields := _fields(pid):
-            yield CpuUse(
-                pid=pid,
-                parent=int(fields[1]),
-                is_kernel=bool(int(fields[6]) & KERNEL_THREAD),
-                cpu=int(fields[36]),
-                used_s=_seconds(fields),
-            )
+            yield _use(pid, fields)
+
+
+class OpenProcesses:
+    """Processes that are read again and again: their files stay open, which halves the time."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._files: dict[int, int] = {}
+
+    def cpu_uses(self, pids: Collection[int]) -> Iterator[CpuUse]:
+        """As :func:`cpu_uses`; files of others are closed. A number that is reused is not read."""
+        for pid in self._files.keys() - set(pids):
+            os.close(self._files.pop(pid))
+        for pid in pids:
+            if pid not in self._files:
+                if len(self._files) >= _MOST_OPEN:
+                    yield from cpu_uses([pid])
+                    continue
+                with contextlib.suppress(OSError):
+                    self._files[pid] = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+            with contextlib.suppress(KeyError, ProcessLookupError):
+                text = os.pread(self._files[pid], _PROC_BYTES, 0).decode(errors="replace")
+                yield _use(pid, _after_name(text))
+
+    def close(self) -> None:
+        """Read no more."""
+        while self._files:
+            os.close(self._files.popitem()[1])
+
+
+def _use(pid: int, fields: list[str]) -> CpuUse:
+    return CpuUse(
+        pid=pid,
+        parent=int(fields[1]),
+        is_kernel=bool(int(fields[6]) & KERNEL_THREAD),
+        cpu=int(fields[36]),
+        used_s=_seconds(fields),
+    )
 
 
 def descendants(ancestor: int, uses: Iterable[CpuUse] | None = None) -> set[int]:
@@ -240,7 +274,11 @@ def _fields(pid: int) -> list[str]:
 
     Source: proc(5), which counts the state as field 3.
     """
-    return (read_proc(f"/proc/{pid}/stat") or "").rpartition(") ")[2].split()
+    return _after_name(read_proc(f"/proc/{pid}/stat") or "")
+
+
+def _after_name(stat: str) -> list[str]:
+    return stat.rpartition(") ")[2].split()
 
 
 def _used_s(pid: int) -> float:

@@ -1,8 +1,10 @@
 """What the processor says of itself: frequency, throttling; and how warm the machine is."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+
+from tiltyard.host.small_files import read_small
 
 _CPUS = Path("/sys/devices/system/cpu")
 _REGISTERS = Path("/dev/cpu")
@@ -38,6 +40,8 @@ class FrequencyWatch:
             read: reads a register of a CPU's file; raises ``OSError`` where it cannot.
         """
         self._read = read
+        self._files = [*_REGISTERS.glob("[0-9]*/msr")]
+        self._policies = [*_CPUS.glob("cpufreq/policy*/stats/time_in_state")]
         self._before = self._counts()
 
     def ratio(self) -> float | None:
@@ -54,42 +58,48 @@ class FrequencyWatch:
 
     def _counts(self) -> tuple[int, int] | None:
         """(Actual, nominal) so far, in any unit."""
-        return self._registers() or _time_in_states()
+        return self._registers() or _time_in_states(self._policies)
 
     def _registers(self) -> tuple[int, int] | None:
-        files = list(_REGISTERS.glob("[0-9]*/msr"))
         try:
-            actual = sum(self._read(file, _APERF) for file in files)
-            nominal = sum(self._read(file, _MPERF) for file in files)
+            actual = sum(self._read(file, _APERF) for file in self._files)
+            nominal = sum(self._read(file, _MPERF) for file in self._files)
         except OSError:
             return None
-        return (actual, nominal) if files else None
+        return (actual, nominal) if self._files else None
 
 
-def throttled() -> int | None:
-    """How often CPUs were slowed down for heat since boot; ``None`` where that is not counted."""
-    counts = _CPUS.glob("cpu[0-9]*/thermal_throttle/*_throttle_count")
-    found = [number for count in counts if (number := _number(count)) is not None]
-    return sum(found) if found else None
+class Sensors:
+    """What tells of heat. Which files do is found once: they come and go with their devices."""
+
+    def __init__(self) -> None:
+        """Find them: thermal zones, disks, and what counts that CPUs were slowed down."""
+        self._throttles = [*_CPUS.glob("cpu[0-9]*/thermal_throttle/*_throttle_count")]
+        zones = {f"{_text(zone / 'type')} ({zone.name})": zone / "temp" for zone in
+                 _ZONES.glob("thermal_zone*")}  # fmt: skip
+        disks = {
+            f"{_text(monitor / 'name')} ({monitor.name})": monitor / "temp1_input"
+            for monitor in _MONITORS.glob("hwmon*")
+            if _text(monitor / "name") in _DISK_MONITORS
+        }
+        self._temperatures = dict(sorted({**zones, **disks}.items()))
+
+    def throttled(self) -> int | None:
+        """How often CPUs were slowed down for heat since boot; ``None``: that is not counted."""
+        counts = map(_number, self._throttles)
+        found = [number for number in counts if number is not None]
+        return sum(found) if found else None
+
+    def temperatures_c(self) -> dict[str, float]:
+        """Sensor → degrees Celsius: thermal zones and disks; empty where there is none."""
+        readings = {name: _number(file) for name, file in self._temperatures.items()}
+        return {name: milli / 1000 for name, milli in readings.items() if milli is not None}
 
 
-def temperatures_c() -> dict[str, float]:
-    """Sensor → degrees Celsius: thermal zones and disks; empty where there is none."""
-    zones = {f"{_text(zone / 'type')} ({zone.name})": zone / "temp" for zone in
-             _ZONES.glob("thermal_zone*")}  # fmt: skip
-    disks = {
-        f"{_text(monitor / 'name')} ({monitor.name})": monitor / "temp1_input"
-        for monitor in _MONITORS.glob("hwmon*")
-        if _text(monitor / "name") in _DISK_MONITORS
-    }
-    readings = {name: _number(file) for name, file in sorted({**zones, **disks}.items())}
-    return {name: milli / 1000 for name, milli in readings.items() if milli is not None}
-
-
-def _time_in_states() -> tuple[int, int] | None:
+def _time_in_states(policies: Iterable[Path]) -> tuple[int, int] | None:
     """Σ frequency · time, and Σ highest frequency · time, over all groups of CPUs."""
     actual = nominal = 0
-    for stats in _CPUS.glob("cpufreq/policy*/stats/time_in_state"):
+    for stats in policies:
         states = [tuple(map(int, line.split())) for line in _text(stats).splitlines()]
         if states:
             actual += sum(frequency * ticks for frequency, ticks in states)
@@ -105,7 +115,4 @@ def _number(file: Path) -> int | None:
 
 def _text(file: Path) -> str:
     """A small file; empty if it cannot be read."""
-    try:
-        return file.read_text().strip()
-    except OSError:
-        return ""
+    return (read_small(file) or "").strip()

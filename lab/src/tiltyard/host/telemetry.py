@@ -20,7 +20,8 @@ from tiltyard.host.external import ExternalWatch
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.pressure import longest_waits_s, others_waited_s
 from tiltyard.host.processes import used_s
-from tiltyard.host.processor import FrequencyWatch, temperatures_c, throttled
+from tiltyard.host.processor import FrequencyWatch, Sensors
+from tiltyard.host.small_files import read_small
 
 _KMSG = Path("/dev/kmsg")
 _LONGEST = 8192
@@ -190,6 +191,7 @@ class Watch:
         self._log = KernelLog()
         self._disk = DiskWatch(directory, (*serving, *engines())) if directory else None
         self._frequency = FrequencyWatch()
+        self._sensors = Sensors()
         self._external = ExternalWatch(serving)
         self._before = self._look(serving)
 
@@ -198,16 +200,17 @@ class Watch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the kernel's log."""
+        """Close the kernel's log, and what else is open."""
         self._log.close()
+        self._external.close()
 
     def _look(self, serving: Sequence[int]) -> _Seen:
         return _Seen(
             served_s=used_s(serving) if self._is_served else None,
-            temperatures_c=temperatures_c(),
+            temperatures_c=self._sensors.temperatures_c(),
             clock_source=_clock_source(),
             waited_s=others_waited_s(self._engines()),
-            throttled=throttled(),
+            throttled=self._sensors.throttled(),
             memory=_memory_events(HERE.read(_VMSTAT) or ""),
             ahead_s=_time_of_day_ahead_s(),
             at_s=time.monotonic(),
@@ -363,10 +366,7 @@ def _memory_events(text: str) -> dict[str, int]:
 
 def _clock_source() -> str:
     """The clock that the kernel reads; empty where it does not say."""
-    try:
-        return _CLOCK_SOURCE.read_text().strip()
-    except OSError:
-        return ""
+    return (read_small(_CLOCK_SOURCE) or "").strip()
 
 
 def _time_of_day_ahead_s() -> float:

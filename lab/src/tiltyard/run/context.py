@@ -1,11 +1,12 @@
 """What every step of a run needs."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from tiltyard.executors.agent import Agent, Agents
-from tiltyard.executors.engine import ConditionsWanted, Engine
+from tiltyard.executors.engine import ConditionsWanted, Engine, Inject
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import Place
@@ -21,6 +22,7 @@ from tiltyard.run.read import read_trial
 from tiltyard.run.record import TrialRecord
 from tiltyard.run.samples import SampleTable
 from tiltyard.run.stream import EMPTY, Stream
+from tiltyard.systems import kind
 from tiltyard.systems.kind import Up
 
 _BRIEF_S: Final = 1.0
@@ -52,11 +54,17 @@ class Context:
     records: dict[TrialKey, TrialRecord] = field(default_factory=dict)
     """Trials that this start has finished of the block that it is at."""
 
-    @property
+    @cached_property
     def conditions(self) -> ConditionsWanted:
         """What the engine shall bring about; isolation is the lab's own matter."""
         asked = self.plan.conditions.model_dump(exclude={"isolate"})
         return ConditionsWanted(**asked, settle=self.plan.clock == "instructions")
+
+    @cached_property
+    def injected(self) -> dict[str, Inject | None]:
+        """System → the delay that it asks for."""
+        systems = self.plan.systems
+        return {one.name: kind(one.kind).inject(one.settings) for one in systems}
 
     def agent(self, up: Up | None = None) -> Agent:
         """What executes trials on a system that is up, or on this host."""
@@ -79,7 +87,7 @@ class Context:
         else:
             self.leave()
 
-    @property
+    @cached_property
     def programs_from(self) -> Path:
         """Where relative paths of programs begin."""
         return (self.folder.study_root / self.plan.paths_from).resolve()

@@ -11,6 +11,7 @@ what others do during the trial is in its telemetry.
 """
 
 import os
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,8 +20,10 @@ from typing import Final
 
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.pressure import machine_waited_s
+from tiltyard.host.small_files import read_small
 
 _MEMINFO = Path("/proc/meminfo")
+_DIRTY = re.compile(r"^(?:Dirty|Writeback): *(\d+)", re.MULTILINE)
 CALM_BYTES: Final = 2**20
 _CALM_SHARE = 0.2
 _LIMIT_S = 2.0
@@ -87,8 +90,8 @@ def _waiting_share() -> float | None:
 
 def _dirty_bytes() -> int:
     """Page cache that is not on disk yet."""
-    lines = dict(line.split(":", 1) for line in _MEMINFO.read_text().splitlines())
-    return sum(int(lines[name].split()[0]) * 1024 for name in ("Dirty", "Writeback"))
+    found = _DIRTY.findall(read_small(_MEMINFO) or "")
+    return sum(int(kib) * 1024 for kib in found)
 
 
 def _there(place: Place) -> tuple[float | None, int]:

@@ -37,7 +37,6 @@ from tiltyard.run.settle import CALM_BYTES, settle
 from tiltyard.run.stages import program_job
 from tiltyard.run.stream import Stream, file_of, read_stream
 from tiltyard.study.program import PROGRAM, SECRET
-from tiltyard.systems import kind
 from tiltyard.systems.kind import Up
 from tiltyard.units import format_duration
 from tiltyard.wire import Hello, HelloEvent, ProgressEvent, read_event
@@ -198,8 +197,7 @@ def job_of(context: Context, key: TrialKey, up: Up, *, watched: bool = False) ->
     conditions = context.conditions.model_copy(update={"watched": watched})
     if up.cpus:
         conditions = conditions.model_copy(update={"cpus": up.cpus, "unpinned": False})
-    system = context.plan.system(key.system)
-    if inject := kind(system.kind).inject(system.settings):
+    if inject := context.injected[key.system]:
         conditions = conditions.model_copy(update={"inject": inject})
     workload = context.plan.workload(key.workload)
     parameters = workload.parameters(key.repeat)

@@ -116,7 +116,8 @@ def compare_study(
     else:
         used = _workloads(workloads, catalogue, place)
         # The question names workloads; their parameters are below it.
-        workloads = [_parts(word, catalogue)[0] if "=" in word else word for word in workloads]
+        parts = {word: workload_parts(word, catalogue)[0] for word in workloads}
+        workloads = [parts[word] if "=" in word else word for word in workloads]
     if not factors:
         raise UsageError(_alone(commands))
     if len(contestants) < 2:
@@ -189,12 +190,12 @@ def _workloads(words: Sequence[str], catalogue: Catalogue, place: Place) -> list
     times = Counter(table["use"] for table in tables)
     for word, table in zip(words, tables, strict=True):
         if times[table["use"]] > 1:
-            name, rest = _parts(word, catalogue)
+            name, rest = workload_parts(word, catalogue)
             table["name"] = " ".join(filter(None, (name, *split_list(rest))))
     return tables
 
 
-def _parts(word: str, catalogue: Catalogue) -> tuple[str, str]:
+def workload_parts(word: str, catalogue: Catalogue) -> tuple[str, str]:
     """A workload, whose name may have a colon as in ``pts:fs-mark``, and what stands behind it."""
     known = (card.name for card in catalogue.workloads if f"{word}:".startswith(f"{card.name}:"))
     parts = word.split(":")
@@ -227,7 +228,7 @@ def _reader_of(file: Path, catalogue: Catalogue) -> str:
 
 def _table(word: str, catalogue: Catalogue, place: Place) -> Table:
     """A workload at its usual size, with the parameters that were typed."""
-    name, rest = _parts(word, catalogue)
+    name, rest = workload_parts(word, catalogue)
     card = _card(name, word, catalogue)
     table: Table = {"use": card.name, **card.usual}
     properties = card.parameters.get("properties", {})

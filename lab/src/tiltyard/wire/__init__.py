@@ -98,6 +98,8 @@ class AgentLine(Message):
     agent: AgentReply
 
 
+_TYPE: Final = b'{"type":"'
+_A_SAMPLE: Final = _TYPE + b'sample"'
 _SAMPLE: Final = json.Decoder(SampleEvent)
 _EVENT: Final[TypeAdapter[ModelEvent]] = TypeAdapter(ModelEvent)
 
@@ -114,15 +116,23 @@ def read_event(line: str | bytes) -> Event:
     Raises:
         ValueError: if the line is not an event.
     """
-    try:
-        # A large grid has thousands of samples, and few other lines: those are tried first.
-        return _SAMPLE.decode(line)
-    except ValidationError:
-        if _is_sample(line):
-            raise
-    except DecodeError:
-        pass
+    if not _is_other(line):
+        try:
+            # A large grid has thousands of samples.
+            return _SAMPLE.decode(line)
+        except ValidationError:
+            if _is_sample(line):
+                raise
+        except DecodeError:
+            pass
     return _EVENT.validate_json(line)
+
+
+def _is_other(line: str | bytes) -> bool:
+    """Whether it begins as all lines of the engine but samples do."""
+    if isinstance(line, str):
+        return line.startswith(_TYPE.decode()) and not line.startswith(_A_SAMPLE.decode())
+    return line.startswith(_TYPE) and not line.startswith(_A_SAMPLE)
 
 
 def _is_sample(line: str | bytes) -> bool:

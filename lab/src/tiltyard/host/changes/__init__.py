@@ -270,6 +270,8 @@ def _remove_tree(path: Path) -> None:
     Raises:
         TiltyardError: if something in it stays; it names that.
     """
+    with contextlib.suppress(OSError):
+        return path.rmdir()
     with contextlib.suppress(PermissionError):
         return shutil.rmtree(path)
     try:
