@@ -15,6 +15,15 @@ from tiltyard.host.place import Place
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _DIGEST = re.compile(r" \([0-9a-f]{8}\)")
 _WAIT = "echo ready; exec sleep infinity"
+FORGET = """awk '$5 ~ "/pytest-of-" {print $5}' /proc/self/mountinfo | tac | xargs -r umount -l"""
+"""In a new table of mounts: what tests have mounted at that moment goes from it.
+
+A device stays busy as long as any table has it, and another test waits for its own only so long.
+"""
+OWN_MOUNTS = (
+    "unshare", "--mount", "--propagation", "slave", "sh", "-ec", f'{FORGET}; exec "$@"', "sh"
+)  # fmt: skip
+"""Starts a command with a table of mounts of its own."""
 
 
 def tuning_facts(facts: Mapping[str, str]) -> dict[str, str]:
@@ -54,7 +63,7 @@ def pretend(
     for name, script in (programs or {}).items():
         (own_programs / name).write_text(f"#!/bin/sh\n{script}\n")
         (own_programs / name).chmod(0o755)
-    enter = ("unshare", "--mount", "sh", "-ec", "; ".join([*mounts, _WAIT]))
+    enter = (*OWN_MOUNTS, "sh", "-ec", "; ".join([*mounts, _WAIT]))
     with subprocess.Popen(enter, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         try:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from support.patience import PATIENCE_S
+from support.places import OWN_MOUNTS
 from tiltyard.host.packages import find_program
 
 _OF_ITS_OWN = 'mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && exec "$@"'
@@ -86,8 +87,7 @@ def _serving(folder: Path, port: int) -> Iterator[int]:
     log = folder / "log"
     argv: tuple[str, ...] = (program, "-D", "-E", str(log), "-f", str(folder / "config"))
     if os.geteuid() == 0:
-        alone = ("unshare", "--mount", "--propagation", "slave", "sh", "-c", _OF_ITS_OWN, "sh")
-        argv = (*alone, *argv)
+        argv = (*OWN_MOUNTS, "sh", "-c", _OF_ITS_OWN, "sh", *argv)
     # It is another host: what looks for processes of this one must not find those of the server.
     elsewhere = {name: value for name, value in os.environ.items() if name != "TILTYARD_STATE"}
     with subprocess.Popen(argv, env=elsewhere) as process:

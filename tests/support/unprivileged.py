@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from support.places import FORGET
 from tiltyard.executors.engine import Engine
 
 NOBODY = 65534
@@ -80,6 +81,7 @@ def _open_fuse_to_all(scratch: Path) -> None:
     device = scratch / "fuse"
     run = partial(subprocess.run, check=True)
     run(("mount", "--make-rprivate", "/"))
+    run(("sh", "-c", FORGET))
     run(("mount", "-t", "tmpfs", "-o", "dev", "tmpfs", str(scratch)))
     os.mknod(device, stat.S_IFCHR | 0o666, _FUSE.stat().st_rdev)
     device.chmod(0o666)
