@@ -9,6 +9,7 @@ from calibration.conftest import READS, WANTED
 from support.hosts import needs_root
 from support.runs import SMOKE, Watcher, go_on, image_system, place, plan_of
 from support.sshd import sshd
+from tiltyard.calibration import calibrate as whole
 from tiltyard.calibration.calibrate import calibrate
 from tiltyard.calibration.subjects import OtherHost, check_kinds, place_of
 from tiltyard.errors import UsageError
@@ -22,13 +23,23 @@ from tiltyard.run.runner import run_study
 
 @needs_root
 @pytest.mark.usefixtures("small")
-def test_it_is_made_there_and_quoted_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "parts", ["one part", pytest.param("all parts", marks=pytest.mark.conformance)]
+)
+def test_it_is_made_there_and_quoted_of_it(
+    parts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """That host has another machine-id, and is this kernel."""
+    subject = READS
+    if parts == "one part":
+        subject = replace(READS, call=None)
+        monkeypatch.setattr(whole, "_overheads", lambda *_: ())
+        monkeypatch.setattr(whole, "ladders_of", lambda *_: ())
     monkeypatch.setenv("TILTYARD_STATE", str(tmp_path / "state"))
     monkeypatch.setattr(calibrations, "machine", lambda place: "far" if place.ssh else "near")
     with sshd(tmp_path / "server", state=tmp_path / "far state") as server:
         host = OtherHost(server.far, tuple(server.options))
-        wanted = replace(WANTED, subjects=(READS,), kinds=("loop-image",), host=host)
+        wanted = replace(WANTED, subjects=(subject,), kinds=("loop-image",), host=host)
         found = calibrate(tmp_path / "calibration", wanted, Engine.find(), Watcher())
         assert (found.machine, found.kernel) == ("far", calibrations.kernel())
         assert found.host["kernel"].startswith("Linux ")
