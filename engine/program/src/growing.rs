@@ -139,12 +139,20 @@ mod tests {
         let mut held = Growing::new();
         held.extend(&[1; 3 * LEAST_BYTES]);
         let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
-        let begin = format!("{:x}-", held.start as usize);
-        let own = smaps.split_once(&begin).expect("a mapping of its own").1;
-        let flags = own
-            .lines()
-            .find(|line| line.starts_with("VmFlags:"))
-            .unwrap();
+        // What lies beside it, and is like it, is one mapping with it.
+        let start = held.start as usize;
+        let has_it = |line: &&str| {
+            let range = line
+                .split(' ')
+                .next()
+                .and_then(|range| range.split_once('-'));
+            let bounds =
+                range.map(|(low, high)| [low, high].map(|at| usize::from_str_radix(at, 16)));
+            matches!(bounds, Some([Ok(low), Ok(high)]) if (low..high).contains(&start))
+        };
+        let mut lines = smaps.lines().skip_while(|line| !has_it(line));
+        let flags = lines.find(|line| line.starts_with("VmFlags:"));
+        let flags = flags.expect("a mapping");
         assert!(flags.split(' ').any(|flag| flag == "dc"), "{flags}");
     }
 }
