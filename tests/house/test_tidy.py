@@ -1,6 +1,7 @@
 """The house rules that a machine can check."""
 
 import ast
+import graphlib
 import re
 import subprocess
 import tomllib
@@ -147,6 +148,40 @@ def test_crates_depend_one_way(crate: str, may_use: set[str]) -> None:
     manifest = tomllib.loads((ROOT / f"engine/{crate}/Cargo.toml").read_text())
     own = {path.name for path in (ROOT / "engine").iterdir() if path.is_dir()}
     assert set(manifest.get("dependencies", {})) & own <= may_use
+
+
+def used_paths(own: tuple[str, ...], text: str) -> set[tuple[str, ...]]:
+    """What a module of Rust names, from the root of its crate; of what is inside it, the names."""
+    text = re.sub("//.*", "", text).split("#[cfg(test)]")[0]
+    named = re.finditer(r"(?:\bcrate|^(?:pub )?use (super(?:::super)*))((?:::\w+)*)::(\w+|{[^;]*})",
+                        text, re.M)  # fmt: skip
+    paths = {
+        (*(own[: -one[1].count("super")] if one[1] else ()), *one[2].split("::")[1:], name)
+        for one in named
+        for name in re.findall(r"(?:^|[{,]\s*)(\w+)", one[3])
+    }
+    return paths | {(*own, one) for one in re.findall(r"(?<![:\w])(\w+)::", text)}
+
+
+@pytest.mark.parametrize("source", sorted((ROOT / "engine").glob("*/src")), ids=str)
+def test_files_of_a_crate_make_no_circles(source: Path) -> None:
+    """What a module inside another one takes from it does not count."""
+    files = {}
+    for path in source.rglob("*.rs"):
+        parts = path.relative_to(source).with_suffix("").parts
+        files[parts[:-1] if parts[-1] in {"mod", "lib", "main"} else parts] = path.read_text()
+    graph = {
+        own: {
+            used
+            for path in used_paths(own, text)
+            for used in [
+                next(path[:end] for end in range(len(path), -1, -1) if path[:end] in files)
+            ]
+            if used != own[: len(used)]
+        }
+        for own, text in files.items()
+    }
+    assert list(graphlib.TopologicalSorter(graph).static_order())
 
 
 def test_only_the_command_line_prints() -> None:

@@ -15,9 +15,10 @@ const CHUNK_BYTES: usize = 128 << 10;
 /// Sees to it that the page cache holds all that this process has mapped of its program and
 /// libraries. What the kernel refuses to fetch is left out.
 pub fn fetch() {
-    let mappings = own_mappings();
-    mappings.iter().for_each(Mapping::begin_to_fetch);
-    mappings.iter().for_each(Mapping::wait);
+    let mut lacking = own_mappings();
+    lacking.retain(|mapping| !mapping.missing().is_empty());
+    lacking.iter().for_each(Mapping::begin_to_fetch);
+    lacking.iter().for_each(Mapping::wait);
 }
 
 /// As [`fetch`], at the first call; others wait for that one.

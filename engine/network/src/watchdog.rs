@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use kit::{clock, place};
 
 use crate::control::channel::{Heard, Line};
-use crate::control::message::Transport;
 use crate::flow::{self, Flow};
+use crate::socket::Transport;
 
 /// Between two looks at a stop request.
 const LOOK: Duration = Duration::from_millis(100);

@@ -9,10 +9,11 @@ use common::Served;
 use kit::team::{Finish, Member};
 use kit::{OperationProbe, PassProbe, Probe};
 use network::client::{LocalPart, ServerConnection};
-use network::control::message::{Limit, Messages, Receive, Role, Send, Transport, Work};
+use network::control::message::{Limit, Messages, Receive, Role, Send, Work};
 use network::flow::{part, Flow};
 use network::placement::Wanted;
 use network::socket::SocketOptions;
+use network::socket::Transport;
 use testing::{allocations, Counting};
 
 #[global_allocator]

@@ -8,9 +8,10 @@ use std::time::Duration;
 use kit::team::{self, Finish, Outcome};
 use kit::{OperationProbe, PassProbe, Probe};
 use network::control::message::Exchange;
-use network::control::message::{Limit, Transport};
+use network::control::message::Limit;
 use network::flow::exchange::{request, Rate, Requests, LOST};
 use network::flow::{Flow, Notes};
+use network::socket::Transport;
 use socket2::Socket;
 
 const BYTES: usize = 8;

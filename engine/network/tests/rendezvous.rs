@@ -8,10 +8,11 @@ use common::Served;
 use kit::team::{Finish, Member};
 use kit::PassProbe;
 use network::client::{LocalPart, ServerConnection};
-use network::control::message::{Messages, Receive, Role, Transport, Work};
+use network::control::message::{Messages, Receive, Role, Work};
 use network::flow::{Flow, Notes};
 use network::placement::Wanted;
 use network::socket::SocketOptions;
+use network::socket::Transport;
 use wire::Failure;
 
 const MESSAGE: &[u8] = b"eight by";

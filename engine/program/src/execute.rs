@@ -16,7 +16,6 @@ use wire::{HeldBy, Output};
 use crate::group::{self, Cpu, Group};
 use crate::growing::Growing;
 use crate::output::{self, Capture, Printed, Taken};
-use crate::prepare::Added;
 use crate::reap::{self, Ended, Used};
 use crate::room::Room;
 use crate::spawn::{NotStarted, Recipe, Spawner, Started, Step};
@@ -85,6 +84,14 @@ pub struct Executed {
     ends: [Vec<u8>; 2],
     /// What was added to its environment and its path.
     pub layout: Added,
+}
+
+/// Bytes that are added to what lies above the stack of a program.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Added {
+    pub environment: u32,
+    /// Slashes in the path of the program, which the kernel copies and nobody reads.
+    pub path: u32,
 }
 
 impl Executed {

@@ -9,7 +9,6 @@
 
 mod account;
 mod ancestor;
-mod comparing;
 mod execute;
 mod group;
 mod growing;

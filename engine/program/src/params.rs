@@ -9,6 +9,9 @@ use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use wire::Failure;
 
+/// The parameter with a command that compares outputs.
+pub const COMPARE: &str = "expect.compare";
+
 const SECONDS_MAX: f64 = 1e6;
 const WORDS_MAX: usize = 4_096;
 
@@ -404,7 +407,7 @@ impl Params {
             ("conclude", each(&self.conclude)),
             ("cleanup", each(&self.cleanup)),
             ("servers", servers.collect()),
-            (crate::comparing::COMPARE, compare.into_iter().collect()),
+            (COMPARE, compare.into_iter().collect()),
         ]
     }
 }

@@ -9,17 +9,19 @@ use std::path::{Path, PathBuf};
 use kit::failure::bad_parameter;
 use kit::{node, Trial};
 use serde_json::{Map, Value};
-use wire::{ConditionsWanted, Failure, FarPlace, Output, Stage, Target, Timing};
+use wire::{ConditionsWanted, Failure, FarPlace, Output, Stage, Target};
 
 use crate::account::Account;
-use crate::params::{Params, Same};
+use crate::params::{Params, Same, COMPARE};
+use crate::reason;
 use crate::words::{self, Values};
-use crate::{comparing, reason, run};
 
 /// Where programs are looked for when the engine has no PATH itself.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Names that the engine gives values to.
 const OWN_NAMES: [&str; 2] = ["dir", "execution"];
+/// Placeholders that only it knows: paths of the two outputs.
+pub const COMPARED: [&str; 2] = ["expected", "output"];
 /// What commands are given to with `shell`.
 pub const SHELL: &str = "/bin/sh";
 
@@ -102,24 +104,6 @@ pub fn plan(
     Ok(Box::new(planned))
 }
 
-impl Trial for Planned {
-    fn effective(&self) -> Map<String, Value> {
-        kit::params::effective(&self.params)
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::Operation
-    }
-
-    fn cpus(&self) -> Option<Vec<u32>> {
-        Some(numbers_of(&self.cpus))
-    }
-
-    fn run(self: Box<Self>, sink: &mut kit::EventSink) -> Result<(), Failure> {
-        run::run(&self, sink)
-    }
-}
-
 impl Planned {
     /// What stands for placeholders, with `dir` for the trial's directory.
     pub fn values(&self, dir: &Path, execution: u32) -> Values {
@@ -138,9 +122,9 @@ impl Planned {
     fn check(&self, is_elsewhere: bool) -> Result<(), Failure> {
         let params = &self.params;
         let values = self.values(&self.directory, 1);
-        let comparing_values = comparing::with_outputs(values.clone(), "");
+        let comparing_values = with_outputs(values.clone(), "");
         let values_of = |parameter| match parameter {
-            comparing::COMPARE => &comparing_values,
+            COMPARE => &comparing_values,
             _ => &values,
         };
         let paths = [("where", &params.place), ("stdin", &params.stdin)];
@@ -189,7 +173,7 @@ impl Planned {
         may_be_made: bool,
         values: &Values,
     ) -> Result<(), Failure> {
-        let by_shell = self.params.shell && !["servers", comparing::COMPARE].contains(&parameter);
+        let by_shell = self.params.shell && !["servers", COMPARE].contains(&parameter);
         let program = match by_shell {
             true => SHELL,
             false => words[0].as_str(),
@@ -227,6 +211,12 @@ impl Planned {
             _ => Ok(()),
         }
     }
+}
+
+/// The values of `values`, with paths of the two outputs in `directory`.
+pub fn with_outputs(mut values: Values, directory: &str) -> Values {
+    values.extend(COMPARED.map(|name| (name.to_owned(), format!("{directory}/{name}"))));
+    values
 }
 
 /// A path that is there, and does not depend on where the engine was started.
@@ -304,7 +294,7 @@ fn allowed(
 }
 
 /// The numbers of the CPUs in a set.
-fn numbers_of(cpus: &libc::cpu_set_t) -> Vec<u32> {
+pub fn numbers_of(cpus: &libc::cpu_set_t) -> Vec<u32> {
     // SAFETY: the numbers are within the set.
     let has = |number: &u32| unsafe { libc::CPU_ISSET(*number as usize, cpus) };
     (0..libc::CPU_SETSIZE as u32).filter(has).collect()

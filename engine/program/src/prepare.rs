@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs::File;
-use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -15,6 +14,7 @@ use kit::splitmix::SplitMix;
 use rustix::fs::{Mode, OFlags};
 use wire::Failure;
 
+use crate::execute::Added;
 use crate::plan::Planned;
 use crate::room::Room;
 use crate::spawn::{c_text, NotStarted, Recipe, Strings};
@@ -27,8 +27,6 @@ const PADDING_STEP_BYTES: u32 = 16;
 const PADDING: &str = "TILTYARD_PADDING";
 /// Lengths of the path that execve is given: so many, a byte apart. A power of 3.
 const PATHS: u32 = 81;
-/// How a program begins that the kernel gives its path to nobody else: scripts are told theirs.
-const ELF: [u8; 4] = *b"\x7fELF";
 /// Of the file of standard output.
 const MODE: Mode = Mode::from_raw_mode(0o644);
 
@@ -58,14 +56,6 @@ pub struct Prepared {
     stdout: Option<File>,
     /// What was added to its environment and its path.
     pub layout: Added,
-}
-
-/// Bytes that are added to what lies above the stack of a program.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Added {
-    pub environment: u32,
-    /// Slashes in the path of the program, which the kernel copies and nobody reads.
-    pub path: u32,
 }
 
 impl<'a> Scene<'a> {
@@ -134,7 +124,7 @@ impl<'a> Scene<'a> {
             return Some(known.clone());
         }
         let path = plan::find(program, &self.place, self.planned.path())?;
-        let is_binary = is_binary(&path);
+        let is_binary = reason::is_binary(&path);
         let found = (path, is_binary);
         if !program.contains('/') {
             let mut known = self.found.borrow_mut();
@@ -198,13 +188,6 @@ fn lengthened(program: &Path, slashes: u32) -> Option<Vec<u8>> {
 
 fn opened(path: &Path) -> Result<File, Failure> {
     File::open(path).map_err(|error| io_failure("open", path, &error))
-}
-
-/// Whether it is, or was to be, one that the kernel executes itself.
-pub fn is_binary(program: &Path) -> bool {
-    let mut begin = [0; ELF.len()];
-    let read = File::open(program).and_then(|mut file| file.read_exact(&mut begin));
-    read.is_ok() && begin == ELF
 }
 
 impl Prepared {
@@ -317,9 +300,9 @@ mod tests {
 
     #[test]
     fn a_script_is_no_binary() {
-        assert!(is_binary(Path::new("/bin/sh")));
+        assert!(reason::is_binary(Path::new("/bin/sh")));
         let script = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(script.path(), "#!/bin/sh\n").unwrap();
-        assert!(!is_binary(script.path()));
+        assert!(!reason::is_binary(script.path()));
     }
 }

@@ -1,6 +1,6 @@
 //! Why a command failed: one clear sentence each.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
@@ -10,11 +10,14 @@ use wire::{Failure, FailureKind};
 use crate::execute::{Cut, Executed};
 use crate::params::Exit;
 use crate::reap::Ended;
+use crate::signals;
 use crate::spawn::{NotStarted, Step};
-use crate::{prepare, signals};
 
 /// Processes that a message names.
 const NAMED: usize = 5;
+
+/// How a program begins that the kernel gives its path to nobody else: scripts are told theirs.
+const ELF: [u8; 4] = *b"\x7fELF";
 
 /// A command as a message shows it.
 pub fn shown(words: &[String]) -> String {
@@ -73,7 +76,7 @@ pub fn not_started(what: &str, program: &Path, directory: &str, why: &NotStarted
              it must not be on a file system mounted noexec"
         )),
         (Step::Execute, _) if error.raw_os_error() == Some(libc::ENOEXEC) => {
-            lacks(match prepare::is_binary(program) {
+            lacks(match is_binary(program) {
                 true => format!(
                     "{what}: {program_shown} is damaged, or built for another machine than this \
                      {}. Fix: build or install it for this one (see: file {program_shown})",
@@ -97,6 +100,13 @@ pub fn not_started(what: &str, program: &Path, directory: &str, why: &NotStarted
         )),
         _ => broken(format!("{what}: cannot start {program_shown} ({step:?}): {error}")),
     }
+}
+
+/// Whether it is, or was to be, one that the kernel executes itself.
+pub fn is_binary(program: &Path) -> bool {
+    let mut begin = [0; ELF.len()];
+    let read = File::open(program).and_then(|mut file| file.read_exact(&mut begin));
+    read.is_ok() && begin == ELF
 }
 
 /// What a script names in its first line.

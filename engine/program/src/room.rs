@@ -11,7 +11,6 @@ use rustix::mount::UnmountFlags;
 use wire::{Failure, FailureKind, Part, Stage};
 
 use crate::account::Account;
-use crate::reason;
 
 /// Its name. Always the same, because programs print paths, and their outputs are compared.
 const NAME: &str = "program";
@@ -148,7 +147,7 @@ impl Room {
             _ => "let cleanup remove it".to_owned(),
         };
         let message = format!("left what cannot be removed, in {path}: {error}. Fix: {fix}");
-        Err(reason::broken(message))
+        Err(failure(FailureKind::Program, message))
     }
 
     fn try_to_remove(&self) -> io::Result<()> {

@@ -5,19 +5,20 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use kit::failure::failure;
-use kit::{clock, stop, EventSink};
-use wire::{Execution, Failure, FailureKind, Output, Part, Programs, Step};
+use kit::{clock, stop, EventSink, Trial};
+use serde_json::{Map, Value};
+use wire::{Execution, Failure, FailureKind, Part, Programs, Step, Timing};
 
-use crate::execute::Executor;
+use crate::execute::{Added, Executor};
 use crate::group::{self, Group};
 use crate::guardian::Guardian;
 use crate::params::Commands;
-use crate::plan::{Planned, SHELL};
-use crate::prepare::{Added, Padding, Scene};
+use crate::plan::{numbers_of, Planned, SHELL};
+use crate::prepare::{Padding, Scene};
 use crate::reap::{Ended, Used};
 use crate::room::Room;
 use crate::servers::{self, Running};
-use crate::step::{bounds, LAST_S};
+use crate::step::{bounds, Course, LAST_S};
 use crate::{measures, reason, signals};
 
 /// Empty shells whose start is measured; the median counts.
@@ -36,11 +37,29 @@ const MOST: usize = 100_000;
 /// The group of commands.
 const GROUP: &str = "program";
 
+impl Trial for Planned {
+    fn effective(&self) -> Map<String, Value> {
+        kit::params::effective(&self.params)
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::Operation
+    }
+
+    fn cpus(&self) -> Option<Vec<u32>> {
+        Some(numbers_of(&self.cpus))
+    }
+
+    fn run(self: Box<Self>, sink: &mut kit::EventSink) -> Result<(), Failure> {
+        run(&self, sink)
+    }
+}
+
 /// Carries a trial out.
 ///
 /// # Errors
 /// Whatever kept it from being done as declared.
-pub fn run(planned: &Planned, sink: &mut EventSink) -> Result<(), Failure> {
+fn run(planned: &Planned, sink: &mut EventSink) -> Result<(), Failure> {
     let params = &planned.params;
     let no_memory = |error: std::io::Error| {
         let message = format!("cannot start programs: {error}");
@@ -98,32 +117,6 @@ pub fn run(planned: &Planned, sink: &mut EventSink) -> Result<(), Failure> {
     let removed = room.remove();
     drop(guardian);
     done.and(cleaned).and(recorded).and(unmounted).and(removed)
-}
-
-/// A trial as it goes on.
-pub struct Course<'a, 'b> {
-    pub planned: &'a Planned,
-    pub scene: Scene<'a>,
-    pub executor: Executor,
-    pub sink: &'a mut EventSink<'b>,
-    pub servers: Vec<Running>,
-    /// Hashes of the outputs that were handed over.
-    pub told: BTreeSet<String>,
-    /// Bytes of outputs that may still be handed over.
-    pub room_bytes: u64,
-    /// What the first execution printed.
-    pub stdout: Option<String>,
-    /// What others are compared with by a command.
-    pub expected: Option<Output>,
-    /// Hashes of what a command found to be the same.
-    pub same: BTreeSet<String>,
-    /// What the start of an empty shell takes.
-    pub shell: Option<(f64, Used)>,
-    /// How much times varied before they were measured.
-    pub variation: Option<f64>,
-    pub padding: Padding,
-    pub killed_for_memory: u64,
-    pub told_ns: u64,
 }
 
 impl Course<'_, '_> {

@@ -14,12 +14,12 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal};
 use wire::Failure;
 
-use crate::execute::{Executor, Pipes};
+use crate::execute::{Added, Executor, Pipes};
 use crate::group::{self, Group};
 use crate::output::{self, Capture, Taken};
 use crate::params::{At, Ready, Server};
 use crate::plan::Far;
-use crate::prepare::{Added, Scene};
+use crate::prepare::Scene;
 use crate::reap::Ended;
 use crate::spawn::Recipe;
 use crate::{reason, signals, words};

@@ -1,21 +1,54 @@
 //! One command of a trial: executed, handed over, and held against what is expected.
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
 use std::rc::Rc;
 
-use kit::failure::interrupted;
-use kit::{barrier, stop};
+use kit::failure::{interrupted, io_failure};
+use kit::{barrier, stop, EventSink};
 use wire::{Event, Execution, Failure, Output, Step};
 
-use crate::execute::{Bounds, Executed};
-use crate::params::{Layout, Same};
-use crate::plan::SHELL;
-use crate::prepare::{Added, Scene};
-use crate::reap::Ended;
-use crate::run::Course;
+use crate::execute::{Added, Bounds, Executed, Executor};
+use crate::output::contents;
+use crate::params::{Any, Exit, Layout, Same, COMPARE};
+use crate::plan::{with_outputs, Planned, COMPARED, SHELL};
+use crate::prepare::{Padding, Scene};
+use crate::reap::{Ended, Used};
+use crate::servers::Running;
 use crate::{output, reason, signals, words};
 
 /// Cleanup after a wish to stop has this long.
 pub const LAST_S: f64 = 10.0;
+/// Where outputs are, in the trial's directory, as long as they are compared by a command.
+const DIRECTORY: &str = "tiltyard-compare";
+const LINES_QUOTED: usize = 3;
+
+/// A trial as it goes on.
+pub struct Course<'a, 'b> {
+    pub planned: &'a Planned,
+    pub scene: Scene<'a>,
+    pub executor: Executor,
+    pub sink: &'a mut EventSink<'b>,
+    pub servers: Vec<Running>,
+    /// Hashes of the outputs that were handed over.
+    pub told: BTreeSet<String>,
+    /// Bytes of outputs that may still be handed over.
+    pub room_bytes: u64,
+    /// What the first execution printed.
+    pub stdout: Option<String>,
+    /// What others are compared with by a command.
+    pub expected: Option<Output>,
+    /// Hashes of what a command found to be the same.
+    pub same: BTreeSet<String>,
+    /// What the start of an empty shell takes.
+    pub shell: Option<(f64, Used)>,
+    /// How much times varied before they were measured.
+    pub variation: Option<f64>,
+    pub padding: Padding,
+    pub killed_for_memory: u64,
+    pub told_ns: u64,
+}
 
 impl Course<'_, '_> {
     /// Executes a command, hands over what it did, and holds it against what is expected.
@@ -99,6 +132,70 @@ impl Course<'_, '_> {
         )))
     }
 
+    /// Has an output compared with what is expected by a command of the study's, which finds both
+    /// as files; exit code 0 means that they are the same. Executed once for each that differs.
+    fn compare_by_command(
+        &mut self,
+        what: &str,
+        done: &Execution,
+        printed: Output,
+    ) -> Result<(), Failure> {
+        let Some(expected) = &self.expected else {
+            whole(what, &printed)?;
+            self.expected = Some(printed);
+            return Ok(());
+        };
+        if expected.sha256 == printed.sha256 || self.same.contains(&printed.sha256) {
+            return Ok(());
+        }
+        let both = [
+            whole("the expected output", expected)?,
+            whole(what, &printed)?,
+        ];
+        let hashes = format!("{} and {}", &expected.sha256[..12], &printed.sha256[..12]);
+        let directory = self.scene.room.path.join(DIRECTORY);
+        let values = with_outputs(
+            self.scene.values(done.number),
+            &directory.display().to_string(),
+        );
+        let words = &self.planned.params.expect.compare;
+        let words = words.iter().map(|word| words::fill(COMPARE, word, &values));
+        let words: Vec<String> = words.collect::<Result<_, _>>()?;
+        let _files = Outputs::write(directory, [&both[0], &both[1]])?;
+        let by = reason::shown(&words);
+        let compared = self.execute(Step::Compare, &by, &words, done.number)?;
+        let said = compared.outputs.each_ref().map(|output| {
+            let text = output.text.as_deref().unwrap_or_default();
+            output::last_lines(text.as_bytes(), LINES_QUOTED)
+        });
+        let said = said.into_iter().filter(|said| !said.is_empty());
+        let said: String = said.map(|said| format!("; it said: {said}")).collect();
+        let differs = matches!(compared.ended, Ended::Exit(code) if code != 0);
+        let (timeout_s, flood_bytes) = (self.planned.params.timeout, self.planned.params.flood);
+        let any = Exit::Any(Any::Any);
+        let broken = reason::wrong(
+            &by,
+            &compared,
+            Some(&any),
+            timeout_s,
+            flood_bytes.bytes(),
+            0,
+        );
+        let told = self.tell(Step::Compare, done.number, compared, Vec::new());
+        if let Some(failure) = broken {
+            return Err(failure);
+        }
+        if differs {
+            let code = told.exit.unwrap_or_default();
+            return Err(reason::broken(format!(
+                "{what}: printed something else than expected ({hashes} in the record), says \
+                 {by}: exit code {code}{said}"
+            )));
+        }
+        self.same.insert(printed.sha256);
+        Ok(())
+    }
+
     fn timeout_s(&self, step: Step) -> f64 {
         let timeout_s = self.planned.params.timeout;
         match step == Step::Cleanup && stop::requested() {
@@ -137,7 +234,7 @@ impl Course<'_, '_> {
     }
 
     /// Hands over an execution, and what it printed where that is new.
-    pub fn tell(
+    fn tell(
         &mut self,
         step: Step,
         number: u32,
@@ -202,6 +299,27 @@ impl Course<'_, '_> {
     }
 }
 
+/// Both outputs as files; removed when dropped.
+struct Outputs(PathBuf);
+
+impl Outputs {
+    fn write(directory: PathBuf, outputs: [&[u8]; 2]) -> Result<Self, Failure> {
+        let failed = |error: &_| io_failure("write", &directory, error);
+        fs::create_dir(&directory).map_err(|error| failed(&error))?;
+        let written = Self(directory.clone());
+        for (name, bytes) in COMPARED.iter().zip(outputs) {
+            fs::write(directory.join(name), bytes).map_err(|error| failed(&error))?;
+        }
+        Ok(written)
+    }
+}
+
+impl Drop for Outputs {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
 /// The bounds of an execution.
 pub fn bounds<'a>(scene: &Scene<'a>, timeout_ns: u64, heeds_stop: bool) -> Bounds<'a> {
     let params = &scene.planned.params;
@@ -224,4 +342,15 @@ fn name_of(step: Step) -> &'static str {
         Step::Conclude => "conclude",
         Step::Cleanup => "cleanup",
     }
+}
+
+/// What an output holds, of which nothing may be missing.
+fn whole(what: &str, output: &Output) -> Result<Vec<u8>, Failure> {
+    contents(output).ok_or_else(|| {
+        reason::broken(format!(
+            "{what}: its output of {} bytes is compared, and only the beginning was kept. Fix: \
+             keep = \"4M\", or let it print less",
+            output.bytes
+        ))
+    })
 }

@@ -7,7 +7,7 @@ use crate::io::watch::Alone;
 use crate::io::{AtPosition, Check, NoHooks, Pump, Step};
 
 const RECORD_BYTES: usize = 4_096;
-const OPERATIONS: u64 = 1_000;
+const OPERATIONS: u64 = 200;
 const REPETITIONS: usize = 5;
 
 /// Time that one operation costs when it moves nothing, in ns: the median of a few regions.

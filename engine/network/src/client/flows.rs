@@ -13,9 +13,10 @@ use wire::Failure;
 
 use crate::control::channel::Line;
 use crate::control::introduction::Introduction;
-use crate::control::message::{Ready, Role, Transport, Work};
+use crate::control::message::{Ready, Role, Work};
 use crate::failure::{peer_failure, refused};
 use crate::flow::Flow;
+use crate::socket::Transport;
 use crate::socket::{self, SocketOptions};
 
 const CONNECT: Duration = Duration::from_secs(10);

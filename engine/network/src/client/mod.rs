@@ -16,7 +16,7 @@ use wire::{Failure, FailureKind, FarEnd, WhichEnd};
 
 use crate::control::channel::{wait_for, Channel};
 use crate::control::message::{
-    Greeting, Hello, Ready, Report, Role, ToClient, ToServer, Transport, Work, VERSION,
+    Greeting, Hello, Ready, Report, Role, ToClient, ToServer, Work, VERSION,
 };
 use crate::control::{frame, secret};
 use crate::failure::{peer_failure, refused};
@@ -24,6 +24,7 @@ use crate::flow::{self, Flow, Notes};
 use crate::placement::{self, Neighbour};
 use crate::region::{self, Region};
 use crate::server::MEMORY_BYTES;
+use crate::socket::Transport;
 use crate::socket::{self, SocketOptions};
 use crate::stop::Stop;
 use crate::watchdog::{AbortReason, OnControlData, Watchdog, WatchdogLimits};

@@ -11,7 +11,7 @@ use wire::{Connection, Failure, Side};
 
 use crate::flow::ring::Ring;
 use crate::placement::Wanted;
-use crate::socket::SocketOptions;
+use crate::socket::{SocketOptions, Transport};
 
 /// Version of these messages; both ends must have the same.
 pub const VERSION: u32 = 1;
@@ -72,16 +72,6 @@ pub struct Hello {
     /// That it knows the secret; see [`super::secret`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<String>,
-}
-
-/// What moves data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Transport {
-    Tcp,
-    Udp,
-    /// Byte streams between processes of one host, unix(7).
-    Unix,
 }
 
 /// The server's part of one measurement.

@@ -19,9 +19,10 @@ use wire::{Call, Failure, FailureKind};
 
 use super::exchange::count;
 use super::{stream, Flow, Notes};
-use crate::control::message::{Exchange, Limit, Transport};
+use crate::control::message::{Exchange, Limit};
 use crate::failure::{peer_failure, refused};
 use crate::socket::SocketOptions;
+use crate::socket::Transport;
 
 /// What the client does with each flow.
 #[derive(Debug, Clone)]

@@ -18,8 +18,9 @@ use super::sendfile::{file_of, FromFile};
 use super::stream::{self, receive_some, Copying, FlowMeter, Receiver, Sender};
 use super::zerocopy::ZeroCopy;
 use super::{Flow, Notes};
-use crate::control::message::{Messages, Receive, Send, Transport};
+use crate::control::message::{Messages, Receive, Send};
 use crate::failure::{peer_failure, refused};
+use crate::socket::Transport;
 
 /// Sends over `flows`. When the last messages are out, it waits until the other end has taken
 /// everything and closed; datagrams end when they are out.

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use wire::Failure;
 
-use crate::control::message::{Exchange, Limit, Messages, Role, Transport, Work};
+use crate::control::message::{Exchange, Limit, Messages, Role, Work};
 use crate::failure::peer_failure;
 use crate::flow::zerocopy::ZeroCopy;
 use crate::socket::SocketOptions;
+use crate::socket::Transport;
 
 /// Longest message or transaction, in bytes.
 pub const MESSAGE_BYTES_MAX: u64 = 16 << 20;

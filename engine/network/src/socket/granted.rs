@@ -6,8 +6,7 @@ use std::os::fd::AsRawFd;
 use serde_json::{json, Map, Value};
 use socket2::{Domain, Socket};
 
-use super::SO_ZEROCOPY;
-use crate::control::message::Transport;
+use super::{Transport, SO_ZEROCOPY};
 
 /// Options of a socket that are numbers, by transport; what is zero is off, and left out.
 const NUMBERS: [(Transport, &str, libc::c_int, libc::c_int); 6] = [

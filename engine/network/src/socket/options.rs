@@ -8,8 +8,17 @@ use serde::{Deserialize, Serialize};
 use socket2::Socket;
 use wire::Failure;
 
-use crate::control::message::Transport;
 use crate::failure::refused;
+
+/// What moves data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    Tcp,
+    Udp,
+    /// Byte streams between processes of one host, unix(7).
+    Unix,
+}
 
 /// What is asked for; what is absent is left as it is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wire::Failure;
 
-use crate::control::message::Transport;
 use crate::placement::Wanted;
 use crate::socket::SocketOptions;
+use crate::socket::Transport;
 
 /// Size of a socket's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

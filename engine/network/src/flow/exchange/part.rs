@@ -16,9 +16,9 @@ use super::datagrams::Datagrams;
 use super::open::Open;
 use super::respond::Respond;
 use super::{turns, Channel, Exchange, Requests};
-use crate::control::message::Transport;
 use crate::failure::refused;
 use crate::flow::{Flow, Notes};
+use crate::socket::Transport;
 
 /// The kernel may wake a reader so much too early (HZ = 100).
 const TICK: Duration = Duration::from_millis(10);

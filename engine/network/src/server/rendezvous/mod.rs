@@ -18,10 +18,11 @@ use wire::Failure;
 
 use crate::control::channel::Line;
 use crate::control::introduction::Introduction;
-use crate::control::message::{Ready, Role, Transport, Work};
+use crate::control::message::{Ready, Role, Work};
 use crate::control::secret;
 use crate::failure::{peer_failure, refused, STOPPED};
 use crate::flow::{connect, Flow};
+use crate::socket::Transport;
 
 /// How long flows may take to come.
 const ACCEPT_TIMEOUT: Duration = Duration::from_secs(20);

@@ -19,7 +19,7 @@ use wire::{Card, Failure, FarEnd, TargetKind, Timing};
 use self::params::Params;
 use super::plan::{self, Family};
 use super::Workload;
-use crate::control::message::Transport;
+use crate::socket::Transport;
 
 /// A request/response workload.
 #[derive(Debug, Clone, Copy)]

@@ -11,9 +11,10 @@ use wire::{Failure, Timing};
 use super::ports::Ports;
 use super::size::ExchangeSize;
 use super::{Connecting, RequestResponse};
-use crate::control::message::{Limit, Transport};
+use crate::control::message::Limit;
 use crate::flow::exchange::number_bytes;
 use crate::socket::SocketOptions;
+use crate::socket::Transport;
 use crate::workload::ends::{BufferSize, EndParams};
 use crate::workload::plan::{DSCP_MAX, FLOWS_MAX, MESSAGE_MAX, SECONDS_MAX};
 

@@ -12,11 +12,12 @@ use super::measures::{self, Figures};
 use super::params::{Cell, Params};
 use super::{Connecting, RequestResponse};
 use crate::client::{LocalPart, Measurement, ServerConnection};
-use crate::control::message::{Role, Transport, Work};
+use crate::control::message::{Role, Work};
 use crate::flow::connect::{self, Connections};
 use crate::flow::exchange::{self, Rate, Requests, LOST};
 use crate::flow::Notes;
 use crate::placement::Placement;
+use crate::socket::Transport;
 use crate::workload::hosts::Effort;
 
 /// Between two looks at connections.

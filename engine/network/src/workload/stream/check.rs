@@ -7,8 +7,8 @@ use wire::Failure;
 
 use super::params::Params;
 use super::Stream;
-use crate::control::message::Transport;
 use crate::flow::zerocopy::ZeroCopy;
+use crate::socket::Transport;
 use crate::workload::plan::MESSAGE_MAX;
 
 /// An IPv4 packet has 16 bits for its length, and 28 bytes of headers.

@@ -1,6 +1,6 @@
 //! Metrics of streams.
 
-use crate::control::message::Transport;
+use crate::socket::Transport;
 use kit::histogram::Histogram;
 use serde_json::{Map, Value};
 use wire::{Latency, MetricCard, Role, Sample, Side, Unit};

@@ -18,7 +18,7 @@ use wire::{Card, Failure, FarEnd, TargetKind, Timing};
 use self::params::Params;
 use super::plan::{self, Family};
 use super::Workload;
-use crate::control::message::Transport;
+use crate::socket::Transport;
 
 /// A stream workload.
 #[derive(Debug, Clone, Copy)]

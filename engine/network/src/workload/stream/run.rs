@@ -10,10 +10,11 @@ use super::measures::{self, Figures};
 use super::params::{Cell, Params};
 use super::{Direction, Stream};
 use crate::client::{LocalPart, Measurement, ServerConnection};
-use crate::control::message::{Messages, Receive, Role, Send, Transport, Work};
+use crate::control::message::{Messages, Receive, Role, Send, Work};
 use crate::flow::{part, Flow, Notes};
 use crate::placement::Placement;
 use crate::socket::SocketOptions;
+use crate::socket::Transport;
 use crate::workload::ends::{BufferSize, EndParams};
 use crate::workload::hosts::Effort;
 
