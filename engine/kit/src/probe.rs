@@ -39,6 +39,12 @@ pub trait Probe {
     /// the loop has taken.
     fn overlapped_operation(&mut self, bytes: u64, began_ns: u64, ended_ns: u64);
 
+    /// The clock, as read for operations.
+    #[inline]
+    fn now_ns(&mut self) -> u64 {
+        clock::now_ns()
+    }
+
     /// Adds what another probe with the same first instant has counted.
     fn merge(&mut self, other: &Self);
 
@@ -179,7 +185,7 @@ impl OperationProbe {
     pub fn new() -> Self {
         Self {
             started_ns: 0,
-            laps: Laps::default(),
+            laps: Laps::new(),
             operations: 0,
             bytes: 0,
             histogram: Histogram::new(),
@@ -209,7 +215,7 @@ impl Probe for OperationProbe {
         self.histogram.clear();
         self.slices.clear();
         self.started_ns = started_ns;
-        self.laps.begin();
+        self.laps.start();
     }
 
     #[inline]
@@ -231,11 +237,21 @@ impl Probe for OperationProbe {
         self.bytes += bytes;
     }
 
+    #[inline]
+    fn now_ns(&mut self) -> u64 {
+        self.laps.now_ns()
+    }
+
     fn merge(&mut self, other: &Self) {
         self.operations += other.operations;
         self.bytes += other.bytes;
         self.histogram.merge(&other.histogram);
         self.slices.merge(&other.slices);
+    }
+
+    /// Not before the last operation has ended.
+    fn finish(&mut self) -> Reading {
+        self.finish_at(clock::now_ns().max(self.laps.last_ns()))
     }
 
     fn finish_at(&mut self, ended_ns: u64) -> Reading {

@@ -320,7 +320,8 @@ impl<P: Probe> Watch for Scheduled<'_, '_, P> {
     #[inline(always)]
     fn operation(&mut self, bytes: u64) {
         if self.is_timed() {
-            self.now_ns = clock::now_ns();
+            let now_ns = self.member.probe.of(self.is_write).now_ns();
+            self.now_ns = now_ns.max(self.began_ns);
             self.overlapped_operation(bytes, self.began_ns, self.now_ns);
             return;
         }

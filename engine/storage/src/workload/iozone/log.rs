@@ -210,7 +210,7 @@ impl<'a> Logging<'a> {
         Self {
             watch,
             log,
-            laps: Laps::default(),
+            laps: Laps::new(),
         }
     }
 }
@@ -231,7 +231,7 @@ impl Watch for Logging<'_> {
 
     fn start(&mut self) -> Result<(), Failure> {
         self.watch.start()?;
-        self.laps.begin();
+        self.laps.start();
         Ok(())
     }
 
