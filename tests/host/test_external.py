@@ -102,7 +102,7 @@ def test_our_own_work_is_taken_off_and_what_is_on_other_cpus_is_not_counted(
         use(80, 7.0),
     ]
     hosts(monkeypatch, [before, now], [[use(50, 0.25), use(70, 0.125, kernel=True)], processes])
-    found = ExternalWatch(servers=(60,)).seen((1,))
+    found = ExternalWatch(servers=lambda: (60,)).seen((1,))
     # Busy 4 s, less 0.25 + 1 + 0.25 of ours, 0.125 of the server, 0.125 of the kernel's thread.
     assert found == External(cpu_s=2.25, steal_s=2.0)
 

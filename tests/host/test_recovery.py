@@ -31,7 +31,7 @@ def boot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """From here on, another boot of this host than when the ledgers were written."""
     path = tmp_path / "boot_id"
     path.write_text("another-boot\n")
-    monkeypatch.setattr(processes, "_BOOT_ID", path)
+    monkeypatch.setattr(processes, "BOOT_ID", path)
 
 
 OVERLAP = """

@@ -46,7 +46,7 @@ class Host:
         self.calls.touch()
         self.answers(f"wc -l <{self.calls} >{self.boot_id}")
         monkeypatch.setenv("PATH", f"{self._programs}:{os.environ['PATH']}")
-        monkeypatch.setattr(processes, "_BOOT_ID", self.boot_id)
+        monkeypatch.setattr(processes, "BOOT_ID", self.boot_id)
         monkeypatch.setattr(resumption, "_UNITS", self.units)
         monkeypatch.setattr(resumption, "_SYSTEMD", home)
 

@@ -3,6 +3,8 @@
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 from collections import Counter
 from math import ceil
 from pathlib import Path
@@ -11,7 +13,7 @@ from threading import Thread
 import pytest
 
 from support.patience import wait_until
-from support.runs import Watcher, directory_system, go_on, place, plan_of
+from support.runs import GATES, Watcher, directory_system, go_on, place, plan_of
 from support.sshd import sshd
 from tiltyard.analysis.findings import analyse
 from tiltyard.errors import UsageError
@@ -25,7 +27,7 @@ from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.runner import run_study
 from tiltyard.run.stream import Stream, read_stream
 from tiltyard.study.clients import with_stonewalls
-from tiltyard.study.model import ClientSpec, WorkloadSpec
+from tiltyard.study.model import ClientSpec, GatesSpec, WorkloadSpec
 from tiltyard.wire import Latency, Sample, SampleEvent
 
 HERE = ClientSpec()
@@ -37,9 +39,13 @@ def mixed(*clients: ClientSpec, runtime_s: float = 0.3) -> WorkloadSpec:
     return WorkloadSpec(name="random", use="random", parameters=parameters, clients=clients)
 
 
-def run(root: Path, engine: Engine, workload: WorkloadSpec) -> tuple[Plan, RunRecord, TrialRecord]:
+def run(
+    root: Path, engine: Engine, workload: WorkloadSpec, gates: GatesSpec | None = None
+) -> tuple[Plan, RunRecord, TrialRecord]:
     """A study of one trial; nothing of it is left in the directory."""
-    plan = plan_of((directory_system("d", root / "d"),), workloads=(workload,), blocks=1)
+    plan = plan_of(
+        (directory_system("d", root / "d"),), workloads=(workload,), blocks=1, gates=gates
+    )
     card = engine.describe().workload(workload.use)
     assert card is not None
     metrics = tuple(with_stonewalls(card.metrics))
@@ -153,6 +159,29 @@ def is_agent(pid: int) -> bool:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes().endswith(b"\0agent\0")
     return False
+
+
+def test_a_block_is_disturbed_by_what_others_do_on_the_host_of_a_client(
+    tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That host is this kernel behind ssh; engines of two clients are no strangers there."""
+    monkeypatch.setattr("tiltyard.systems.deputy.system.boot_id", lambda: "another boot")
+    gates = GATES.model_copy(update={"spoiled": "keep", "canary": 0.0})
+    compute = [sys.executable, "-c", "while True: pass"]
+    with sshd(tmp_path / "server") as server, subprocess.Popen(compute) as other:
+        there = ClientSpec(host=server.far, ssh_options=tuple(server.options))
+        workload = mixed(HERE, there, there, runtime_s=1.0)
+        _, record, trial = run(tmp_path, engine, workload, gates)
+        other.kill()
+        assert not list(server.home.iterdir())
+    assert (trial.outcome, trial.reason) == ("done", None)
+    assert trial.telemetry is not None
+    (seen,) = trial.telemetry.others
+    assert (trial.telemetry.host, seen.host) == ("", server.far)
+    assert seen.servers_s is not None
+    assert seen.servers_s > 0.1, "the engines are at work, and are no strangers"
+    texts = [one.text for one in record.spoiled[1] if one.gate == "foreign_cpu" and one.host]
+    assert [text.partition(" used ")[0] for text in texts] == [f"{server.far}: other processes"]
 
 
 def test_a_client_that_is_killed_makes_the_trial_fail_and_the_others_stop(

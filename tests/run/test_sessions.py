@@ -42,7 +42,7 @@ def boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file in which the boot is named."""
     file = tmp_path / "boot_id"
     file.write_text("11111111-first\n")
-    monkeypatch.setattr(processes, "_BOOT_ID", file)
+    monkeypatch.setattr(processes, "BOOT_ID", file)
     return file
 
 

@@ -87,7 +87,7 @@ def synthetic_sessions(
 def main() -> None:
     """The command line in that boot."""
     boot, *arguments = sys.argv[1:]
-    processes._BOOT_ID = Path(boot)
+    processes.BOOT_ID = Path(boot)
     settle._LIMIT_S = 0.0
     sys.argv = ["tiltyard", *arguments]
     cli.main()

@@ -17,7 +17,7 @@ from tiltyard.executors.engine import FarEnd
 from tiltyard.host import sysctls
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import HERE
-from tiltyard.systems import hosts, kind
+from tiltyard.systems import kind
 from tiltyard.systems.deputy import link
 from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.hosts import HostsSettings
@@ -72,7 +72,7 @@ def test_both_hosts_have_a_part_in_what_is_measured(make: Make, server: Sshd) ->
 @pytest.fixture
 def apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """The host of the server is taken for one with a kernel of its own."""
-    monkeypatch.setattr(hosts, "boot_id", lambda: "another boot")
+    monkeypatch.setattr("tiltyard.systems.deputy.system.boot_id", lambda: "another boot")
 
 
 @pytest.mark.usefixtures("apart")
@@ -113,6 +113,7 @@ def test_of_a_server_that_may_use_some_cpus_those_count(make: Make) -> None:
     assert 0.05 < seen.external_s < seen.elapsed_s + 0.05
 
 
+@pytest.mark.usefixtures("apart")
 def test_a_host_without_the_lab_tells_what_a_shell_can(
     make: Make, server: Sshd, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -64,9 +64,10 @@ class Start:
 class Barrier:
     """Where trials meet before each timed region."""
 
-    def __init__(self, trials: int) -> None:
-        """So many meet here."""
+    def __init__(self, trials: int, ready: Callable[[], None] = lambda: None) -> None:
+        """So many meet here; ``ready`` is called once, when all are here for the first time."""
         self._trials = trials
+        self._ready = ready
         self._changed = threading.Condition()
         self._here = 0
         self._round = 0
@@ -86,6 +87,8 @@ class Barrier:
             mine = self._round
             self._here += 1
             if self._here == self._trials and not self._left:
+                if mine == 0:
+                    self._ready()
                 self._here, self._round = 0, mine + 1
                 self._at_ns = time.monotonic_ns() + LEAD_NS
                 self._changed.notify_all()

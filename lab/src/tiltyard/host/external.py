@@ -13,7 +13,7 @@ is taken off the next time.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -39,13 +39,13 @@ class External:
 class ExternalWatch:
     """The counters of all CPUs and processes from now on; which CPUs matter is said afterwards."""
 
-    def __init__(self, servers: Sequence[int] = ()) -> None:
+    def __init__(self, servers: Callable[[], Sequence[int]] = lambda: ()) -> None:
         """Read them.
 
         Args:
-            servers: processes that belong to the system under test.
+            servers: asks for the processes that belong to the system under test, each time.
         """
-        self._servers = frozenset(servers)
+        self._servers = servers
         self._open = OpenProcesses()
         self._strangers: set[int] = set()
         """Neither ours nor the kernel's, which they cannot become: of use to nobody."""
@@ -94,7 +94,7 @@ class ExternalWatch:
         # One that has begun since the others were read is taken off with all that it used.
         began = {pid: use._replace(used_s=0.0) for pid, use in found.items() if use.is_kernel}
         self._kernel |= began
-        mine = (descendants(os.getpid(), found.values()) | self._servers) - began.keys()
+        mine = descendants(os.getpid(), found.values()).union(self._servers()) - began.keys()
         self._strangers |= found.keys() - mine - began.keys()
         return {pid: use for pid, use in found.items() if pid in mine}
 

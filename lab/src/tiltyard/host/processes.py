@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tiltyard.errors import TiltyardError
 
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _MACHINE_ID = Path("/etc/machine-id")
 _ENDS_S = 15.0
 """How long a process that was asked to end may take before it is killed."""
@@ -39,7 +39,7 @@ _PSEUDO_TERMINALS = range(136, 144)
 
 def boot_id() -> str:
     """Which boot of this host this is: random(4)."""
-    return _BOOT_ID.read_text().strip()
+    return BOOT_ID.read_text().strip()
 
 
 @functools.cache

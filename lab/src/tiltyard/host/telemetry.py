@@ -144,7 +144,7 @@ class Telemetry(BaseModel):
     kernel_errors: tuple[str, ...] | None = None
     """What the kernel reported as errors, the first few."""
     others: tuple["Telemetry", ...] = Field((), exclude_if=lambda others: not others)
-    """Of further hosts that have a part in the trial: that of the server."""
+    """Of further hosts that have a part in the trial: that of the server, those of clients."""
 
 
 Servers = Callable[[], Sequence[int]]
@@ -192,7 +192,7 @@ class Watch:
         self._disk = DiskWatch(directory, (*serving, *engines())) if directory else None
         self._frequency = FrequencyWatch()
         self._sensors = Sensors()
-        self._external = ExternalWatch(serving)
+        self._external = ExternalWatch(servers)
         self._before = self._look(serving)
 
     def __enter__(self) -> Self:

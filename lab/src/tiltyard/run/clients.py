@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
 
+from pydantic import JsonValue
+
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.agent import Trial
 from tiltyard.executors.barrier import Barrier
@@ -19,10 +21,12 @@ from tiltyard.executors.engine import ConditionsWanted, Inject, Job
 from tiltyard.folder import create_file, named_in_errors, partial_beside, sha256
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import MakeDirectory, Steps
+from tiltyard.host.telemetry import Telemetry, Watching
 from tiltyard.run.context import Context
 from tiltyard.run.pooled import ClientStream, NotPooledError, pool
 from tiltyard.run.stream import Stream, read_stream
 from tiltyard.study.model import ClientSpec
+from tiltyard.systems.deputy.system import watch_of
 from tiltyard.systems.kind import Up
 from tiltyard.systems.other_host import OtherHost, engine_in
 from tiltyard.wire import HelloEvent, written_event
@@ -52,11 +56,13 @@ class _Client:
     """Where its stream is kept."""
     partial: Path
     """Where it is until it is whole."""
+    engine: str
+    """The directory with its engine, where it is on another host."""
 
 
 def execute_together(
     context: Context, specs: Sequence[ClientSpec], up: Up, job: Job, path: Path, hearing: Hearing
-) -> tuple[bytes, str | None]:
+) -> tuple[bytes, str | None, tuple[Telemetry, ...]]:
     """Have clients execute a job at the same time.
 
     Args:
@@ -69,6 +75,7 @@ def execute_together(
 
     Returns:
         The common stream, and why the trial has failed if it has; then there is only its begin.
+        What their hosts did meanwhile, where nothing else watches them.
 
     Raises:
         InterruptedRunError: if a signal came; nothing is kept.
@@ -78,17 +85,19 @@ def execute_together(
     try:
         try:
             clients.extend(_ready(context, specs, up, job, path, steps))
+            watches = _watches(context, clients, up)
         except (TiltyardError, OSError) as error:
             context.interrupt.check()
-            return b"", str(error)
-        trials, ended = _execute(context, clients, hearing)
+            return b"", str(error), ()
+        trials, ended, seen = _execute(context, clients, hearing, watches)
         context.interrupt.check()
         said = [client.partial.read_bytes() for client in clients]
         streams = [read_stream(data) for data in said]
         for place in ended:
             at = replace(up, place=clients[place].place)
             if reason := hearing.flaw(trials[place], streams[place], at):
-                return _kept(clients, streams[place]), f"client {clients[place].name}: {reason}"
+                flaw = f"client {clients[place].name}: {reason}"
+                return _kept(clients, streams[place]), flaw, seen
         of_clients = [
             ClientStream(
                 name=client.name,
@@ -102,9 +111,9 @@ def execute_together(
         try:
             events = pool(of_clients)
         except NotPooledError as error:
-            return _kept(clients, streams[0]), str(error)
+            return _kept(clients, streams[0]), str(error), seen
         _keep(clients)
-        return b"".join(map(written_event, events)), None
+        return b"".join(map(written_event, events)), None, seen
     finally:
         for client in clients:
             client.partial.unlink(missing_ok=True)
@@ -123,11 +132,34 @@ def _keep(clients: Sequence[_Client]) -> None:
         client.partial.replace(client.path)
 
 
+def _watches(context: Context, clients: Sequence[_Client], up: Up) -> list[Callable[[], Watching]]:
+    """What begins to watch their hosts, but for those that the system itself has watched."""
+    engines: dict[Place, list[JsonValue]] = {}
+    for client in clients:
+        if client.place not in {HERE, up.place, up.far}:
+            engines.setdefault(client.place, []).append(client.engine)
+    ledger, note = context.ledger, context.observer.note
+    found = (
+        watch_of(place, context.deputies, ledger, note, {"engines": names, "cpus": []})
+        for place, names in engines.items()
+    )
+    return [begin for begin in found if begin]
+
+
 def _execute(
-    context: Context, clients: Sequence[_Client], hearing: Hearing
-) -> tuple[list[Trial], list[int]]:
-    """Carry all out; their trials, and their places in the order in which they ended."""
-    barrier, trials = Barrier(len(clients)), list[Trial]()
+    context: Context,
+    clients: Sequence[_Client],
+    hearing: Hearing,
+    watches: Sequence[Callable[[], Watching]],
+) -> tuple[list[Trial], list[int], tuple[Telemetry, ...]]:
+    """Carry all out; their trials, their places in the order in which they ended, and their hosts.
+
+    What is watched begins when all are ready: their engines are there then, and no strangers.
+    """
+    trials, watching = list[Trial](), list[Watching]()
+    barrier = Barrier(
+        len(clients), lambda: watching.extend(stack.enter_context(begin()) for begin in watches)
+    )
     ended: list[int] = []
     errors: list[BaseException] = []
 
@@ -167,13 +199,14 @@ def _execute(
             hear(0)
             for thread in others:
                 thread.join()
+        seen = tuple(one.telemetry() for one in watching)
         if errors:
             raise errors[0]
         for client, keep in zip(clients, keeps, strict=True):
             with named_in_errors(client.partial):
                 keep.flush()
                 os.fsync(keep.fileno())
-    return trials, ended
+    return trials, ended, seen
 
 
 def _drain(trial: Trial) -> None:
@@ -193,21 +226,22 @@ def _ready(
         name = f"{number} ({spec.host})" if spec.host else str(number)
         place = Place.over_ssh(spec.host, spec.ssh_options) if spec.host else HERE
         update: dict[str, object] = {"conditions": _conditions(job.conditions, specs, number)}
-        directory = None
+        directory, engine = None, context.ledger.name(f"client-engine-{number}")
         if isinstance(up.target, Path):
             given = Path(spec.directory) if spec.directory else up.target
             directory = update["target"] = given / context.ledger.name(f"client-{number}")
         try:
-            argv = _there(context, place, number, directory, up, steps)
+            argv = _there(context, place, engine, directory, up, steps)
         except (TiltyardError, OSError) as error:
             fix = ' Fix: mount the target there, or name its path: { host = "…", directory = "…" }'
             raise TiltyardError(f"client {name}: {error}.{fix if directory else ''}") from error
         own = path.with_name(f"{path.stem}.client-{number}{path.suffix}")
-        yield _Client(name, argv, place, job.model_copy(update=update), own, partial_beside(own))
+        its = job.model_copy(update=update)
+        yield _Client(name, argv, place, its, own, partial_beside(own), engine)
 
 
 def _there(
-    context: Context, place: Place, number: int, directory: Path | None, up: Up, steps: Steps
+    context: Context, place: Place, engine: str, directory: Path | None, up: Up, steps: Steps
 ) -> tuple[str, ...]:
     """The command of the client's engine; what is made for it is in the ledger."""
     if not place.ssh:
@@ -218,9 +252,8 @@ def _there(
     if problems := [one.text for one in host.problems()]:
         raise TiltyardError("; ".join(problems))
     beside = str(directory) if directory else None
-    own = context.ledger.name(f"client-engine-{number}")
-    steps.take(host.engine_steps(context.ledger, own, beside=beside))
-    return host.argv(engine_in(own))
+    steps.take(host.engine_steps(context.ledger, engine, beside=beside))
+    return host.argv(engine_in(engine))
 
 
 def _conditions(

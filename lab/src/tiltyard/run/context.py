@@ -23,6 +23,7 @@ from tiltyard.run.record import TrialRecord
 from tiltyard.run.samples import SampleTable
 from tiltyard.run.stream import EMPTY, Stream
 from tiltyard.systems import kind
+from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.kind import Up
 
 _BRIEF_S: Final = 1.0
@@ -51,6 +52,8 @@ class Context:
     """Of trials that come close after each other."""
     agents: Agents
     """Execute trials, and end with what they are behind: the turn of a system, or the block."""
+    deputies: Deputies
+    """Of other hosts."""
     records: dict[TrialKey, TrialRecord] = field(default_factory=dict)
     """Trials that this start has finished of the block that it is at."""
 

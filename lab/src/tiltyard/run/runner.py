@@ -211,9 +211,9 @@ def run_study(
                 context = Context(
                     folder, plan, engine, journal, history, ledger, interrupt, observer,
                     _places(plan, history), stop_on_failure, WAIT_S if wait_s is None else wait_s,
-                    place, watches, agents,
+                    place, watches, agents, deputies,
                 )  # fmt: skip
-                reason = _carry_on(context, decide, tuple(recovered), deputies)
+                reason = _carry_on(context, decide, tuple(recovered))
                 agents.close()
                 deputies.close()
                 _let_go(ledger, observer)
@@ -227,9 +227,7 @@ def _places(plan: Plan, history: History) -> Slots:
     return places
 
 
-def _carry_on(
-    context: Context, decide: Decide, recovered: tuple[str, ...], deputies: Deputies
-) -> str:
+def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> str:
     """From wherever the journal ends to the end of the run, or to an interrupt."""
     systems = open_systems(
         context.folder,
@@ -239,7 +237,7 @@ def _carry_on(
         context.observer.note,
         context.place,
         context.plan.placement.directory if context.plan.placement else "",
-        deputies=deputies,
+        deputies=context.deputies,
         clients=context.plan.most_clients,
         conditions=context.plan.conditions,
     )

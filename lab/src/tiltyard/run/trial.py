@@ -147,6 +147,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bo
     with create_file(partial) as keep, _watching(context, up, brief=not sync) as telemetry_of:
         began = time.monotonic()
         cpus: tuple[int, ...] | None = ()
+        seen: tuple[Telemetry, ...] = ()
         if clients := workload.spec.clients:
             hearing = Hearing(
                 follow=lambda one: _follow(one, context.observer),
@@ -154,7 +155,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bo
                 limit_s=limit[0],
             )
             own = context.folder.root / file_of(key)
-            pooled, flaw = execute_together(context, clients, up, job, own, hearing)
+            pooled, flaw, seen = execute_together(context, clients, up, job, own, hearing)
             keep.write(pooled)
         else:
             secret = up.variables.get(SECRET, "")
@@ -163,6 +164,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bo
                 cpus = _measuring(up, _follow(trial, context.observer), job)
         elapsed_s = time.monotonic() - began
         telemetry = telemetry_of(cpus)
+        telemetry = telemetry.model_copy(update={"others": (*telemetry.others, *seen)})
         with named_in_errors(partial):
             keep.flush()
             if sync:

@@ -19,17 +19,15 @@ from tiltyard.errors import InterruptedRunError, TiltyardError
 from tiltyard.host import commands, sysctls
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.packages import find_program
-from tiltyard.host.place import Place, UnreachableError
-from tiltyard.host.processes import boot_id
+from tiltyard.host.place import Place
 from tiltyard.host.steps import Step, Steps, TakeBack
-from tiltyard.host.telemetry import FarWatch, Watching
+from tiltyard.host.telemetry import Watching
 from tiltyard.study.model import HostName
 from tiltyard.study.problems import shown
 from tiltyard.study.renamed import HOSTS, typed_today
 from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
-from tiltyard.systems.deputy.messages import Request
-from tiltyard.systems.deputy.system import DeputyWatch, boot_problems
+from tiltyard.systems.deputy.system import boot_problems, watch_of
 from tiltyard.systems.ends import both
 from tiltyard.systems.kind import Kind, Problem, Profiles, Site, System, Up
 from tiltyard.systems.other_host import SSH, OtherHost, engine_in
@@ -119,7 +117,6 @@ class Hosts(System):
         self.steps = Steps(site.ledger, site.check)
         self._there = OtherHost(Place.over_ssh(settings.server, settings.ssh_options))
         self.far = self._there.place
-        self._lacks_lab = False
         """Whether the lab cannot be started there: found out once."""
 
     def problems(self) -> list[Problem]:
@@ -187,33 +184,13 @@ class Hosts(System):
         )
 
     def _watch_far(self) -> Callable[[], Watching] | None:
-        """Begins to watch the host of the server: by a deputy, or as far as a shell tells there.
-
-        One that shares this kernel (a container) is watched here: there the client is a stranger.
-        """
-        place = self._there.place
-
-        def by_shell() -> Watching:
-            return FarWatch(place)
-
-        if self._lacks_lab:
-            return by_shell
-        try:
-            deputy = self._site.deputies.of(place, self._site.ledger)
-        except UnreachableError:
-            raise
-        except TiltyardError as error:
-            self._lacks_lab = True
-            self._site.note(f"{error}. So of the noise limits only swapping and the clock are "
-                            f"watched on {place}")  # fmt: skip
-            return by_shell
-        if deputy.hello.process.boot == boot_id():
-            return None
+        """Begins to watch the host of the server."""
+        site = self._site
         server: dict[str, JsonValue] = {
-            "server": self._directory,
+            "engines": [self._directory],
             "cpus": list(self._settings.server_cpus),
         }
-        return lambda: DeputyWatch(place, lambda do: deputy.ask(Request(do=do, given=server)))
+        return watch_of(self._there.place, site.deputies, site.ledger, site.note, server)
 
     def _facts(self, address: str) -> dict[str, str]:
         """What both kernels say."""

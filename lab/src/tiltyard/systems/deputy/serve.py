@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic import JsonValue, TypeAdapter
 
@@ -344,12 +344,12 @@ class _Deputy:
     def _begin_to_watch(self, request: Request) -> None:
         """From now on, before a trial; engines come by connections of their own.
 
-        Of a system that was not opened here only its server is here: an engine of that name.
+        Of a system that was not opened here only engines are here, in directories of those names.
         """
         self._end_watch()
-        if (name := request.given.get("server")) is not None:
-            server = partial(engines_of, self._directory.parent / str(name))
-            self._watch = Watch(None, server, server)
+        if names := cast("list[str]", request.given.get("engines")):
+            engines = partial(engines_of, *(self._directory.parent / name for name in names))
+            self._watch = Watch(None, engines, engines)
             return
         up = self._up[request.system]
         directory = up.target if isinstance(up.target, Path) and up.target.is_dir() else None
@@ -381,12 +381,13 @@ class _Deputy:
         return list(self._recorder.new_lines())
 
 
-def engines_of(directory: Path) -> tuple[int, ...]:
-    """The engines that were started from a copy, and all that they have started."""
+def engines_of(*directories: Path) -> tuple[int, ...]:
+    """The engines that were started from copies, and all that they have started."""
+    copies = [directory.resolve() / ENGINE for directory in directories]
     uses, found = [*cpu_uses()], set[int]()
     for pid in named((ENGINE,)):
         with contextlib.suppress(OSError):
-            if Path(f"/proc/{pid}/exe").readlink() == directory.resolve() / ENGINE:
+            if Path(f"/proc/{pid}/exe").readlink() in copies:
                 found |= descendants(pid, uses)
     return tuple(found)
 
