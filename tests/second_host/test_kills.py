@@ -28,8 +28,9 @@ from support.sshd import Sshd, sshd
 from tiltyard.executors.engine import NAME
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import restore
-from tiltyard.host.processes import cpu_uses, named, read_proc
+from tiltyard.host.processes import cpu_uses, named
 from tiltyard.host.recovery import read_ledger
+from tiltyard.host.small_files import read_small
 from tiltyard.run.journal import TrialFinished, read_journal
 from tiltyard.run.read import read_run
 from tiltyard.study.model import WorkloadSpec
@@ -134,7 +135,7 @@ def _count(ledger: Path) -> int:
 
 
 def _name(pid: int) -> str:
-    return (read_proc(f"/proc/{pid}/comm") or "").rstrip("\n")
+    return (read_small(f"/proc/{pid}/comm") or "").rstrip("\n")
 
 
 def _words(pid: int) -> bytes:

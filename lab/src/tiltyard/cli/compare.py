@@ -119,7 +119,7 @@ def _compared(
         target, amendment = typed_study(
             typed.systems, typed.workloads, folder, vary=typed.vary, commands=commands, asked=asked
         )
-        remark(f"Study    {target.root}/")
+        remark(f"Folder   {target.root}/")
         with kept_if_begun(target, existed=existed):
             findings = carried_out(
                 target,

@@ -32,7 +32,7 @@ def demo(*, folder: Path = Path("tiltyard-demo"), printing: Printing = WORDS) ->
     if os.geteuid() == 0:
         target = StudyFolder(folder / "file-systems")
         place_study(target, ready_study("demo").text.encode())
-        remark(f"Study    {target.root}/")
+        remark(f"Folder   {target.root}/")
         return shown(target, carried_out(target), printing, require_decision=False)
     remark(
         "Note     you are not root, so directories on the mounts that are there are compared; as "

@@ -86,7 +86,7 @@ def gate(
     require_writable({name: path for name, path in outputs.items() if path is not None})
     opened = _opened(study, commands, within, blocks, budget, seed, disturbed, folder)
     with opened as target:
-        remark(f"Study    {target.root}/")
+        remark(f"Folder   {target.root}/")
         findings = carried_out(target, trust=trust, within=margin, show_output=commands.show_output)
     found = judged(findings, margin)
     if not printing.emit(found):

@@ -12,6 +12,7 @@ from typing import NamedTuple, Self
 from pydantic import BaseModel, ConfigDict
 
 from tiltyard.errors import TiltyardError
+from tiltyard.host.small_files import read_small
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _MACHINE_ID = Path("/etc/machine-id")
@@ -234,23 +235,6 @@ def _terminal(number: int) -> str:
     return f"tty{minor}" if major == _CONSOLES else f"terminal {major}:{minor}"
 
 
-def read_proc(path: str) -> str | None:
-    """A small file of ``/proc``; ``None`` if it is not there, or not ours to read.
-
-    Hundreds are read around each trial: without Python's layers it takes half the time.
-    """
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        return os.read(file, _PROC_BYTES).decode(errors="replace")
-    except OSError:
-        return None
-    finally:
-        os.close(file)
-
-
 def named(names: Iterable[str]) -> tuple[int, ...]:
     """The processes of this host with one of these names, as ``/proc/PID/comm`` cuts them.
 
@@ -274,7 +258,7 @@ def _fields(pid: int) -> list[str]:
 
     Source: proc(5), which counts the state as field 3.
     """
-    return _after_name(read_proc(f"/proc/{pid}/stat") or "")
+    return _after_name(read_small(f"/proc/{pid}/stat") or "")
 
 
 def _after_name(stat: str) -> list[str]:

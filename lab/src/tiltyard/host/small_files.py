@@ -1,4 +1,4 @@
-"""Small files of the kernel, of which dozens are read around each trial."""
+"""Small files of the kernel, of which hundreds are read around each trial."""
 
 import os
 from pathlib import Path

@@ -23,7 +23,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tiltyard.host.devices.disks import SECTOR_BYTES, Stack, Traffic, stack_under
-from tiltyard.host.processes import KERNEL_THREAD, descendants, read_proc
+from tiltyard.host.processes import KERNEL_THREAD, descendants
+from tiltyard.host.small_files import read_small
 
 _PROC = Path("/proc")
 _IN_PLACE = frozenset({"ext2", "ext3", "ext4", "xfs", "vfat", "exfat"})
@@ -132,7 +133,7 @@ def _growth(before: dict[str, int], now: dict[str, int]) -> int:
 
 def _moved_bytes(process: str) -> int:
     """Bytes that a process fetched from disks or made dirty; 0 if it has gone."""
-    if (text := read_proc(f"{process}/io")) is None:
+    if (text := read_small(f"{process}/io")) is None:
         return 0
     lines = dict(line.split(": ") for line in text.splitlines())
     return int(lines.get("read_bytes", 0)) + int(lines.get("write_bytes", 0))
@@ -140,5 +141,5 @@ def _moved_bytes(process: str) -> int:
 
 def _is_kernel_thread(process: str) -> bool:
     """Whether it is one; a process that has gone meanwhile is not."""
-    fields = (read_proc(f"{process}/stat") or "").rpartition(") ")[2].split()
+    fields = (read_small(f"{process}/stat") or "").rpartition(") ")[2].split()
     return bool(fields) and bool(int(fields[6]) & KERNEL_THREAD)
