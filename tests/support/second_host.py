@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -42,6 +43,9 @@ DISK: Final = Path("/mnt")
 HOME: Final = DISK / "home"
 STATE: Final = DISK / "state"
 """Where Tiltyard's is by default, there."""
+LAB: Final = Path("/run/lab")
+LIBRARIES: Final = Path("/run/libraries")
+"""This lab and what it imports, wherever they are here."""
 _FIRST: Final = f"""#!/bin/busybox sh
 # Process 1 until the root is there.
 B=/bin/busybox
@@ -64,6 +68,9 @@ exec $B switch_root /new /bin/sh /run/second_host/second
 _SECOND: Final = f"""
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
+mkdir -p {LAB} {LIBRARIES}
+mount --bind {Path(__file__).parents[2] / "lab/src"} {LAB}
+mount --bind {sysconfig.get_path("purelib")} {LIBRARIES}
 mount -t tmpfs tmp /tmp
 mkdir -p /dev/pts /dev/shm /var/lib/tiltyard
 mount -t devpts -o ptmxmode=666 pts /dev/pts
@@ -75,10 +82,27 @@ hostname second
 busybox ip link set lo up
 busybox ip addr add 10.0.2.15/24 dev eth0
 busybox ip link set eth0 up
-{{sshd}} -D -e -f /run/second_host/sshd_config &
+exec sh /run/second_host/third
+"""
+_THIRD: Final = """
+{sshd} -D -e -f /run/second_host/sshd_config &
 wait $!
 busybox poweroff -f
 """
+_SYSTEMD: Final = """
+units=/etc/systemd/system
+if ! test -e $units/second.service; then
+    rm -r $units/*.wants /lib/systemd/system/multi-user.target.wants
+    mkdir $units/multi-user.target.wants
+    cat >$units/second.service <<END
+[Service]
+ExecStart=/bin/sh -c "exec {sshd} -D -e -f /run/second_host/sshd_config 2>/dev/console"
+END
+    ln -s ../second.service $units/multi-user.target.wants
+fi
+exec /lib/systemd/systemd --unit=multi-user.target
+"""
+"""What is installed here and would be started is not."""
 _SSHD_CONFIG: Final = f"""
 ListenAddress 0.0.0.0
 HostKey /run/second_host/host_key
@@ -236,11 +260,12 @@ class SecondHost:
 
 
 @contextmanager
-def second_host(seed: int = 1) -> Iterator[SecondHost]:
+def second_host(seed: int = 1, *, systemd: bool = False) -> Iterator[SecondHost]:
     """Boot one, and end it; its folder goes with it.
 
     Args:
         seed: of what power cuts lose.
+        systemd: whether its process 1 is this machine's systemd.
     """
     with tempfile.TemporaryDirectory(prefix="second-host-") as path:
         folder = Path(path)
@@ -249,7 +274,7 @@ def second_host(seed: int = 1) -> Iterator[SecondHost]:
         port = free_port()
         public = (folder / "host_key.pub").read_text()
         (folder / "known_hosts").write_text(f"[127.0.0.1]:{port} {public}")
-        _make_initramfs(folder)
+        _make_initramfs(folder, _SYSTEMD if systemd else _THIRD)
         image = folder / "disk"
         with image.open("wb") as file:
             file.truncate(_DISK_BYTES)
@@ -270,7 +295,7 @@ def _kernel() -> Path:
     return kernel
 
 
-def _make_initramfs(folder: Path) -> None:
+def _make_initramfs(folder: Path, third: str) -> None:
     """What is executed before there is a root: busybox, modules, and the files of sshd."""
     tree = folder / "tree"
     for name in ("bin", "dev", "proc", "new", "lower", "disk", "modules", "second_host"):
@@ -283,7 +308,8 @@ def _make_initramfs(folder: Path) -> None:
     (tree / "modules/order").write_text("".join(f"/modules/{name}\n" for name in names))
     (tree / "init").write_text(_FIRST)
     (tree / "init").chmod(0o755)
-    (tree / "second_host/second").write_text(_SECOND.format(sshd=sshd))
+    (tree / "second_host/second").write_text(_SECOND)
+    (tree / "second_host/third").write_text(third.format(sshd=sshd))
     (tree / "second_host/sshd_config").write_text(_SSHD_CONFIG)
     for name in ("host_key", "key.pub"):
         shutil.copy(folder / name, tree / "second_host")
