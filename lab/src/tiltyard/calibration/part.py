@@ -69,7 +69,7 @@ class Outcome:
         if counted < FEWEST_BLOCKS:
             reason = next((one.text for own in self.run.spoiled.values() for one in own), "")
             raise HostLacksError(
-                f"this host is too busy to be calibrated: {len(self._replaced)} of "
+                f"{self.plan.where} is too busy to be calibrated: {len(self._replaced)} of "
                 f"{count_of(len(begun), 'block')} were disturbed ({reason}). Stop what else runs "
                 "and remove the folder, or "
                 "count such blocks: --keep-spoiled"
