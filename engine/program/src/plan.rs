@@ -20,7 +20,7 @@ use crate::words::{self, Values};
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Names that the engine gives values to.
 const OWN_NAMES: [&str; 2] = ["dir", "execution"];
-/// Placeholders that only it knows: paths of the two outputs.
+/// Placeholders that only [`COMPARE`] knows: paths of the two outputs.
 pub const COMPARED: [&str; 2] = ["expected", "output"];
 /// What commands are given to with `shell`.
 pub const SHELL: &str = "/bin/sh";
