@@ -89,6 +89,14 @@ def test_a_block_has_one_value_of_a_cell(tmp_path: Path) -> None:
         read(LONG, f"test;fs;round;record;what;value\n{row}{row}", tmp_path)
 
 
+def test_blocks_are_may_be_numbered_from_0(tmp_path: Path) -> None:
+    rows = "test;fs;round;record;what;value\nmail;ext4;{};4;throughput;1,5\n"
+    found = read(LONG, rows.format(0), tmp_path).workloads[0].measured[0]
+    assert found.blocks == (0,)
+    with pytest.raises(UsageError, match=r"a\.csv:2: a block is a whole number from 0 on"):
+        read(LONG, rows.format("0,5"), tmp_path)
+
+
 def test_an_empty_field_is_missing(tmp_path: Path) -> None:
     found = read(WIDE, "System,Threads,Write MB/s,p99 ms\next4,1,,\nxfs,1,0,\n", tmp_path)
     assert [(one.system, one.values) for one in found.workloads[0].measured] == [("xfs", (0.0,))]

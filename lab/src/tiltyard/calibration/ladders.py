@@ -53,7 +53,7 @@ _THROTTLES: Final = (
         workload="random",
         unit="MB/s",
         limits=LIMITS_MB,
-        # A slice in advance is a fifteenth of a trial, and not always a whole one.
+        # A slice in advance is a sixtieth of a trial, and there are none, one or two.
         allowed=2.0,
         part=disk_steps_part,
     ),

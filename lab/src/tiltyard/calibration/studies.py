@@ -21,6 +21,7 @@ LIMITS_MB: Final = (50, 45, 40)
 """Limits of the disk in MB/s: the full one, then 10 and 20 % less."""
 _SENSITIVITY_BLOCKS: Final = 10
 _OVERHEAD_BLOCKS: Final = 40
+_LIMIT_BLOCKS: Final = 7
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,8 @@ def network_steps_part(place: Place, gates: str) -> Part:
 def disk_steps_part(place: Place, gates: str) -> Part:
     """A limit of the kernel on the bandwidth of a disk, at several heights.
 
-    The kernel hands a limit out in slices of a tenth of a second, the first one in advance. So
-    trials last for many slices, and end by time: what is in advance then cancels in their ratio.
+    The kernel hands a limit out in slices of a tenth of a second, the first one or two in
+    advance, and not as many for each limit. So trials last for many slices, and end by time.
     """
     limits = {f"{rate} MB/s": rate * 10**6 for rate in LIMITS_MB}
     listed = ", ".join(f"{toml_key(name)} = {value}" for name, value in limits.items())
@@ -135,7 +136,7 @@ def disk_steps_part(place: Place, gates: str) -> Part:
         "file": "4M",
         "block": "64k",
         "operations": 1_000_000,
-        "runtime_s": 1.5,
+        "runtime_s": 6,
         "access": "direct",
         "timing": "pass",
     }
@@ -146,7 +147,7 @@ def disk_steps_part(place: Place, gates: str) -> Part:
         (f"bandwidth = {{ {listed} }}",),
         (place.alone,),
         [Workload("random", "random", parameters)],
-        BLOCKS_EACH,
+        _LIMIT_BLOCKS,
         gates,
     )
 

@@ -52,8 +52,9 @@ class Reading(Frozen):
     values: tuple[Finite, ...] = ()
     """Replicates in base units, in the order in which the source has them; empty where only a
     summary was kept."""
-    blocks: tuple[Count, ...] = ()
-    """For each value the block (the round) that it belongs to; empty where nothing pairs them."""
+    blocks: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    """For each value the block (the round) that it belongs to, numbered from 0 or from 1; empty
+    where nothing pairs them."""
     groups: tuple[str, ...] = Field((), exclude_if=lambda groups: not groups)
     """For each value what its block shares with others, where studies are compared: the session,
     or of pooled ones the study; empty elsewhere."""

@@ -168,8 +168,8 @@ class _Row:
         if self._mapping.block is None:
             return ()
         found = self._number(self.text(self._mapping.block))
-        if found.denominator != 1 or found < 1:
-            raise self.line.refused("a block is a whole number from 1 on")
+        if found.denominator != 1 or found < 0:
+            raise self.line.refused("a block is a whole number from 0 on")
         return (found.numerator,)
 
     def _number(self, text: str) -> Fraction:
