@@ -9,7 +9,6 @@ Then A/A pairs, the same command under two names: hyperfine with what it measure
 reader takes bars that do not overlap for a difference, or the ± of its summary.
 """
 
-import argparse
 import contextlib
 import io
 import json
@@ -27,7 +26,7 @@ from tiltyard.cli.compare import compare
 
 from .harness import Pair, Times
 from .storage.sides import Trial
-from .table import chosen, say, tabulate
+from .table import asking, say, tabulate, wanted
 
 EXECUTIONS: Final = 10
 LINES: Final = 50_000
@@ -128,9 +127,7 @@ def _ours(directory: Path, line: str) -> dict[str, bool]:
 
 def main() -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="only commands whose names begin so")
-    parser.add_argument("--seconds", type=float, default=20, help="of rounds, per command")
+    parser = asking(__doc__, seconds=20)
     parser.add_argument("--pairs", type=int, default=100, help="A/A pairs")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -138,7 +135,7 @@ def main() -> None:
         prepare(data)
         lines = dict.fromkeys(line.format(data) for pair in PAIRS.values() for line in pair)
         every = [of_command(line) for line in lines]
-        tabulate(chosen(parser, every, options.names), options.seconds, lambda _: data)
+        tabulate(wanted(options, every), options.seconds, lambda _: data)
         rng = random.Random(20261123)
         pairs = [aa_pair(SAME.format(data), rng) for _ in range(options.pairs)]
     for claim in pairs[0] if pairs else ():

@@ -7,7 +7,6 @@ Each side gives the median of many executions, and the CPU time that one more ta
 turns in random order.
 """
 
-import argparse
 import functools
 import json
 import statistics
@@ -16,11 +15,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tiltyard.executors.engine import Engine, Job
+from tiltyard.executors.engine import Job
 
+from .engine import engine
 from .harness import CPU, Comparison, Group, Limit, Peer, Times
 from .processes import timed
-from .table import chosen, tabulate
+from .table import asking, tabulate, wanted
 
 PROGRAM = "/bin/true"
 EXECUTIONS = 150
@@ -57,7 +57,7 @@ def _ours(directory: Path, executions: int) -> Measured:
     """One trial of the engine."""
     parameters = {"command": [PROGRAM], "executions": executions}
     job = Job(workload="program", parameters=parameters, target=directory).message()
-    spent, printed = timed([Engine.find().path, "run"], directory, job)
+    spent, printed = timed([engine(), "run"], directory, job)
     events = [json.loads(line) for line in printed.splitlines()]
     times_s = [one["data"]["elapsed_s"] for one in events if one["type"] == "execution"]
     return spent, statistics.median(times_s)
@@ -89,13 +89,10 @@ def _compiled() -> "tempfile.TemporaryDirectory[str]":
 
 def main() -> None:
     """Print the table, and how many figures fell short of their targets."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="only comparisons whose names begin so")
-    parser.add_argument("--seconds", type=float, default=8, help="of rounds, per comparison")
+    parser = asking(__doc__, seconds=8)
     parser.add_argument("--directory", type=Path, default=Path(tempfile.gettempdir()))
     options = parser.parse_args()
-    every = chosen(parser, comparisons(), options.names)
-    tabulate(every, options.seconds, lambda _: options.directory)
+    tabulate(wanted(options, comparisons()), options.seconds, lambda _: options.directory)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 python -m benchmarks.network [--seconds 1] [NAME …]
 """
 
-import argparse
 import os
 import signal
 import sys
@@ -12,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from ..harness import Group
-from ..table import chosen, say, tabulate
+from ..table import asking, say, tabulate, wanted
 from . import exchanges, own, streams
 from .peers import lacking
 from .rig import Rig, loopback, namespaces
@@ -20,10 +19,7 @@ from .rig import Rig, loopback, namespaces
 
 def main() -> None:
     """Print the table, and how many figures fell short of their targets."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="only comparisons whose names begin so")
-    parser.add_argument("--seconds", type=float, default=1, help="of rounds, per comparison")
-    options = parser.parse_args()
+    options = asking(__doc__, seconds=1).parse_args()
     # What was made is removed again also where the process is told to end.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with ExitStack() as made:
@@ -36,7 +32,7 @@ def main() -> None:
             say(f"left out: {program} is not on PATH")
         there = [each for each in every if each.peers]
         place = Path(tempfile.gettempdir())
-        tabulate(chosen(parser, there, options.names), options.seconds, lambda _: place)
+        tabulate(wanted(options, there), options.seconds, lambda _: place)
 
 
 def _over_loopback() -> list[Group]:

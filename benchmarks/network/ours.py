@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tiltyard.executors.engine import ConditionsWanted, Engine
+from tiltyard.executors.engine import ConditionsWanted
 from tiltyard.wire import PROTOCOL, Sample, SampleEvent, read_events
 
+from ..engine import engine
 from ..harness import CPU, Side, Times
 from ..processes import Words
 from .ends import together
 from .rig import Rig, free_port
 
-ENGINE = Engine.find().path
 # An engine does not serve at an address that others could reach without one.
 SECRET = secrets.token_hex(32)
 
@@ -48,9 +48,9 @@ def _trial(
     keep = directory / "far.secret"
     keep.touch(mode=0o600)
     keep.write_text(SECRET)
-    server: Words = [ENGINE, "serve", "--bind", rig.address, "--port", port]
+    server: Words = [engine(), "serve", "--bind", rig.address, "--port", port]
     server = [*server, "--secret-file", str(keep)]
-    cpu_s, answer = together(rig, server, [ENGINE, "run"], port, directory, given=job)
+    cpu_s, answer = together(rig, server, [engine(), "run"], port, directory, given=job)
     events = read_events(answer.splitlines())
     samples = [event.data for event in events if isinstance(event, SampleEvent)]
     (sample,) = [sample for sample in samples if sample.metric == metric]

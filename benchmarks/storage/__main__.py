@@ -3,12 +3,11 @@
 python -m benchmarks.storage [--seconds 8] [--directory DIR] [--device DIR] [NAME …]
 """
 
-import argparse
 import os
 import tempfile
 from pathlib import Path
 
-from ..table import chosen, tabulate
+from ..table import asking, tabulate, wanted
 from . import agreement, fs_mark, iozone, postmark, random_read, start, uring
 
 MODULES = (start, postmark, fs_mark, iozone, random_read, uring, agreement)
@@ -23,9 +22,7 @@ def _memory() -> Path:
 
 def main() -> None:
     """Print the table, and how many figures fell short of their targets."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="only comparisons whose names begin so")
-    parser.add_argument("--seconds", type=float, default=8, help="of rounds, per comparison")
+    parser = asking(__doc__, seconds=8)
     parser.add_argument("--directory", type=Path, default=_memory(), help="to work in")
     parser.add_argument(
         "--device", type=Path, default=DISK, help="to work in where there must be a device"
@@ -33,7 +30,7 @@ def main() -> None:
     options = parser.parse_args()
     every = [each for module in MODULES for each in module.comparisons()]
     tabulate(
-        chosen(parser, every, options.names),
+        wanted(options, every),
         options.seconds,
         lambda comparison: options.device if comparison.on_device else options.directory,
     )

@@ -30,12 +30,12 @@ from typing import Any
 
 import numpy as np
 
-from tiltyard.executors.engine import Engine
 from tiltyard.stats.signed_rank import largest_c, signed_rank
 from tiltyard.units import format_size, parse_size
 from tiltyard.wire import PROTOCOL
 
-ENGINE = Engine.find().path
+from ..engine import engine
+
 RECORD_BYTES = 64 * 1024
 BOUNDED_BYTES = 2**30
 LEFT_BYTES = 6 * 2**30
@@ -89,7 +89,7 @@ def iozone(directory: Path, parameters: dict[str, object]) -> list[dict[str, Any
         },
         "target": {"directory": str(directory)},
     }
-    argv = [str(ENGINE), "run"]
+    argv = [str(engine()), "run"]
     done = subprocess.run(argv, input=json.dumps(job), text=True, capture_output=True, check=False)
     if done.returncode != 0:
         sys.exit(done.stderr)

@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tiltyard.executors.engine import ConditionsWanted, Engine, Job
+from tiltyard.executors.engine import ConditionsWanted, Job
 from tiltyard.wire import EndEvent, Sample, SampleEvent, read_events
 
+from ..engine import engine
 from ..harness import Times
 from ..processes import timed
 
-ENGINE = Engine.find().path
 FIO_BYTES = 64 << 20
 
 
@@ -21,7 +21,7 @@ class Trial:
         """Run it to its end."""
         unpinned = ConditionsWanted(unpinned=True)
         job = Job(workload=workload, parameters=parameters, target=directory, conditions=unpinned)
-        self.spent, answer = timed([ENGINE, "run"], directory, job.message())
+        self.spent, answer = timed([engine(), "run"], directory, job.message())
         self.events = list(read_events(answer.splitlines()))
 
     def sample(self, metric: str) -> Sample:
