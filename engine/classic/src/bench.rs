@@ -3,8 +3,8 @@
 use std::net::TcpListener;
 use std::path::Path;
 
-use network::netperf::client::{Interim, Outcome, Site, Test};
-use network::netperf::server::Limits;
+use netperf::client::{Interim, Outcome, Site, Test};
+use netperf::server::Limits;
 use serde_json::{Map, Value};
 use wire::{ConditionsWanted, Event, Failure, Job, Target, Warning, PROTOCOL};
 

@@ -170,14 +170,14 @@ mod tests {
         }
         fn call_netserver(
             &mut self,
-            _: network::netperf::client::Site,
+            _: ::netperf::client::Site,
         ) -> Result<Box<dyn bench::Netserver>, Failure> {
             Err(kit::failure::interrupted())
         }
         fn serve_netperf(
             &mut self,
             _: &[std::net::TcpListener],
-            _: &network::netperf::server::Limits,
+            _: &::netperf::server::Limits,
             _: bool,
         ) -> Result<(), Failure> {
             Err(kit::failure::interrupted())

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
 use kit::failure::{bad_parameter, failure};
-use network::netperf::server::Limits;
+use netperf::server::Limits;
 use wire::{Failure, FailureKind};
 
 use crate::bench::Bench;

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use classic::bench::{Host, Netserver};
 use classic::Tool;
-use network::netperf::client::{self, Site};
-use network::netperf::server::{self, Limits};
+use netperf::client::{self, Site};
+use netperf::server::{self, Limits};
 use wire::{Event, Failure, Job};
 
 use crate::background::{self, Side};

@@ -11,7 +11,7 @@ use std::time::Duration;
 use clap::Args;
 use kit::failure::{bad_parameter, failure};
 use kit::Size;
-use network::netperf::server as netperf;
+use netperf::server as netperf;
 use network::networks::Network;
 use network::server::{listen, Limits, Server, ServerConfig, MEMORY_BYTES};
 use serde::Serialize;

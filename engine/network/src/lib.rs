@@ -11,7 +11,6 @@ pub mod control;
 pub mod cpu;
 pub mod failure;
 pub mod flow;
-pub mod netperf;
 pub mod networks;
 pub mod placement;
 pub mod region;

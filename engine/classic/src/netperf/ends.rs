@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use kit::failure::bad_parameter;
-use network::netperf::client::Test;
+use netperf::client::Test;
 use wire::Failure;
 
 use super::request::{Family, Host, Request};

@@ -1,6 +1,6 @@
 //! The figures of a test, as netperf derives them from what was counted.
 
-use network::netperf::client::{Kind, Outcome, Side};
+use netperf::client::{Kind, Outcome, Side};
 
 use super::units::Unit;
 

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use network::netperf::client::Interim;
+use netperf::client::Interim;
 
 use super::request::Mode;
 use super::units::Unit;

@@ -1,7 +1,7 @@
 //! What all repetitions of a test came to.
 
 use kit::histogram::Histogram;
-use network::netperf::client::{Outcome, Side};
+use netperf::client::{Outcome, Side};
 use wire::Latency;
 
 use super::confidence::Widths;

@@ -7,7 +7,7 @@ use std::thread;
 use kit::failure::{bad_parameter, failure};
 use kit::histogram::Histogram;
 use kit::place;
-use network::netperf::client::{self, Interim, Outcome, Site, Test};
+use netperf::client::{self, Interim, Outcome, Site, Test};
 use wire::{Failure, FailureKind};
 
 use super::banner::banner;

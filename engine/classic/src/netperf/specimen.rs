@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use network::netperf::client::{CpuUse, Outcome, Side, SocketBuffer};
+use netperf::client::{CpuUse, Outcome, Side, SocketBuffer};
 
 use super::ends::{End, Ends};
 use super::request::Request;

@@ -1,7 +1,7 @@
 //! Requests of netperf, as its server reads and judges them, and answers, as its client does.
 
-use network::netperf::message::{Generation, Message, Request, TestType, RECEIVE, SEND};
-use network::netperf::server::{consider, Limits};
+use netperf::message::{Generation, Message, Request, TestType, RECEIVE, SEND};
+use netperf::server::{consider, Limits};
 
 use super::Target;
 

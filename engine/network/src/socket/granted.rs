@@ -81,13 +81,13 @@ pub fn buffer_bytes(socket: &Socket) -> [u64; 2] {
 }
 
 /// A name as the kernel gives it: padded with zeroes.
-pub(crate) fn text(bytes: &[u8]) -> String {
+pub fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0);
     String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]).into_owned()
 }
 
 /// An option that is a number of the size of `initial`.
-pub(crate) fn get_value<T: Copy>(
+pub fn get_value<T: Copy>(
     socket: &Socket,
     level: libc::c_int,
     option: libc::c_int,

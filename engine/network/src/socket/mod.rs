@@ -4,10 +4,8 @@ mod granted;
 mod options;
 pub mod tcp_info;
 
-pub use granted::{buffer_bytes, granted};
-pub(crate) use granted::{get_value, text};
-pub(crate) use options::set_value;
-pub use options::{set_number, SocketOptions, Transport};
+pub use granted::{buffer_bytes, get_value, granted, text};
+pub use options::{set_number, set_value, SocketOptions, Transport};
 
 /// asm-generic/socket.h; not in the libc crate.
 pub(crate) const SO_ZEROCOPY: libc::c_int = 60;

@@ -130,7 +130,7 @@ pub fn set_number(
 }
 
 /// Sets an option of whatever size it has.
-pub(crate) fn set_value<T: Copy>(
+pub fn set_value<T: Copy>(
     socket: &Socket,
     level: libc::c_int,
     option: libc::c_int,

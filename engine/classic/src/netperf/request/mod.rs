@@ -9,8 +9,8 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use kit::failure::bad_parameter;
-use network::netperf::client::{Extent, Kind, Test};
-use network::netperf::message::Generation;
+use netperf::client::{Extent, Kind, Test};
+use netperf::message::Generation;
 use wire::Failure;
 
 pub use self::host::{Family, Host};

@@ -2,7 +2,7 @@
 
 use kit::failure::bad_parameter;
 use kit::params::unknown_name;
-use network::netperf::client::Kind;
+use netperf::client::Kind;
 use wire::Failure;
 
 use super::values::Pair;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kit::failure::bad_parameter;
-use network::netperf::client::{Burst, Kind};
+use netperf::client::{Burst, Kind};
 use wire::Failure;
 
 use super::values::{extent, interval, level, number, positive, release, seconds, tos, unit};

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use network::netperf::client::{Burst, End};
+use netperf::client::{Burst, End};
 
 use super::*;
 use crate::netperf::confidence::Level;

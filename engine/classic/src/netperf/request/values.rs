@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use network::netperf::client::Extent;
-use network::netperf::message::Generation;
+use netperf::client::Extent;
+use netperf::message::Generation;
 use wire::Failure;
 
 use crate::netperf::confidence::Level;

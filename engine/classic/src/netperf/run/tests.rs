@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use kit::failure::failure;
-use network::netperf::client::Interim;
-use network::netperf::server::Limits;
+use netperf::client::Interim;
+use netperf::server::Limits;
 use wire::{Event, FailureKind, Job};
 
 use super::*;

@@ -1,6 +1,6 @@
 //! What it cost, how sure it is, and how long it took to and fro.
 
-use network::netperf::client::{CpuUse, Side};
+use netperf::client::{CpuUse, Side};
 
 use super::{known, percent, text, three, two, whole};
 use crate::netperf::confidence::Widths;

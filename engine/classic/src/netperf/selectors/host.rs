@@ -1,6 +1,6 @@
 //! Facts about the hosts (no longer filled in), durations of operations, and what was asked for.
 
-use network::netperf::client::Burst;
+use netperf::client::Burst;
 use wire::Latency;
 
 use super::{deprecated, known, quoted, text, two, whole, zero};

@@ -1,6 +1,6 @@
 //! The result, and the sizes it was found with.
 
-use network::netperf::client::SocketBuffer;
+use netperf::client::SocketBuffer;
 
 use super::{known, text, two, whole};
 use crate::netperf::report::Report;

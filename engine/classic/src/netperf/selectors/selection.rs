@@ -3,7 +3,7 @@
 use std::fs;
 
 use kit::failure::bad_parameter;
-use network::netperf::client::Test;
+use netperf::client::Test;
 use wire::Failure;
 
 use super::{Selector, BLOCKS};

@@ -1,6 +1,6 @@
 //! What each end moved, and its options.
 
-use network::netperf::client::Side;
+use netperf::client::Side;
 
 use super::{deprecated, known, percent, text, two, unknown, whole, zero};
 

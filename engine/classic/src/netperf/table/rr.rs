@@ -1,6 +1,6 @@
 //! TCP_RR and UDP_RR, TCP_CRR and TCP_CC.
 
-use network::netperf::client::Kind;
+use netperf::client::Kind;
 
 use super::{brand, busy_percent, demand, histogram, service_demand, size, Layout};
 use crate::netperf::report::Report;

@@ -1,5 +1,5 @@
 use kit::histogram::Histogram;
-use network::netperf::client::Outcome;
+use netperf::client::Outcome;
 
 use super::*;
 use crate::netperf::figures::Figures;

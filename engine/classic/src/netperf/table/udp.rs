@@ -1,6 +1,6 @@
 //! UDP_STREAM: what was sent, and below it what arrived.
 
-use network::netperf::client::Kind;
+use netperf::client::Kind;
 
 use super::{busy_percent, histogram, service_demand, size, Layout};
 use crate::netperf::figures::Load;
