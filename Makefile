@@ -5,9 +5,12 @@ PYTHON := $(VENV)/bin/python
 ENGINE := $(VENV)/bin/tiltyard-engine
 SOURCES := lab tests benchmarks simulation release hatch_build.py
 WHEEL  := $(lastword $(sort $(wildcard dist/tiltyard-*_$(shell uname -m).whl)))
+# What waits for the network and what compiles go side by side.
+MAKEFLAGS += --jobs=2
+unexport MAKEFLAGS
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name 'Cargo.toml' 2>/dev/null) Cargo.toml Cargo.lock schema/wire.schema.json
 
-.PHONY: help demo test check build setup setup-dev schema docs kernels bench bench-analysis bench-network calibration error-rates conformance dist clean
+.PHONY: help demo test check check-rust check-python build setup setup-dev schema docs kernels bench bench-analysis bench-network calibration error-rates conformance dist clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -24,18 +27,22 @@ demo: $(if $(WHEEL),.demo/venv/.installed,setup) ## compare ext4, XFS and btrfs 
 	@scripts/install-tools $$(cat scripts/tools)
 	@touch $@
 
-test: setup-dev check ## every test: Rust, Python, real mounts, a real browser (about 30 minutes)
+test: check ## every test: Rust, Python, real mounts, a real browser (about 30 minutes)
 	cargo test --workspace --locked --quiet
 	$(PYTHON) -m pytest -n 2 --dist loadscope
 
-check: setup-dev ## formatters, linters, types, import direction
+check: check-rust check-python ## formatters, linters, types
+
+check-rust: setup-dev
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+
+check-python: setup-dev
 	$(VENV)/bin/ruff format --check $(SOURCES)
 	$(VENV)/bin/ruff check $(SOURCES)
 	$(VENV)/bin/mypy
 
-schema docs: setup-dev ## regenerate what is derived from the code: schemas, reference pages
+schema docs &: setup-dev ## regenerate what is derived from the code: schemas, reference pages
 	$(PYTHON) scripts/generate.py
 
 bench: setup-dev ## the engine beside its peers, interleaved (not part of `test`)

@@ -71,7 +71,7 @@ def tabulate(
 ) -> None:
     """Print the table; `place` says where the directories of a comparison shall be."""
     rng = random.Random(20261121)
-    short = 0
+    short = targets = 0
     say(machine())
     say(header())
     for comparison in comparisons:
@@ -82,10 +82,12 @@ def tabulate(
             for row in comparison.rows(seconds, place(comparison), rng):
                 say(str(row))
                 short += not row.ok
+                targets += row.target != "–"
         except RuntimeError as error:
             say(f"{comparison.name:<32}  failed: {error}")
             short += 1
-    say(f"{short} short of their targets" if short else "all targets reached")
+    if targets or short:
+        say(f"{short} short of their targets" if short else "all targets reached")
     say(machine())
 
 

@@ -2,8 +2,13 @@
 
 import os
 import time
+from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryFile
 
+from tiltyard.executors.agent import Agents
+from tiltyard.executors.agent import Trial as Executed
 from tiltyard.executors.engine import Job
 
 from ..engine import engine
@@ -19,9 +24,15 @@ def comparisons() -> list[Comparison]:
     """Start, memory and size."""
     return [
         Limit("iozone", "exec to first pass", "ms", _start_ms, 1),
+        Limit("iozone, by an agent", "job to first pass", "ms", _by_an_agent_ms, 1),
         Limit("iozone, 16 MiB records", "beside buffers", "MiB of memory", _memory_mib, 4),
         Limit("engine", "its binary", "MB", lambda _: engine().stat().st_size / 1e6, 8),
     ]
+
+
+def _job(directory: Path) -> bytes:
+    parameters = {"file": MIB, "record": 4_096, "tests": ["write"]}
+    return Job(workload="iozone", parameters=parameters, target=directory).message()
 
 
 def _start_ms(directory: Path) -> float:
@@ -29,23 +40,36 @@ def _start_ms(directory: Path) -> float:
 
     By posix_spawn: what Python's own ways to start a process take is as long as what is measured.
     """
-    parameters = {"file": MIB, "record": 4_096, "tests": ["write"]}
-    job = Job(workload="iozone", parameters=parameters, target=directory).message()
     (jobs, job_to), (lines_from, lines) = os.pipe(), os.pipe()
-    os.write(job_to, job)
+    os.write(job_to, _job(directory))
     os.close(job_to)
     ends = [(os.POSIX_SPAWN_DUP2, jobs, 0), (os.POSIX_SPAWN_DUP2, lines, 1)]
     begin_s = time.perf_counter()
-    engine_pid = os.posix_spawn(engine(), [str(engine()), "run"], os.environ, file_actions=ends)
+    pid = os.posix_spawn(engine(), [str(engine()), "run"], os.environ, file_actions=ends)
     os.close(jobs)
     os.close(lines)
-    said, seen_s = b"", None
-    while chunk := os.read(lines_from, 1 << 16):
-        said += chunk
-        if seen_s is None and b'"progress"' in said:
+    with os.fdopen(lines_from, "rb") as output:
+        seen_ms = _first_pass_ms(begin_s, output)
+    os.waitpid(pid, 0)
+    return seen_ms
+
+
+def _by_an_agent_ms(directory: Path) -> float:
+    """The same from before a job is handed to an agent that has executed one before."""
+    with closing(Agents()) as agents, TemporaryFile() as keep:
+        agent = agents.of((str(engine()),))
+        for _ in Executed(agent, _job(directory), keep).lines():
+            pass
+        begin_s = time.perf_counter()
+        return _first_pass_ms(begin_s, Executed(agent, _job(directory), keep).lines())
+
+
+def _first_pass_ms(begin_s: float, lines: Iterable[bytes]) -> float:
+    """When it was announced; the rest is read, too."""
+    seen_s = None
+    for line in lines:
+        if seen_s is None and b'"progress"' in line:
             seen_s = time.perf_counter() - begin_s
-    os.close(lines_from)
-    os.waitpid(engine_pid, 0)
     if seen_s is None:
         raise RuntimeError("the engine announced no pass")
     return seen_s * 1e3
