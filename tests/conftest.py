@@ -28,7 +28,10 @@ OF_THE_HOST: Final = frozenset(
 order: what only starts programs and looks at its own files is not here."""
 OF_THEMSELVES: Final = ("run/test_placement.py", "run/test_remote.py")
 """Files of those rooms that look at nothing but what they have made."""
-LONG: Final = ("second_host/test_power_cuts.py", *OF_THEMSELVES)
+LONG: Final = (
+    *("second_host/test_reboots.py", "second_host/test_power_cuts.py"),
+    *("second_host/test_kills.py", *OF_THEMSELVES),
+)
 """The longest files but those of the host: at the end both processes shall have something to do."""
 
 

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
+
+from tiltyard.frozen import Frozen
 
 CHECK = "# make sure"
 """How steps are told that only look."""
@@ -21,10 +23,8 @@ _NAMED = re.compile(r"[A-Za-z]+[0-9]+")
 """Values of outputs that are found again in later lines: ``loop0``."""
 
 
-class Recipe(BaseModel):
+class Recipe(Frozen):
     """A turn as lines of a script."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     once: tuple[str, ...] = ()
     """What lasts as long as the run."""
@@ -33,11 +33,11 @@ class Recipe(BaseModel):
     """The ways back of ``up``, last change first."""
     end: tuple[str, ...] = ()
     """Those of ``once``."""
-    needs: dict[str, str] = {}
+    needs: dict[str, str] = Field(default_factory=dict)
     """Program → the package that holds it."""
     engine: str = ""
     """What starts the engine at its end of the system; empty where a script cannot do the turn."""
-    jobs: dict[str, str] = {}
+    jobs: dict[str, str] = Field(default_factory=dict)
     """Workload → the engine's job, as JSON; in the order of the turn."""
     outputs: dict[str, str] = Field({}, exclude=True)
     """What steps have yielded, by name, as long as the lines have the values in them."""

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from pydantic import Field, ValidationError
 
+from tiltyard.frozen import Frozen
 from tiltyard.study.file import Text
 from tiltyard.study.load import parsed, read_text
 from tiltyard.study.locate import locate
-from tiltyard.study.model import Frozen
 from tiltyard.study.problems import Flaw, StudyFileError, located, not_a
 from tiltyard.study.wording import flaws_of
 

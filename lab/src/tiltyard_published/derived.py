@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from tiltyard.collected.model import Finite, PrintedAs
-from tiltyard.study.model import Frozen
+from tiltyard.frozen import Frozen
 
 Kind = Literal["geometric-mean", "mean", "advantage"]
 """``geometric-mean`` and ``mean`` (arithmetic): over all cells of a workload. ``advantage``: how

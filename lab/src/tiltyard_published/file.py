@@ -12,7 +12,7 @@ from tiltyard.collected.model import (
     Origin,
     PrintedAs,
 )
-from tiltyard.study.model import Frozen
+from tiltyard.frozen import Frozen
 
 Unit = Literal["B", "KB", "MB", "GB", "number", "text"]
 """How a grid's dimension is printed; KB, MB and GB are powers of 1024, as benchmarks mean them."""

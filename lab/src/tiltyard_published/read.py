@@ -9,9 +9,9 @@ from pydantic import ValidationError
 from tiltyard.collected.model import Collection, SourceFile
 from tiltyard.errors import UsageError
 from tiltyard.folder import sha256
+from tiltyard.frozen import Frozen
 from tiltyard.study.load import parsed, read_text
 from tiltyard.study.locate import KeyPath, locate
-from tiltyard.study.model import Frozen
 from tiltyard.study.problems import Flaw, located, not_a, shown
 from tiltyard.study.wording import flaws_of
 from tiltyard_published.derived import Derived

@@ -14,11 +14,11 @@ import numpy as np
 from pydantic import JsonValue
 
 from tiltyard.analysis.readings import CellNumbers
+from tiltyard.frozen import Frozen
 from tiltyard.plan.model import PlannedWorkload
 from tiltyard.plan.pilot import CellTime
 from tiltyard.run.record import RunRecord
 from tiltyard.study.amounts import amounts_in_force, larger
-from tiltyard.study.model import Frozen
 from tiltyard.units import parse_size
 
 LEAST_S: Final = 0.1

@@ -27,8 +27,8 @@ from tiltyard.analysis.model import Cell, Findings, WorkloadFindings
 from tiltyard.analysis.quantity import metric_of
 from tiltyard.analysis.statements.numbers import confidence
 from tiltyard.collected.model import CollectedMetric, Reading
+from tiltyard.frozen import Frozen
 from tiltyard.stats.sequential import LEVEL
-from tiltyard.study.model import Frozen
 from tiltyard.units import printed_units
 
 _VALUES_MAX: Final = 20_000

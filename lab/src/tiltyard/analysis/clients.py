@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Final, Literal
 
+from tiltyard.frozen import Frozen
 from tiltyard.run.record import TrialRecord
-from tiltyard.study.model import Frozen
 
 STRAGGLER: Final = 0.8
 """A client that has less than this of the median client's rate is one: with equal clients the sum

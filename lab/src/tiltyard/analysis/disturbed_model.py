@@ -1,6 +1,6 @@
 """What is stated of disturbed blocks."""
 
-from tiltyard.study.model import Frozen
+from tiltyard.frozen import Frozen
 
 
 class SensitivityLine(Frozen):

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from tiltyard.analysis.cell_times import ShortCells, short_cells
+from tiltyard.frozen import Frozen
 from tiltyard.plan.model import Plan, PlannedWorkload
 from tiltyard.plan.pilot import CellTime, PilotWorkload
 from tiltyard.stats.planning import (
@@ -21,7 +22,6 @@ from tiltyard.stats.planning import (
 )
 from tiltyard.stats.replication import VarianceComponents
 from tiltyard.stats.types import FloatArray
-from tiltyard.study.model import Frozen
 
 
 class Basis(Frozen):

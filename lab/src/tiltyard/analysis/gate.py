@@ -14,8 +14,8 @@ import numpy as np
 
 from tiltyard.analysis.decision import Decision
 from tiltyard.analysis.model import Cell, Comparison, Findings
+from tiltyard.frozen import Frozen
 from tiltyard.stats.margin import BEYOND, UNDECIDED, WITHIN, against_margin, level_of
-from tiltyard.study.model import Frozen
 from tiltyard.units import count_of
 
 Outcome = Literal["improvement", "within", "regression", "undecided", "invalid"]

@@ -12,11 +12,12 @@ from tiltyard.analysis.session_model import Sessions
 from tiltyard.analysis.verdict import Beside, OverStudies, Verdict
 from tiltyard.collected.audited import Audited
 from tiltyard.collected.model import Kept, Origin, PrintedAs
+from tiltyard.frozen import Frozen
 from tiltyard.plan.model import Design
 from tiltyard.recipe import Recipe
 from tiltyard.run.differences import Difference
 from tiltyard.run.record import CalibrationNote
-from tiltyard.study.model import Clock, Frozen
+from tiltyard.study.model import Clock
 
 FORMAT = 1
 

@@ -3,8 +3,8 @@
 from pydantic import Field
 
 from tiltyard.analysis.verdict import Verdict
+from tiltyard.frozen import Frozen
 from tiltyard.plan.model import Unit
-from tiltyard.study.model import Frozen
 
 
 class SessionLine(Frozen):

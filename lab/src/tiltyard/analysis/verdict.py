@@ -2,7 +2,8 @@
 
 from typing import Literal, Self
 
-from tiltyard.study.model import Analysis, Covariate, Frozen
+from tiltyard.frozen import Frozen
+from tiltyard.study.model import Analysis, Covariate
 
 Verdict = Literal["faster", "slower", "equivalent", "undecided", "invalid"]
 

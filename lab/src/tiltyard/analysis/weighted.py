@@ -13,7 +13,7 @@ from typing import Final, Literal
 from tiltyard.analysis.model import Findings, Index, Pair
 from tiltyard.analysis.statements.deltas import between
 from tiltyard.analysis.verdict import Verdict
-from tiltyard.study.model import Frozen
+from tiltyard.frozen import Frozen
 
 _HOUR_S: Final = 3600
 

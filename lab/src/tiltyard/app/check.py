@@ -6,6 +6,7 @@ from typing import Literal
 
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder
+from tiltyard.frozen import Frozen
 from tiltyard.host.facts import host_facts
 from tiltyard.plan.model import Plan
 from tiltyard.plan.prospect import prospects
@@ -17,7 +18,7 @@ from tiltyard.run.host_record import host_record
 from tiltyard.run.read import read_run
 from tiltyard.run.rehearsal import rehearse
 from tiltyard.run.trust import Bringing
-from tiltyard.study.model import Frozen, SystemSpec
+from tiltyard.study.model import SystemSpec
 from tiltyard.systems.kind import Problem
 from tiltyard.systems.planned import PlannedPart
 

@@ -12,11 +12,11 @@ from typing import Final
 from tiltyard.charts.drawings import drawings_directory
 from tiltyard.errors import UsageError
 from tiltyard.folder import PARTIAL, StudyFolder
+from tiltyard.frozen import Frozen
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.devices.loops import devices_of
 from tiltyard.host.mounts import mounts
 from tiltyard.run.lock import running_pid
-from tiltyard.study.model import Frozen
 from tiltyard.systems.vm.kernels import kernels_directory
 
 _DEPTH: Final = 2

@@ -16,9 +16,9 @@ from tiltyard.analysis.sessions import analyse_sessions
 from tiltyard.analysis.weighted import Gain, gain_of, together
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder
+from tiltyard.frozen import Frozen
 from tiltyard.phases import phase
 from tiltyard.run.sessions import Recorded, read_sessions
-from tiltyard.study.model import Frozen
 from tiltyard.study.problems import not_a
 from tiltyard.units import listed
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Final
 
 from tiltyard.errors import TiltyardError
+from tiltyard.frozen import Frozen
 from tiltyard.host.devices.block_devices import BlockDevice, node_of, number_under
 from tiltyard.host.devices.safety import Wanted, is_identity, refusal
 from tiltyard.phases import phase
-from tiltyard.study.model import Frozen
 from tiltyard.study.toml import toml_value
 
 _BLOCK: Final = Path("/sys/block")

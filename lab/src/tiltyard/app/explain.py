@@ -9,8 +9,8 @@ from typing import Final
 from pydantic import BaseModel
 
 from tiltyard.errors import ExitCode, UsageError
+from tiltyard.frozen import Frozen
 from tiltyard.study.file import StudyFile
-from tiltyard.study.model import Frozen
 from tiltyard.study.problems import not_a
 from tiltyard.systems import KINDS
 

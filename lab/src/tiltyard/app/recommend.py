@@ -1,7 +1,7 @@
 """Ready studies by purpose."""
 
 from tiltyard.errors import UsageError
-from tiltyard.study.model import Frozen
+from tiltyard.frozen import Frozen
 from tiltyard.study.problems import not_a
 from tiltyard.study.ready import ready_studies
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from tiltyard.folder import StudyFolder
+from tiltyard.frozen import Frozen
 from tiltyard.plan.model import Plan
 from tiltyard.run.estimate import next_look, outlook
 from tiltyard.run.history import History
@@ -12,7 +13,6 @@ from tiltyard.run.lock import running_pid
 from tiltyard.run.read import read_history
 from tiltyard.run.record import told_briefly
 from tiltyard.run.sessions import Session, sessions_of
-from tiltyard.study.model import Frozen
 
 
 class DisturbedBlock(Frozen):

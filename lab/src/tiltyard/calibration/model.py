@@ -6,8 +6,8 @@ Thresholds are those of the acceptance table C1, C2, C4, C7 and C8 in ``docs/acc
 from pydantic import BaseModel, JsonValue
 
 from tiltyard.folder import sha256
+from tiltyard.frozen import Frozen
 from tiltyard.host.calibrations import KeptCalibration
-from tiltyard.study.model import Frozen
 
 FORMAT = 1
 _ID_DIGITS = 10

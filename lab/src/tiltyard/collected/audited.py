@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from tiltyard.study.model import Frozen
+from tiltyard.frozen import Frozen
 
 Outcome = Literal["follows", "rounding", "contradicted", "open"]
 """``follows``: to the last printed digit. ``rounding``: within what rounded numbers leave possible,

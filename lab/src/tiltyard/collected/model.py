@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tiltyard.folder import sha256
-from tiltyard.study.model import Frozen
+from tiltyard.frozen import Frozen
 
 FORMAT = 1
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from tiltyard.collected.model import Collection
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder, write_whole
-from tiltyard.study.model import Frozen
+from tiltyard.frozen import Frozen
 
 NAME: Final = "collection.json"
 

@@ -14,10 +14,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from tiltyard import elf
 from tiltyard.errors import HostLacksError, TiltyardError, UsageError
+from tiltyard.frozen import Frozen
 from tiltyard.installation import CHECKOUT, repair
 from tiltyard.wire import (
     PROTOCOL,
@@ -49,10 +50,8 @@ class JobRefused(UsageError):  # noqa: N818  it reads as what happened
         self.message = message
 
 
-class Inject(BaseModel):
+class Inject(Frozen):
     """A known delay in front of calls, to prove that the instrument sees it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     delay_ns: int
     every: int = 1
@@ -60,10 +59,8 @@ class Inject(BaseModel):
     """Empty: all."""
 
 
-class ConditionsWanted(BaseModel):
+class ConditionsWanted(Frozen):
     """Conditions that the engine shall bring about."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     cpus: tuple[int, ...] = ()
     unpinned: bool = False
@@ -76,10 +73,8 @@ class ConditionsWanted(BaseModel):
     inject: Inject | None = None
 
 
-class FarEnd(BaseModel):
+class FarEnd(Frozen):
     """The server of a connection: an engine that serves."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     address: str
     port: int
@@ -88,10 +83,8 @@ class FarEnd(BaseModel):
     """Address of the client; the kernel chooses if it is left out."""
 
 
-class FarPlace(BaseModel):
+class FarPlace(Frozen):
     """The server's end of a system, as a place of this host where servers of programs start."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     address: str
     network: Path | None = None
@@ -108,20 +101,16 @@ Part = Literal["study_setup", "turn_setup", "trial", "turn_cleanup", "study_clea
 """What is executed of a program's commands."""
 
 
-class Stage(BaseModel):
+class Stage(Frozen):
     """A part of a program's work, in a directory that several parts share."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     part: Part
     room: str
     """Name of that directory, in the target."""
 
 
-class Job(BaseModel):
+class Job(Frozen):
     """One trial, as the wire wants it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     workload: str
     parameters: dict[str, JsonValue]

@@ -7,9 +7,10 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from tiltyard.folder import sha256, write_whole
+from tiltyard.frozen import Frozen
 from tiltyard.host.ledger import own_state_directory
 from tiltyard.host.place import HERE, Place
 
@@ -17,10 +18,8 @@ _MACHINE_ID = Path("/etc/machine-id")
 _DIGITS = 12
 
 
-class KeptCalibration(BaseModel):
+class KeptCalibration(Frozen):
     """What is kept of a calibration beside its page: whose it is, and what it says in short."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     date: str

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
-
 from tiltyard.errors import HostLacksError, TiltyardError
+from tiltyard.frozen import Frozen
 from tiltyard.host.packages import find_program
 
 _REMARK = re.compile(
@@ -26,10 +25,8 @@ SSH_FAILED: Final = 255
 """Exit status of ssh when it is ssh that failed, and not the command there (ssh(1))."""
 
 
-class Command(BaseModel):
+class Command(Frozen):
     """A command that was executed, exactly."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     argv: tuple[str, ...]
     elapsed_s: float

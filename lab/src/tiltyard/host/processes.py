@@ -9,9 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict
-
 from tiltyard.errors import TiltyardError
+from tiltyard.frozen import Frozen
 from tiltyard.host.small_files import read_small
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -53,10 +52,8 @@ def host_id() -> str:
     return f"{os.uname().nodename} {machine}".strip()
 
 
-class Process(BaseModel):
+class Process(Frozen):
     """A process of this or an earlier boot, or of another host that has the same files."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     pid: int
     started_ticks: int

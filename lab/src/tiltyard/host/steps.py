@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, SerializeAsAny
+from pydantic import BeforeValidator, SerializeAsAny
 
+from tiltyard.frozen import Frozen
 from tiltyard.host import commands
 from tiltyard.host.changes import Change, MadeDirectory
 from tiltyard.host.changes.settings import StartedProcess
@@ -35,10 +36,8 @@ C = TypeVar("C", bound=Change)
 M = TypeVar("M")
 
 
-class Step(BaseModel):
+class Step(Frozen):
     """Base of all steps; the generic ones follow, the others are beside what they do."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: str
     output: str = ""

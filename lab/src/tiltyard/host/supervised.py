@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
-
 from tiltyard.errors import TiltyardError
+from tiltyard.frozen import Frozen
 from tiltyard.host.changes.settings import MARK, SUPERVISOR
 from tiltyard.host.processes import descendants
 
@@ -24,10 +23,8 @@ _LINES: Final = 3
 """Of the end of the output, in an error."""
 
 
-class State(BaseModel):
+class State(Frozen):
     """What the supervisor says."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     status: int | None
     """Exit status of the command, negative for a signal; ``None``: it has not ended."""

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tiltyard.errors import TiltyardError
+from tiltyard.frozen import Frozen
 from tiltyard.host.devices.disk_watch import DiskWatch
 from tiltyard.host.external import ExternalWatch
 from tiltyard.host.place import HERE, Place
@@ -103,10 +104,8 @@ _EVENT = re.compile(rf"^({_NAMES})(?:(?<={_STALLS})_\w+)? (\d+)$", re.MULTILINE)
 """Of hundreds of counters those that are looked at; stalls are counted by zone."""
 
 
-class Telemetry(BaseModel):
+class Telemetry(Frozen):
     """The host while one trial ran."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     elapsed_s: float
     host: str = ""
@@ -135,7 +134,7 @@ class Telemetry(BaseModel):
     """How often CPUs were slowed down for heat."""
     frequency: float | None = None
     """Mean over nominal; see :class:`tiltyard.host.processor.FrequencyWatch`."""
-    temperatures_c: dict[str, float] = {}
+    temperatures_c: dict[str, float] = Field(default_factory=dict)
     """Sensor → reading just before the trial, when the host has settled; empty without sensors."""
     clock_sources: tuple[str, ...] = ()
     """All that were in force, in order of name."""
@@ -357,7 +356,7 @@ def _memory_telemetry(before: dict[str, int], now: dict[str, int]) -> dict[str, 
 
 def _memory_events(text: str) -> dict[str, int]:
     """Events of the text of ``/proc/vmstat`` since boot; those that the kernel counts."""
-    counts: dict[str, int] = {}
+    counts: dict[str, int] = Field(default_factory=dict)
     for kind, count in _EVENT.findall(text):
         name = "swapped" if kind in _SWAPPING else kind
         counts[name] = counts.get(name, 0) + int(count)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, JsonValue
 
 from tiltyard.folder import sha256
+from tiltyard.frozen import Frozen
 from tiltyard.study.model import (
     Analysis,
     Clock,
     ConditionsSpec,
     Covariate,
-    Frozen,
     GatesSpec,
     Placement,
     Scaled,

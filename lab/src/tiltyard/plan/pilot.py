@@ -13,11 +13,12 @@ from pydantic import Field, ValidationError
 
 from tiltyard.errors import UsageError
 from tiltyard.folder import sha256
+from tiltyard.frozen import Frozen
 from tiltyard.plan.model import Design, Look, Plan, PlannedWorkload
 from tiltyard.plan.order import draw_blocks
 from tiltyard.plan.program import is_unsized
 from tiltyard.stats.signed_rank import nominal_p
-from tiltyard.study.model import Frozen, SystemSpec
+from tiltyard.study.model import SystemSpec
 from tiltyard.units import count_of
 
 FORMAT: Final = 1

@@ -10,9 +10,10 @@ from typing import Final
 
 from pydantic import Field
 
+from tiltyard.frozen import Frozen
 from tiltyard.host.place import HERE
 from tiltyard.run.record import DISK_UNDER_TEST
-from tiltyard.study.model import Frozen, SystemSpec
+from tiltyard.study.model import SystemSpec
 from tiltyard.study.renamed import FACTS, PLACEMENT, of_today
 from tiltyard.units import SIZE_UNITS
 

@@ -24,12 +24,12 @@ from tiltyard.folder import (
     sync_directory,
     sync_file,
 )
+from tiltyard.frozen import Frozen
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import TrialKey
 from tiltyard.run.chain import BrokenChainError, Chain
 from tiltyard.run.record import Amendment, CalibrationNote, IsolationNote, Prepared, Reason
 from tiltyard.run.unsynced import before_lost, is_damaged, waits
-from tiltyard.study.model import Frozen
 
 LATEST_S: Final = 1.0
 """How long a line that may wait is not on the disk."""

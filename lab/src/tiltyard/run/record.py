@@ -6,13 +6,14 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from tiltyard.frozen import Frozen
 from tiltyard.host.commands import Command
 from tiltyard.host.record.stack import DISK_UNDER_TEST as DISK_UNDER_TEST
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import TrialKey
 from tiltyard.recipe import Recipe
 from tiltyard.run.samples import Samples
-from tiltyard.study.model import Covariate, Frozen
+from tiltyard.study.model import Covariate
 from tiltyard.wire import Client, Connection, End, Hello, Interval, WarningNote
 
 HASHED: Final = ", SHA-256 "

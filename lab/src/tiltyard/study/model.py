@@ -2,7 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import Field, JsonValue, StringConstraints
+
+from tiltyard.frozen import Frozen
 
 Clock = Literal["time", "instructions"]
 """What the clock of a system counts. One that counts the instructions of a guest yields path
@@ -19,12 +21,6 @@ HostName = Annotated[str, StringConstraints(pattern=r"^[^-\s]\S*$")]
 """As ssh knows it; it cannot be taken for an option."""
 SlurmName = Annotated[str, StringConstraints(pattern=r"^([\w][\w.,:&|*@()\[\]-]*)?$")]
 """A name, or an expression of names, that salloc takes."""
-
-
-class Frozen(BaseModel):
-    """Base of the documents that pass from stage to stage."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class SystemSpec(Frozen):

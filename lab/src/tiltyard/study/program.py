@@ -17,8 +17,8 @@ from pydantic import (
     model_validator,
 )
 
+from tiltyard.frozen import Frozen
 from tiltyard.study.locate import KeyPath
-from tiltyard.study.model import Frozen
 from tiltyard.study.placeholders import names_in
 from tiltyard.study.problems import Flaw, not_a, shown
 from tiltyard.study.wording import flaws_of

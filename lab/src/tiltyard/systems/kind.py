@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Generic, Literal, Self, TypeVar
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     JsonValue,
     WithJsonSchema,
@@ -17,6 +15,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 
 from tiltyard.executors.engine import FarPlace, Inject, Target
+from tiltyard.frozen import Frozen
 from tiltyard.host.commands import Command
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.recorder import Recorder
@@ -98,10 +97,8 @@ KernelParameters = Annotated[
 """Kernel parameters of the whole host, by name."""
 
 
-class KindSettings(BaseModel):
+class KindSettings(Frozen):
     """Base of the settings of a kind; a field's description is its help."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class SystemSettings(KindSettings):

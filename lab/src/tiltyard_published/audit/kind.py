@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tiltyard.collected.audited import Outcome
-from tiltyard.study.model import Frozen
+from tiltyard.frozen import Frozen
 from tiltyard_published.audit.scene import Scene
 
 S = TypeVar("S", bound=Frozen)

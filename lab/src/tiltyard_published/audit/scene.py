@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from tiltyard.analysis.axes import label_of, spoken_axes
 from tiltyard.collected.model import CollectedMetric, CollectedWorkload, Collection, Reading
 from tiltyard.collected.stated import Span, exactly
-from tiltyard.study.model import Frozen
+from tiltyard.frozen import Frozen
 from tiltyard.study.problems import not_a, shown
 from tiltyard.units import parse_size
 from tiltyard_published.derived import Derived

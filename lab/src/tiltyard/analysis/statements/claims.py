@@ -30,7 +30,7 @@ from tiltyard.analysis.statements.deltas import (
 from tiltyard.analysis.statements.statement import statement
 from tiltyard.analysis.statements.warnings import is_unrepeated
 from tiltyard.analysis.tallies import Tally, tallies
-from tiltyard.study.model import Frozen
+from tiltyard.frozen import Frozen
 from tiltyard.units import count_of, format_number
 
 

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from tiltyard.analysis.model import Cell, Comparison, Findings, Summary
 from tiltyard.analysis.statements.statement import Statement
-from tiltyard.study.model import Frozen
+from tiltyard.frozen import Frozen
 from tiltyard.units import agreeing, count_of, part_of
 
 Outcome = Literal["met", "not met", "does not apply"]

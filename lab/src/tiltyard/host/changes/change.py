@@ -2,16 +2,14 @@
 
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from tiltyard.frozen import Frozen
 
 PREFIX = "tiltyard-"
 """Whatever Tiltyard makes outside a study folder's own files has a name that begins so."""
 
 
-class HostChange(BaseModel):
+class HostChange(Frozen):
     """Base of all changes: read back from the ledger exactly as it was written."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     lives_in_kernel: ClassVar[bool] = False
     """A mount, a device, a process or a setting, which no disk keeps."""

@@ -11,9 +11,8 @@ import stat
 from pathlib import Path
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict
-
 from tiltyard.errors import RefusedError
+from tiltyard.frozen import Frozen
 from tiltyard.host import commands
 from tiltyard.host.devices import loops
 from tiltyard.host.mounts import mount_of
@@ -24,10 +23,8 @@ SECTOR_BYTES = 512
 """The unit of ``size`` in sysfs, whatever the device's own sector is."""
 
 
-class BlockDevice(BaseModel):
+class BlockDevice(Frozen):
     """One device, as it is at this moment."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     given: Path
     """The name under which a person asked for it."""

@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from tiltyard.errors import UsageError
+from tiltyard.frozen import Frozen
 from tiltyard.importers.gather import contents
 from tiltyard.importers.quantities import Unit, unit_named
 from tiltyard.study.load import parsed
 from tiltyard.study.locate import locate
-from tiltyard.study.model import Frozen
 from tiltyard.study.problems import located
 from tiltyard.study.wording import flaws_of
 from tiltyard.units import SIZE_UNITS

@@ -8,10 +8,10 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from tiltyard.frozen import Frozen
 from tiltyard.study.file import Text
 from tiltyard.study.load import parsed, read_text
 from tiltyard.study.locate import KeyPath, Lines, locate
-from tiltyard.study.model import Frozen
 from tiltyard.study.problems import Flaw, Problem, StudyFileError, dotted, located, not_a
 from tiltyard.study.wording import flaws_of
 

@@ -3,20 +3,19 @@
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
 from tiltyard import errors
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import FarEnd, FarPlace
+from tiltyard.frozen import Frozen
 from tiltyard.host.commands import Command
 from tiltyard.host.processes import Process
 from tiltyard.recipe import Recipe
 
 
-class Message(BaseModel):
+class Message(Frozen):
     """Base of all of them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Failure(Message):
@@ -45,7 +44,7 @@ class Request(Message):
     do: str
     system: str = ""
     """Name of the system that it is about."""
-    given: dict[str, JsonValue] = {}
+    given: dict[str, JsonValue] = Field(default_factory=dict)
 
 
 class Hello(Message):
@@ -79,7 +78,7 @@ class UpThere(Message):
     prefix: tuple[str, ...] = ()
     engine: tuple[str, ...]
     cpus: tuple[int, ...] = ()
-    variables: dict[str, str] = {}
+    variables: dict[str, str] = Field(default_factory=dict)
     far_place: FarPlace | None = None
     is_served: bool = False
     """Whether it is nothing without processes, so that it is asked whether they live."""

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PlainSerializer,
     WithJsonSchema,
@@ -14,6 +12,7 @@ from pydantic import (
     model_validator,
 )
 
+from tiltyard.frozen import Frozen
 from tiltyard.study.problems import not_a, shown
 from tiltyard.systems.state.profiles import FILLING, PROFILES, Profile, profile
 from tiltyard.units import parse_percent
@@ -43,10 +42,8 @@ Share = Annotated[
 """``"80%"`` in the file, 0.8 from here on."""
 
 
-class StateSettings(BaseModel):
+class StateSettings(Frozen):
     """What a file system has gone through before its turn."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     filled: Share | None = Field(
         default=None, description="Filled with large files up to this share of its space."

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.agent import MESSAGE_BYTES
+from tiltyard.frozen import Frozen
 from tiltyard.units import format_size
 
 VERSION: Final = 1
@@ -24,10 +25,8 @@ _CHUNK = 1 << 16
 T = TypeVar("T")
 
 
-class _Said(BaseModel):
+class _Said(Frozen):
     """Base of what a guest says."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Hello(_Said):
@@ -40,7 +39,7 @@ class Hello(_Said):
 
 class _Done(_Said):
     id: str
-    found: dict[str, str] = {}
+    found: dict[str, str] = Field(default_factory=dict)
 
 
 class _Refused(_Said):

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from tiltyard.collected.audited import Outcome
 from tiltyard.collected.stated import Number, Stated
-from tiltyard.study.model import Frozen
+from tiltyard.frozen import Frozen
 from tiltyard.study.problems import shown
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.scene import Scene, UnfitError

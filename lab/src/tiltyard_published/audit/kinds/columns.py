@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field
 
-from tiltyard.study.model import Frozen
+from tiltyard.frozen import Frozen
 from tiltyard.study.problems import shown
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.scene import Scene

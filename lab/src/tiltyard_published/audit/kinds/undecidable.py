@@ -4,7 +4,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from tiltyard.study.model import Frozen
+from tiltyard.frozen import Frozen
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.scene import Scene
 
