@@ -33,11 +33,11 @@ class Recipe(Frozen):
     """The ways back of ``up``, last change first."""
     end: tuple[str, ...] = ()
     """Those of ``once``."""
-    needs: dict[str, str] = Field(default_factory=dict)
+    needs: dict[str, str] = Field({})
     """Program → the package that holds it."""
     engine: str = ""
     """What starts the engine at its end of the system; empty where a script cannot do the turn."""
-    jobs: dict[str, str] = Field(default_factory=dict)
+    jobs: dict[str, str] = Field({})
     """Workload → the engine's job, as JSON; in the order of the turn."""
     outputs: dict[str, str] = Field({}, exclude=True)
     """What steps have yielded, by name, as long as the lines have the values in them."""

@@ -134,7 +134,7 @@ class Telemetry(Frozen):
     """How often CPUs were slowed down for heat."""
     frequency: float | None = None
     """Mean over nominal; see :class:`tiltyard.host.processor.FrequencyWatch`."""
-    temperatures_c: dict[str, float] = Field(default_factory=dict)
+    temperatures_c: dict[str, float] = Field({})
     """Sensor → reading just before the trial, when the host has settled; empty without sensors."""
     clock_sources: tuple[str, ...] = ()
     """All that were in force, in order of name."""
@@ -356,7 +356,7 @@ def _memory_telemetry(before: dict[str, int], now: dict[str, int]) -> dict[str, 
 
 def _memory_events(text: str) -> dict[str, int]:
     """Events of the text of ``/proc/vmstat`` since boot; those that the kernel counts."""
-    counts: dict[str, int] = Field(default_factory=dict)
+    counts: dict[str, int] = {}
     for kind, count in _EVENT.findall(text):
         name = "swapped" if kind in _SWAPPING else kind
         counts[name] = counts.get(name, 0) + int(count)

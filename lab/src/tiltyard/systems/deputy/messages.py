@@ -44,7 +44,7 @@ class Request(Message):
     do: str
     system: str = ""
     """Name of the system that it is about."""
-    given: dict[str, JsonValue] = Field(default_factory=dict)
+    given: dict[str, JsonValue] = Field({})
 
 
 class Hello(Message):
@@ -78,7 +78,7 @@ class UpThere(Message):
     prefix: tuple[str, ...] = ()
     engine: tuple[str, ...]
     cpus: tuple[int, ...] = ()
-    variables: dict[str, str] = Field(default_factory=dict)
+    variables: dict[str, str] = Field({})
     far_place: FarPlace | None = None
     is_served: bool = False
     """Whether it is nothing without processes, so that it is asked whether they live."""

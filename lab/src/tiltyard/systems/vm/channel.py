@@ -39,7 +39,7 @@ class Hello(_Said):
 
 class _Done(_Said):
     id: str
-    found: dict[str, str] = Field(default_factory=dict)
+    found: dict[str, str] = Field({})
 
 
 class _Refused(_Said):
