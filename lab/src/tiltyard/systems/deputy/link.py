@@ -103,7 +103,7 @@ class Deputy:
         if how == "run":
             given = former.process.model_dump(mode="json") if former else {}
             self._write(line(Request(do="former", given=given)))
-        with phase(f"copying the lab to {place}"):
+        with phase(f"{'copying the lab to' if copied else 'starting the lab on'} {place}"):
             self.hello = self._greeting()
 
     @property
