@@ -7,7 +7,7 @@ SOURCES := lab tests benchmarks simulation release hatch_build.py
 WHEEL  := $(lastword $(sort $(wildcard dist/tiltyard-*_$(shell uname -m).whl)))
 # What waits for the network and what compiles go side by side.
 MAKEFLAGS += --jobs=2
-unexport MAKEFLAGS
+unexport MAKEFLAGS MFLAGS
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name 'Cargo.toml' 2>/dev/null) Cargo.toml Cargo.lock schema/wire.schema.json
 
 .PHONY: help demo test check check-rust check-python build setup setup-dev schema docs kernels bench bench-analysis bench-network calibration error-rates conformance dist clean
