@@ -73,7 +73,13 @@ pub fn serve(
         protocol: PROTOCOL,
         engine: registry::VERSION.to_owned(),
     });
+    open_for_trials();
     agent.serve().map_err(lacks)
+}
+
+/// Trials read kernel threads by the files that the agent has open of them.
+fn open_for_trials() {
+    kit::proc::kernel_threads();
 }
 
 /// Why an agent ends.
@@ -218,6 +224,7 @@ impl Agent<'_> {
         if let Some((status, said)) = trial.ended() {
             self.trial = None;
             self.say(AgentReply::Ended { status, said });
+            open_for_trials();
         }
     }
 

@@ -1,9 +1,9 @@
 //! Numbers that `/proc` publishes as text.
 
-use std::collections::HashMap;
-use std::fs;
-use std::io::Read;
-use std::sync::OnceLock;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rustix::param::clock_ticks_per_second;
 use rustix::process::{getppid, Pid};
@@ -48,17 +48,45 @@ pub fn ticks_to_s(ticks: u64) -> f64 {
 
 /// The process `pid`; `None` when it has gone.
 pub fn process(pid: Pid) -> Option<Process> {
-    process_of(pid.as_raw_nonzero().get() as u32)
+    read_process(&File::open(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?)
 }
 
 /// All kernel threads by number, as far as this process can see them.
+///
+/// There are dozens to read, before and after every trial, and to open a file costs more than to
+/// read it: those of the first ones stay open, also in a fork of this process.
 pub fn kernel_threads() -> HashMap<u32, Process> {
-    kernel_pids()
-        .unwrap_or_else(all_pids)
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let pids = kernel_pids().unwrap_or_else(all_pids);
+    let threads: HashMap<_, _> = pids
         .into_iter()
-        .filter_map(|pid| Some((pid, process_of(pid)?)))
-        .filter(|(_, process)| process.is_kernel_thread)
-        .collect()
+        .filter_map(|pid| Some((pid, thread_of(pid, &mut open)?)))
+        .collect();
+    open.retain(|pid, _| threads.contains_key(pid));
+    threads
+}
+
+/// Files of kernel threads that stay open.
+static OPEN: Mutex<BTreeMap<u32, File>> = Mutex::new(BTreeMap::new());
+
+/// A process may open a thousand files by default; most are left to the workload.
+const MOST_OPEN: usize = 128;
+
+/// A kernel thread, `None` for any other process. The file of one that has ended gives an error,
+/// also where its number is given again.
+fn thread_of(pid: u32, open: &mut BTreeMap<u32, File>) -> Option<Process> {
+    if let Some(known) = open.get(&pid) {
+        if let Some(process) = read_process(known) {
+            return Some(process);
+        }
+        open.remove(&pid);
+    }
+    let file = File::open(format!("/proc/{pid}/stat")).ok()?;
+    let process = read_process(&file).filter(|process| process.is_kernel_thread)?;
+    if open.len() < MOST_OPEN {
+        open.insert(pid, file);
+    }
+    Some(process)
 }
 
 /// The one that starts all others, and those; `None` where the kernel does not list them.
@@ -77,13 +105,10 @@ fn all_pids() -> Vec<u32> {
         .collect()
 }
 
-/// There may be hundreds of these to read, before and after every trial, so each is one read into
-/// a buffer that a line always fits into.
-fn process_of(pid: u32) -> Option<Process> {
+/// One read into a buffer that a line always fits into.
+fn read_process(stat: &File) -> Option<Process> {
     let mut line = [0; STAT_BYTES];
-    let length = fs::File::open(format!("/proc/{pid}/stat"))
-        .and_then(|mut stat| stat.read(&mut line))
-        .ok()?;
+    let length = stat.read_at(&mut line, 0).ok()?;
     parse_process(&String::from_utf8_lossy(&line[..length]))
 }
 
@@ -213,6 +238,30 @@ mod tests {
     fn what_was_fetched_is_told_from_what_was_read() {
         assert_eq!(parse_fetched("rchar: 7\nread_bytes: 4096\n"), Some(4_096));
         assert_eq!(parse_fetched("rchar: 7\n"), None);
+    }
+
+    #[test]
+    fn the_file_of_a_process_that_has_ended_is_given_up() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .unwrap();
+        let stat = File::open(format!("/proc/{}/stat", child.id())).unwrap();
+        let mut open = BTreeMap::from([(child.id(), stat)]);
+        assert!(thread_of(child.id(), &mut open).is_some());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(thread_of(child.id(), &mut open), None);
+        assert!(open.is_empty());
+    }
+
+    #[test]
+    fn kernel_threads_are_read_by_files_that_stay_open() {
+        let threads = kernel_threads();
+        assert!(threads.values().all(|one| one.is_kernel_thread));
+        let kept = OPEN.lock().unwrap().len();
+        assert!(kept <= MOST_OPEN);
+        assert_eq!(kept == 0, threads.is_empty());
     }
 
     #[test]
