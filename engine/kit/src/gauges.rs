@@ -8,7 +8,7 @@ use std::time::Duration;
 use wire::{Pressure, Usage};
 
 use crate::device::{Counters, Device};
-use crate::proc::{self, Machine, Process};
+use crate::proc::{self, KernelThread, Machine, Process};
 
 /// All gauges at one instant.
 pub struct Gauges {
@@ -17,7 +17,7 @@ pub struct Gauges {
     children: libc::rusage,
     parent: Option<Process>,
     /// `None` where others are not counted.
-    kernel_threads: Option<HashMap<u32, Process>>,
+    kernel_threads: Option<HashMap<u32, KernelThread>>,
     machine: Option<Machine>,
     pressure: Option<Pressure>,
     device: Option<(Device, Counters)>,
@@ -122,13 +122,14 @@ fn used_s(before: Process, now: Process) -> f64 {
 }
 
 /// Threads that ended meanwhile are lost; those that came are counted in full.
-fn kernel_threads_s(before: &HashMap<u32, Process>, now: &HashMap<u32, Process>) -> f64 {
-    now.iter()
-        .map(|(pid, thread)| match before.get(pid) {
-            Some(before) => used_s(*before, *thread),
-            None => proc::ticks_to_s(thread.cpu_ticks),
-        })
-        .sum()
+fn kernel_threads_s(before: &HashMap<u32, KernelThread>, now: &HashMap<u32, KernelThread>) -> f64 {
+    let used_s = |(pid, thread): (&u32, &KernelThread)| {
+        let same = before
+            .get(pid)
+            .filter(|before| before.started_ticks == thread.started_ticks);
+        (thread.cpu_s - same.map_or(0.0, |before| before.cpu_s)).max(0.0)
+    };
+    now.iter().map(used_s).sum()
 }
 
 fn steal_s(before: Option<Machine>, now: Option<Machine>) -> Option<f64> {
@@ -220,11 +221,12 @@ mod tests {
         };
         assert_eq!(used_s(of(50, 1), of(60, 1)), proc::ticks_to_s(10));
         assert_eq!(used_s(of(50, 1), of(7, 2)), proc::ticks_to_s(7));
-        let before = HashMap::from([(1, of(50, 1)), (2, of(9, 1))]);
-        let now = HashMap::from([(1, of(55, 1)), (3, of(4, 8))]);
-        assert_eq!(
-            kernel_threads_s(&before, &now),
-            proc::ticks_to_s(5) + proc::ticks_to_s(4)
-        );
+        let of = |cpu_s, started_ticks| KernelThread {
+            cpu_s,
+            started_ticks,
+        };
+        let before = HashMap::from([(1, of(50.0, 1)), (2, of(9.0, 1)), (4, of(8.0, 1))]);
+        let now = HashMap::from([(1, of(55.0, 1)), (3, of(4.0, 8)), (4, of(2.0, 9))]);
+        assert_eq!(kernel_threads_s(&before, &now), 5.0 + 4.0 + 2.0);
     }
 }

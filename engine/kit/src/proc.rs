@@ -48,14 +48,24 @@ pub fn ticks_to_s(ticks: u64) -> f64 {
 
 /// The process `pid`; `None` when it has gone.
 pub fn process(pid: Pid) -> Option<Process> {
-    read_process(&File::open(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?)
+    process_of(pid.as_raw_nonzero().get() as u32)
+}
+
+/// What the kernel says of one of its threads.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KernelThread {
+    /// CPU time, in seconds.
+    pub cpu_s: f64,
+    /// When it started, in ticks since boot: tells it from a later thread of the same number.
+    pub started_ticks: u64,
 }
 
 /// All kernel threads by number, as far as this process can see them.
 ///
-/// There are dozens to read, before and after every trial, and to open a file costs more than to
-/// read it: those of the first ones stay open, also in a fork of this process.
-pub fn kernel_threads() -> HashMap<u32, Process> {
+/// There are dozens to read, before and after every trial. To open a file costs more than to read
+/// it, and `/proc/PID/schedstat`, with the CPU time in nanoseconds, less than `/proc/PID/stat`: those
+/// of the first threads stay open, also in a fork of this process.
+pub fn kernel_threads() -> HashMap<u32, KernelThread> {
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     let pids = kernel_pids().unwrap_or_else(all_pids);
     let threads: HashMap<_, _> = pids
@@ -66,27 +76,49 @@ pub fn kernel_threads() -> HashMap<u32, Process> {
     threads
 }
 
-/// Files of kernel threads that stay open.
-static OPEN: Mutex<BTreeMap<u32, File>> = Mutex::new(BTreeMap::new());
+/// A kernel thread's `schedstat`, and when the thread started.
+type Opened = (File, u64);
+
+static OPEN: Mutex<BTreeMap<u32, Opened>> = Mutex::new(BTreeMap::new());
 
 /// A process may open a thousand files by default; most are left to the workload.
 const MOST_OPEN: usize = 128;
 
 /// A kernel thread, `None` for any other process. The file of one that has ended gives an error,
 /// also where its number is given again.
-fn thread_of(pid: u32, open: &mut BTreeMap<u32, File>) -> Option<Process> {
-    if let Some(known) = open.get(&pid) {
-        if let Some(process) = read_process(known) {
-            return Some(process);
-        }
-        open.remove(&pid);
+fn thread_of(pid: u32, open: &mut BTreeMap<u32, Opened>) -> Option<KernelThread> {
+    let known = open.get(&pid);
+    if let Some((cpu_s, started_ticks)) = known.and_then(|(file, at)| Some((cpu_s(file)?, *at))) {
+        return Some(KernelThread {
+            cpu_s,
+            started_ticks,
+        });
     }
-    let file = File::open(format!("/proc/{pid}/stat")).ok()?;
-    let process = read_process(&file).filter(|process| process.is_kernel_thread)?;
+    open.remove(&pid);
+    let process = process_of(pid).filter(|process| process.is_kernel_thread)?;
+    let started_ticks = process.started_ticks;
+    let mut cpu_s_now = ticks_to_s(process.cpu_ticks);
     if open.len() < MOST_OPEN {
-        open.insert(pid, file);
+        if let Ok(file) = File::open(format!("/proc/{pid}/schedstat")) {
+            if let Some(precise_s) = cpu_s(&file) {
+                cpu_s_now = precise_s;
+                open.insert(pid, (file, started_ticks));
+            }
+        }
     }
-    Some(process)
+    Some(KernelThread {
+        cpu_s: cpu_s_now,
+        started_ticks,
+    })
+}
+
+/// The first number of `schedstat`, which is three zeroes where the kernel does not count.
+fn cpu_s(schedstat: &File) -> Option<f64> {
+    let mut line = [0; STAT_BYTES];
+    let length = schedstat.read_at(&mut line, 0).ok()?;
+    let text = str::from_utf8(&line[..length]).ok()?;
+    let nanoseconds: u64 = text.split_ascii_whitespace().next()?.parse().ok()?;
+    (text != "0 0 0\n").then_some(nanoseconds as f64 / 1e9)
 }
 
 /// The one that starts all others, and those; `None` where the kernel does not list them.
@@ -106,8 +138,9 @@ fn all_pids() -> Vec<u32> {
 }
 
 /// One read into a buffer that a line always fits into.
-fn read_process(stat: &File) -> Option<Process> {
+fn process_of(pid: u32) -> Option<Process> {
     let mut line = [0; STAT_BYTES];
+    let stat = File::open(format!("/proc/{pid}/stat")).ok()?;
     let length = stat.read_at(&mut line, 0).ok()?;
     parse_process(&String::from_utf8_lossy(&line[..length]))
 }
@@ -241,14 +274,15 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_a_process_that_has_ended_is_given_up() {
+    fn the_file_of_a_thread_that_has_ended_is_given_up() {
         let mut child = std::process::Command::new("sleep")
             .arg("60")
             .spawn()
             .unwrap();
-        let stat = File::open(format!("/proc/{}/stat", child.id())).unwrap();
-        let mut open = BTreeMap::from([(child.id(), stat)]);
-        assert!(thread_of(child.id(), &mut open).is_some());
+        let file = File::open(format!("/proc/{}/schedstat", child.id())).unwrap();
+        let mut open = BTreeMap::from([(child.id(), (file, 7))]);
+        let known = thread_of(child.id(), &mut open).unwrap();
+        assert!(known.cpu_s > 0.0 && known.started_ticks == 7);
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(thread_of(child.id(), &mut open), None);
@@ -258,10 +292,21 @@ mod tests {
     #[test]
     fn kernel_threads_are_read_by_files_that_stay_open() {
         let threads = kernel_threads();
-        assert!(threads.values().all(|one| one.is_kernel_thread));
-        let kept = OPEN.lock().unwrap().len();
-        assert!(kept <= MOST_OPEN);
-        assert_eq!(kept == 0, threads.is_empty());
+        let kept: Vec<u32> = OPEN.lock().unwrap().keys().copied().collect();
+        assert!(kept.len() <= MOST_OPEN);
+        for (pid, thread) in kernel_threads() {
+            let before = threads
+                .get(&pid)
+                .filter(|one| one.started_ticks == thread.started_ticks);
+            assert!(before.is_none_or(|before| before.cpu_s <= thread.cpu_s));
+            let told = process_of(pid).map(|process| ticks_to_s(process.cpu_ticks));
+            assert!(
+                told.is_none_or(|told_s| told_s >= thread.cpu_s - 0.1),
+                "{pid}: {thread:?}"
+            );
+        }
+        let others = kept.iter().filter_map(|pid| process_of(*pid));
+        assert!(others.into_iter().all(|process| process.is_kernel_thread));
     }
 
     #[test]
