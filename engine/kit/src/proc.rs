@@ -63,8 +63,8 @@ pub struct KernelThread {
 /// All kernel threads by number, as far as this process can see them.
 ///
 /// There are dozens to read, before and after every trial. To open a file costs more than to read
-/// it, and `/proc/PID/schedstat`, with the CPU time in nanoseconds, less than `/proc/PID/stat`: those
-/// of the first threads stay open, also in a fork of this process.
+/// it, and `/proc/PID/stat` more than `/proc/PID/schedstat`, which has the CPU time in nanoseconds:
+/// those of the first threads stay open, also in a fork of this process.
 pub fn kernel_threads() -> HashMap<u32, KernelThread> {
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     let pids = kernel_pids().unwrap_or_else(all_pids);
@@ -301,7 +301,7 @@ mod tests {
             assert!(before.is_none_or(|before| before.cpu_s <= thread.cpu_s));
             let told = process_of(pid).map(|process| ticks_to_s(process.cpu_ticks));
             assert!(
-                told.is_none_or(|told_s| told_s >= thread.cpu_s - 0.1),
+                told.is_none_or(|told_s| told_s >= 0.9 * thread.cpu_s - 0.1),
                 "{pid}: {thread:?}"
             );
         }
