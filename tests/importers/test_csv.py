@@ -89,7 +89,7 @@ def test_a_block_has_one_value_of_a_cell(tmp_path: Path) -> None:
         read(LONG, f"test;fs;round;record;what;value\n{row}{row}", tmp_path)
 
 
-def test_blocks_are_may_be_numbered_from_0(tmp_path: Path) -> None:
+def test_blocks_may_be_numbered_from_0(tmp_path: Path) -> None:
     rows = "test;fs;round;record;what;value\nmail;ext4;{};4;throughput;1,5\n"
     found = read(LONG, rows.format(0), tmp_path).workloads[0].measured[0]
     assert found.blocks == (0,)

@@ -294,6 +294,8 @@ mod tests {
         let threads = kernel_threads();
         let kept: Vec<u32> = OPEN.lock().unwrap().keys().copied().collect();
         assert!(kept.len() <= MOST_OPEN);
+        let counts = |pid: &u32| cpu_s(&File::open(format!("/proc/{pid}/schedstat")).ok()?);
+        assert_eq!(kept.is_empty(), threads.keys().find_map(counts).is_none());
         for (pid, thread) in kernel_threads() {
             let before = threads
                 .get(&pid)
