@@ -1,9 +1,9 @@
 //! `agent`: the engine as a process that stays, and executes one job after the other.
 //!
 //! Each job is executed by a fork of the agent, which begins as a new engine would: a session,
-//! signals and standard streams of its own, and nothing of the trial before. The agent itself
-//! sleeps until a trial has ended, or somebody asks for something. What a trial has left is ended
-//! before the next one begins. The end of standard input, a signal, the death of whoever started
+//! signals and standard streams of its own, and nothing of the trial before. It is made before its
+//! job is asked for, when the last trial has ended with all that it has left, and waits. The agent
+//! itself sleeps until a trial has ended, or somebody asks for something. The end of standard input, a signal, the death of whoever started
 //! it and a lease that runs out are the end of the trial and of the agent.
 
 use std::io;
@@ -63,6 +63,7 @@ pub fn serve(
         output,
         heard: Vec::new(),
         trial: None,
+        next: None,
         lease: arguments.lease.map(|s| Duration::from_secs(s.into())),
         heard_at: Instant::now(),
         ending: None,
@@ -73,13 +74,8 @@ pub fn serve(
         protocol: PROTOCOL,
         engine: registry::VERSION.to_owned(),
     });
-    open_for_trials();
+    agent.prepare();
     agent.serve().map_err(lacks)
-}
-
-/// Trials read kernel threads by the files that the agent has open of them.
-fn open_for_trials() {
-    kit::proc::kernel_threads();
 }
 
 /// Why an agent ends.
@@ -97,6 +93,8 @@ struct Agent<'a> {
     /// The beginning of a request.
     heard: Vec<u8>,
     trial: Option<Trial>,
+    /// The one that waits for its job, if there could be one.
+    next: Option<Trial>,
     lease: Option<Duration>,
     /// When something was heard last.
     heard_at: Instant,
@@ -104,11 +102,30 @@ struct Agent<'a> {
 }
 
 impl Agent<'_> {
+    /// Makes the fork that will execute the next job. It reads kernel threads by the files that are
+    /// open of them.
+    fn prepare(&mut self) {
+        kit::proc::kernel_threads();
+        self.next = Trial::prepare(&self.signals, self.execute, self.output).ok();
+    }
+
+    fn begin(&mut self, job: &str, is_held: bool) -> io::Result<()> {
+        let mut trial = match self.next.take() {
+            Some(trial) => trial,
+            None => Trial::prepare(&self.signals, self.execute, self.output)?,
+        };
+        trial.begin(job, is_held)?;
+        self.trial = Some(trial);
+        Ok(())
+    }
+
     fn serve(&mut self) -> io::Result<ExitCode> {
         loop {
             match (self.ending, &self.trial) {
-                (Some(Ending::NoMoreRequests), None) => return Ok(ExitCode::SUCCESS),
-                (Some(why), None) => return Ok(interrupted(why)),
+                (Some(why), None) => {
+                    self.next.take().map(Trial::dismiss);
+                    return Ok(code_of(why));
+                }
                 _ => {}
             }
             let [input, signal, words, ready] = self.wait()?;
@@ -197,11 +214,8 @@ impl Agent<'_> {
                 self.refuse("a trial runs already; stop it first".to_owned());
             }
             Ok(AgentRequest::Run { job, held }) => {
-                let job = (job.as_str(), held);
-                let started = Trial::start(&self.signals, job, self.execute, self.output);
-                match started {
-                    Ok(trial) => self.trial = Some(trial),
-                    Err(error) => self.refuse(format!("cannot start a trial: {error}")),
+                if let Err(error) = self.begin(&job, held) {
+                    self.refuse(format!("cannot start a trial: {error}"));
                 }
             }
             Ok(AgentRequest::Stop {}) => self.trial.iter_mut().for_each(Trial::stop),
@@ -217,6 +231,9 @@ impl Agent<'_> {
     /// Kills a trial that should have ended, and tells of one that has.
     fn look_after_trial(&mut self) {
         let Some(trial) = self.trial.as_mut() else {
+            if self.next.as_mut().and_then(Trial::ended).is_some() {
+                self.next = None;
+            }
             program::reap_orphans();
             return;
         };
@@ -224,7 +241,9 @@ impl Agent<'_> {
         if let Some((status, said)) = trial.ended() {
             self.trial = None;
             self.say(AgentReply::Ended { status, said });
-            open_for_trials();
+            if self.ending.is_none() {
+                self.prepare();
+            }
         }
     }
 
@@ -242,10 +261,14 @@ impl Agent<'_> {
     }
 }
 
-fn interrupted(why: Ending) -> ExitCode {
-    if matches!(why, Ending::Lease) {
-        let message = "nobody has asked for anything as long as the lease lasts".to_owned();
-        crate::output::complain(&failure(FailureKind::Interrupted, message));
+fn code_of(why: Ending) -> ExitCode {
+    match why {
+        Ending::NoMoreRequests => return ExitCode::SUCCESS,
+        Ending::Signal => {}
+        Ending::Lease => {
+            let message = "nobody has asked for anything as long as the lease lasts".to_owned();
+            crate::output::complain(&failure(FailureKind::Interrupted, message));
+        }
     }
     crate::exit::code(FailureKind::Interrupted)
 }

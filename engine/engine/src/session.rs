@@ -138,15 +138,9 @@ fn execute(job: &Job, trial: Box<dyn Trial>, record: Record, emit: &mut dyn FnMu
         if job.workload != ::program::NAME {
             program::fetch_once();
         }
-        let floor = measure_floor();
         let directory = job.target.directory.as_deref();
-        (
-            floor,
-            Gauges::read(
-                directory.and_then(Device::under).as_ref(),
-                !job.conditions.watched,
-            ),
-        )
+        let device = directory.and_then(Device::under);
+        Gauges::read(device.as_ref(), !job.conditions.watched)
     });
     emit(&hello(job, trial.as_ref(), place.granted.clone()));
     let started_ns = clock::now_ns();
@@ -163,14 +157,22 @@ fn execute(job: &Job, trial: Box<dyn Trial>, record: Record, emit: &mut dyn FnMu
         let delays = ("InjectedDelays".to_owned(), armed.delays());
         event_sink.totals.counters.extend([delays]);
     }
-    let (floor, usage) = recorded.map_or_else(Default::default, |(floor, gauges)| {
+    let usage = recorded.map(|gauges| {
         let mut usage = gauges.usage_until_now();
         let network = event_sink.totals.network.as_ref();
         usage.foreign_s = usage.foreign_s.map(|seen_s| foreign_s(seen_s, network));
-        (floor, usage)
+        usage
     });
     let elapsed_s = (clock::now_ns() - started_ns) as f64 / 1e9;
-    end(result.err(), event_sink.totals, elapsed_s, floor, usage)
+    // Here, so that it delays nothing; a trial that was stopped would stop it, too.
+    let floor = (usage.is_some() && result.is_ok()).then(measure_floor);
+    end(
+        result.err(),
+        event_sink.totals,
+        elapsed_s,
+        floor.unwrap_or_default(),
+        usage.unwrap_or_default(),
+    )
 }
 
 /// CPU time of others: a server on this host is no stranger.

@@ -39,10 +39,21 @@ impl Device {
     /// The device that the file system of `directory` is mounted from; `None` where there is
     /// none (tmpfs, overlay, network).
     pub fn under(directory: &Path) -> Option<Self> {
-        let directory = fs::canonicalize(directory).ok()?;
-        let mounts = fs::read("/proc/self/mountinfo").ok()?;
-        let number = device_number(&mount_of(&mounts, &directory)?)?;
-        let entry = fs::canonicalize(format!("/sys/dev/block/{number}")).ok()?;
+        let number = match fs::metadata(directory).ok()?.dev() {
+            // Anonymous (btrfs has one per subvolume), so that the source has to tell.
+            number if libc::major(number) == 0 => {
+                let mounts = fs::read("/proc/self/mountinfo").ok()?;
+                let source = source_of(&mounts, &fs::canonicalize(directory).ok()?)?;
+                let source = fs::metadata(source).ok()?;
+                source
+                    .file_type()
+                    .is_block_device()
+                    .then(|| source.rdev())?
+            }
+            number => number,
+        };
+        let (major, minor) = (libc::major(number), libc::minor(number));
+        let entry = fs::read_link(format!("/sys/dev/block/{major}:{minor}")).ok()?;
         Some(Self::named(entry.file_name()?.to_str()?))
     }
 
@@ -86,33 +97,25 @@ fn parse_counters(line: &str) -> Option<Counters> {
     })
 }
 
-/// What a line of mountinfo says of a mount.
-#[derive(Debug, PartialEq, Eq)]
-struct Mount {
-    number: String,
-    source: PathBuf,
-}
-
-/// The mount that `directory` is on: the longest mount point above it, and of several on the
-/// same point the last, which hides the others.
-fn mount_of(mountinfo: &[u8], directory: &Path) -> Option<Mount> {
+/// What the mount is from that `directory` is on: the longest mount point above it, and of several
+/// on the same point the last, which hides the others.
+fn source_of(mountinfo: &[u8], directory: &Path) -> Option<PathBuf> {
     mountinfo
         .split(|&byte| byte == b'\n')
         .filter_map(parse_mount)
         .filter(|(point, _)| directory.starts_with(point))
         .max_by_key(|(point, _)| point.as_os_str().as_bytes().len())
-        .map(|(_, mount)| mount)
+        .map(|(_, source)| source)
 }
 
 /// `36 35 98:0 /root /point options … - type source options` (proc_pid_mountinfo(5)).
-fn parse_mount(line: &[u8]) -> Option<(PathBuf, Mount)> {
+fn parse_mount(line: &[u8]) -> Option<(PathBuf, PathBuf)> {
     let fields: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
     let separator = fields.iter().position(|field| *field == b"-")?;
-    let mount = Mount {
-        number: String::from_utf8(fields.get(2)?.to_vec()).ok()?,
-        source: unescaped(fields.get(separator + 2)?),
-    };
-    Some((unescaped(fields.get(4)?), mount))
+    Some((
+        unescaped(fields.get(4)?),
+        unescaped(fields.get(separator + 2)?),
+    ))
 }
 
 /// mountinfo writes blanks and the like as a backslash and three octal digits.
@@ -134,19 +137,6 @@ pub fn unescaped(field: &[u8]) -> PathBuf {
     std::ffi::OsString::from_vec(bytes).into()
 }
 
-/// `major:minor` of the block device. Major 0 is anonymous (btrfs has one per subvolume), so
-/// that the source has to tell.
-fn device_number(mount: &Mount) -> Option<String> {
-    if !mount.number.starts_with("0:") {
-        return Some(mount.number.clone());
-    }
-    let metadata = fs::metadata(&mount.source).ok()?;
-    metadata.file_type().is_block_device().then(|| {
-        let number = metadata.rdev();
-        format!("{}:{}", libc::major(number), libc::minor(number))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,26 +148,19 @@ mod tests {
 32 21 7:1 / /tmp rw - ext4 /dev/loop1 rw
 ";
 
-    fn number_and_source(directory: &str) -> (String, PathBuf) {
-        let mount = mount_of(MOUNTINFO, Path::new(directory)).unwrap();
-        (mount.number, mount.source)
-    }
-
     #[test]
     fn the_longest_and_last_mount_wins() {
-        assert_eq!(
-            number_and_source("/mnt/me"),
-            ("254:0".into(), "/dev/root".into())
-        );
-        assert_eq!(
-            number_and_source("/tmp/x"),
-            ("7:1".into(), "/dev/loop1".into())
-        );
-        assert_eq!(number_and_source("/tmpfile").0, "254:0");
-        assert_eq!(
-            number_and_source("/tmp/with blank/x"),
-            ("0:40".into(), "/dev/loop3".into())
-        );
+        for (directory, source) in [
+            ("/mnt/me", "/dev/root"),
+            ("/tmp/x", "/dev/loop1"),
+            ("/tmpfile", "/dev/root"),
+            ("/tmp/with blank/x", "/dev/loop3"),
+        ] {
+            assert_eq!(
+                source_of(MOUNTINFO, Path::new(directory)),
+                Some(source.into())
+            );
+        }
     }
 
     #[test]

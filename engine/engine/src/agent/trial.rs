@@ -1,7 +1,7 @@
-//! A trial of an agent: a fork that executes one job.
+//! A trial of an agent: a fork that waits for one job, and executes it.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, Instant};
@@ -23,11 +23,14 @@ const CHUNK_BYTES: usize = 1 << 16;
 /// The exit code of a panic.
 const PANICKED: u8 = 101;
 
-/// A fork at work.
+/// A fork that waits for its job, or works.
 pub struct Trial {
     pid: pid_t,
+    /// Where it hears its job; closed when it has been told.
+    job: Option<File>,
     words: Option<File>,
-    /// Of one that is held: where it says that it is ready, and where it is told when to begin.
+    /// Where it says that it is ready, and where it is told when to begin: for one that is held
+    /// and has not ended.
     hold: Option<(OwnedFd, OwnedFd)>,
     said: Vec<u8>,
     stopped_at: Option<Instant>,
@@ -35,34 +38,21 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Starts one.
+    /// Makes one, which waits.
     ///
     /// # Errors
     /// The kernel allows no further pipe or process.
-    pub fn start(
-        signals: &Signals,
-        (job, held): (&str, bool),
-        execute: Execute,
-        output: &mut Output,
-    ) -> io::Result<Self> {
-        let (words, mouth) = pipe_with(PipeFlags::CLOEXEC)?;
+    pub fn prepare(signals: &Signals, execute: Execute, output: &mut Output) -> io::Result<Self> {
+        let pipe = || pipe_with(PipeFlags::CLOEXEC);
+        let ((hears, job), (words, mouth)) = (pipe()?, pipe()?);
+        let ((ready, says_ready), (go, says_go)) = (pipe()?, pipe()?);
         rustix::io::ioctl_fionbio(&words, true)?;
-        let (hold, held) = match held {
-            true => {
-                let (ready, says_ready) = pipe_with(PipeFlags::CLOEXEC)?;
-                let (go, says_go) = pipe_with(PipeFlags::CLOEXEC)?;
-                (Some((ready, says_go)), Some((says_ready, go)))
-            }
-            false => (None, None),
-        };
         let (agent, starter) = (getpid(), getppid());
         // SAFETY: there is one thread, which goes on in both processes.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => {
-                drop((words, hold));
-                held.into_iter()
-                    .for_each(|(ready, go)| barrier::hold(ready, go));
+                drop((job, words, ready, says_go));
                 let code = catch_unwind(AssertUnwindSafe(|| {
                     become_engine(mouth, signals.as_fd())?;
                     proc::set_starter(starter);
@@ -71,7 +61,13 @@ impl Trial {
                     if getppid() != Some(agent) {
                         stop::request();
                     }
-                    Ok(execute(job, output))
+                    let Some((is_held, job)) = hear(hears.into())? else {
+                        return Ok(0);
+                    };
+                    if is_held {
+                        barrier::hold(says_ready, go);
+                    }
+                    Ok(execute(&job, output))
                 }));
                 let code = code.unwrap_or(Ok(PANICKED));
                 let code = code.unwrap_or_else(|error: io::Error| lacks(&error));
@@ -80,13 +76,25 @@ impl Trial {
             }
             pid => Ok(Self {
                 pid,
+                job: Some(job.into()),
                 words: Some(words.into()),
-                hold,
+                hold: Some((ready, says_go)),
                 said: Vec::new(),
                 stopped_at: None,
                 is_killed: false,
             }),
         }
+    }
+
+    /// Tells it its job; with `is_held` it begins each timed region when it is told to.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn begin(&mut self, job: &str, is_held: bool) -> io::Result<()> {
+        self.hold = self.hold.take().filter(|_| is_held);
+        let mut hears = self.job.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        hears.write_all(&[is_held.into()])?;
+        hears.write_all(job.as_bytes())
     }
 
     /// Where it speaks to people, until it has closed that.
@@ -164,21 +172,46 @@ impl Trial {
     /// Its exit status, or the negative signal that killed it, and its last words; `None` while it
     /// runs. Whatever it has left is ended.
     pub fn ended(&mut self) -> Option<(i32, String)> {
-        let mut status = 0;
-        // SAFETY: our own child; the kernel fills its status.
-        if unsafe { libc::waitpid(self.pid, &raw mut status, libc::WNOHANG) } != self.pid {
-            return None;
-        }
+        let status = self.status(libc::WNOHANG)?;
         program::end_descendants();
         while self.keep_words() {}
         let said = String::from_utf8_lossy(&self.said).into_owned();
-        Some((status_of(status), said))
+        Some((status, said))
+    }
+
+    /// Ends one that has no job.
+    pub fn dismiss(mut self) {
+        self.job = None;
+        self.status(0);
+    }
+
+    /// Its exit status, or the negative signal that killed it, if it has ended by the `options` of
+    /// waitpid(2); it is known once.
+    fn status(&self, options: c_int) -> Option<i32> {
+        let mut status = 0;
+        // SAFETY: our own child; the kernel fills its status.
+        let ended = unsafe { libc::waitpid(self.pid, &raw mut status, options) } == self.pid;
+        ended.then(|| match libc::WIFSIGNALED(status) {
+            true => -libc::WTERMSIG(status),
+            false => libc::WEXITSTATUS(status),
+        })
     }
 
     fn signal(&self, signal: c_int) {
         // SAFETY: our own child, which was not waited for.
         unsafe { libc::kill(self.pid, signal) };
     }
+}
+
+/// In the fork: whether it is held, and its job; `None` where the agent has ended without one.
+fn hear(mut hears: File) -> io::Result<Option<(bool, String)>> {
+    let mut is_held = [0];
+    if hears.read(&mut is_held)? == 0 {
+        return Ok(None);
+    }
+    let mut job = String::new();
+    hears.read_to_string(&mut job)?;
+    Ok(Some((is_held == [1], job)))
 }
 
 /// In the fork: a session of its own, no input, a mouth for people, and nothing of the agent's.
@@ -205,11 +238,4 @@ fn lacks(error: &io::Error) -> u8 {
     let message = format!("cannot begin a trial: {error}");
     crate::output::remark("tiltyard-engine", &message);
     crate::exit::number(wire::FailureKind::HostLacks)
-}
-
-fn status_of(status: c_int) -> i32 {
-    match libc::WIFSIGNALED(status) {
-        true => -libc::WTERMSIG(status),
-        false => libc::WEXITSTATUS(status),
-    }
 }
