@@ -131,7 +131,10 @@ const STATE: &str =
     /proc/$PPID/status; readlink /proc/$PPID/cwd; cat /proc/$PPID/limits /proc/$PPID/oom_score_adj \
     /proc/$PPID/cgroup; tr '\\0' '\\n' < /proc/$PPID/environ; nice; \
     grep -E '^(Sig[BIC]|Cpus_allowed_list|CapEff)' /proc/self/status; ls /proc/self/fd; pwd; env";
-const DESCRIPTORS: &str = "for fd in /proc/$PPID/fd/*; do readlink $fd | sed 's/[0-9]*//g'; done";
+/// But for those of kernel threads, which come and go.
+const DESCRIPTORS: &str =
+    "for fd in /proc/$PPID/fd/*; do readlink $fd; done | grep -v schedstat | sed 's/[0-9]*//g' | \
+    sort";
 
 fn printed(events: &[Event]) -> String {
     let texts = events.iter().filter_map(|event| match event {
@@ -237,6 +240,40 @@ fn the_end_of_the_input_ends_trial_and_agent() {
     assert_eq!(agent.code(), Some(0));
     assert!(!lives(trial));
     assert!(left_in(directory.path()).is_empty());
+}
+
+#[test]
+fn the_fork_that_waits_is_replaced_when_it_is_killed_and_ends_with_its_agent() {
+    let directory = scratch_directory();
+    let job = small(directory.path());
+    // More than a pipe holds.
+    let long = json!({"run": {"job": format!("{}{job}", " ".repeat(300_000))}});
+    for signal in ["", "-TERM", "-KILL"] {
+        let mut agent = Agent::start(&[]);
+        let waiting = |agent: &Agent| children_of(agent.process.id()).first().copied();
+        let kill = |signal: &str, pid: u32| {
+            let mut kill = std::process::Command::new("kill");
+            assert!(kill
+                .args([signal, &pid.to_string()])
+                .status()
+                .unwrap()
+                .success());
+        };
+        wait_until(|| waiting(&agent).is_some(), "none waits");
+        let first = waiting(&agent).unwrap();
+        kill("-KILL", first);
+        wait_until(|| waiting(&agent) != Some(first), "it is still there");
+        agent.ask(&long);
+        assert_eq!(outcome(&agent.hear_out().0), Outcome::Done);
+        wait_until(|| waiting(&agent).is_some(), "none waits for the next job");
+        let second = waiting(&agent).unwrap();
+        match signal {
+            "" => drop(agent.requests.take()),
+            _ => kill(signal, agent.process.id()),
+        }
+        agent.code();
+        wait_until(|| !lives(second), "it outlives its agent");
+    }
 }
 
 #[test]
