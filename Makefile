@@ -29,7 +29,7 @@ demo: $(if $(WHEEL),.demo/venv/.installed,setup) ## compare ext4, XFS and btrfs 
 
 test: check ## every test: Rust, Python, real mounts, a real browser (about 30 minutes)
 	cargo test --workspace --locked --quiet
-	$(PYTHON) -m pytest -n 2 --dist loadscope
+	$(PYTHON) -m pytest -n 3 --dist loadscope
 
 check: check-rust check-python ## formatters, linters, types
 

@@ -20,33 +20,38 @@ settings.register_profile(
 settings.load_profile("the same everywhere")
 
 OF_THE_HOST: Final = frozenset(
-    {"calibration", "conformance", "host", "run", "systems", "tuning"}
+    {"calibration", "conformance", "host", "run", "tuning"}
     | {"cli/test_command_line.py", "cli/test_compare_commands.py", "cli/test_forms.py"}
     | {"cli/test_small_verbs.py", "cli/test_tuning.py"}
 )
 """Rooms and files whose tests change this host or compare its state; one process runs them in
 order: what only starts programs and looks at its own files is not here."""
+OF_SYSTEMS: Final = "systems"
+"""A room whose tests change and compare only what they mount and make: another process runs it."""
 OF_THEMSELVES: Final = ("run/test_placement.py", "run/test_remote.py")
 """Files of those rooms that look at nothing but what they have made."""
 LONG: Final = (
     *("second_host/test_reboots.py", "second_host/test_power_cuts.py"),
     *("second_host/test_kills.py", *OF_THEMSELVES),
 )
-"""The longest files but those of the host: at the end both processes shall have something to do."""
+"""The longest files but those: at the end all processes shall have something to do."""
 
 
 class Rooms(LoadScopeScheduling):  # type: ignore[misc]
-    """With ``-n 2`` one process runs the tests of the host in order, and then helps the other."""
+    """One process runs the tests of the host in order, and then helps the others."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
         inside = file.partition("/")[2]
-        of_host = OF_THE_HOST & {inside, inside.partition("/")[0]}
-        return "host" if of_host and inside not in OF_THEMSELVES else file
+        room = inside.partition("/")[0]
+        if OF_THE_HOST & {inside, room} and inside not in OF_THEMSELVES:
+            return "host"
+        return room if room == OF_SYSTEMS else file
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         long = (f"tests/{name}" for name in LONG)
-        first = next((name for name in ("host", *long) if name in self.workqueue), None)
+        firsts = ("host", OF_SYSTEMS, *long)
+        first = next((name for name in firsts if name in self.workqueue), None)
         if first:
             self.workqueue.move_to_end(first, last=False)
         super()._assign_work_unit(node)
