@@ -15,7 +15,9 @@ from tiltyard.host.place import Place
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _DIGEST = re.compile(r" \([0-9a-f]{8}\)")
 _WAIT = "echo ready; exec sleep infinity"
-FORGET = """awk '$5 ~ "/pytest-of-" {print $5}' /proc/self/mountinfo | tac | xargs -r umount -l || :"""
+FORGET = (
+    """awk '$5 ~ "/pytest-of-" {print $5}' /proc/self/mountinfo | tac | xargs -r umount -l || :"""
+)
 """In a new table of mounts: what tests have mounted at that moment goes from it.
 
 A device stays busy as long as any table has it, and another test waits for its own only so long.
