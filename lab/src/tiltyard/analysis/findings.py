@@ -7,7 +7,8 @@ Rules that hold for the whole study:
   Where none is to come, the last look takes what is there.
 * Cells and the means over a metric's grid are one family, corrected by Benjamini–Hochberg at the
   rate of the study; the indices of the workloads are the other one, corrected by Holm. The only
-  cell of a workload is its index, and is judged once.
+  cell of a workload is its index, and is judged once. The geometric mean over all tests is a
+  family by itself (Holm).
 * A comparison stops by itself: once decided it keeps its verdict, interval and p-value, also
   where its trials go on because they yield other cells that are open. Intervals of cells that
   differ are corrected for having been selected; those of the indices hold together.
@@ -25,10 +26,9 @@ from tiltyard.analysis.contrast import Contrasts, Judged, Withheld
 from tiltyard.analysis.disturbed import disturbed_blocks, too_many_disturbed, withhold
 from tiltyard.analysis.effects import with_effects
 from tiltyard.analysis.judging import judge
-from tiltyard.analysis.model import FORMAT, Findings, Observation, WorkloadFindings
+from tiltyard.analysis.model import FORMAT, Comparison, Findings, Observation, WorkloadFindings
 from tiltyard.analysis.order import drifts, trial_lines
-from tiltyard.analysis.overall import overall
-from tiltyard.analysis.quantity import Measured, Quantity, collect
+from tiltyard.analysis.quantity import Measured, Quantity, collect, mean_quantity
 from tiltyard.analysis.statements.conditions import (
     conditions_sentence,
     design_sentence,
@@ -49,6 +49,7 @@ from tiltyard.analysis.tables import ComparisonBuilder
 from tiltyard.analysis.workload import (
     JudgedWorkload,
     Quantities,
+    cells_by_metric,
     quantities_of,
     unmeasured,
     workload_findings,
@@ -58,6 +59,7 @@ from tiltyard.run.course import blocks_to_come, course_of, without_replaced_bloc
 from tiltyard.run.differences import differences
 from tiltyard.run.record import RunRecord
 from tiltyard.stats.multiple import benjamini_hochberg, holm
+from tiltyard.units import count_of
 
 HEADLINE_LEVEL: Final = 0.05
 """Chance of any false claim among the indices of the workloads."""
@@ -120,7 +122,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         conditions_sentence=conditions_sentence(plan, run, lines),
         gates_sentence=gates_sentence(plan, run),
         workloads=workloads,
-        overall=() if withheld else overall(plan, quantities, HEADLINE_LEVEL, to_come),
+        overall=() if withheld else _overall(plan, quantities, to_come),
         trials=lines,
         drifts=tuple(drifts(lines, {w.spec.name: w.display for w in plan.workloads})),
         notices=tuple(notices(evidence)),
@@ -262,3 +264,49 @@ def _resolution_percent(judged: Sequence[JudgedWorkload]) -> float | None:
     seen = cells.columns[cells.has_interval]
     widths = (seen["high"] - seen["low"]) / 2
     return 100 * math.expm1(float(np.median(widths))) if len(widths) else None
+
+
+def _overall(plan: Plan, quantities: Sequence[Quantities], to_come: int) -> tuple[Comparison, ...]:
+    """Every pair of systems over all tests; of one test none.
+
+    A test is a metric of a workload, however many cells it has; times are turned into speeds. A
+    block yields one number, so that whatever tests share within it is contained and needs no
+    assumption.
+    """
+    tests = [
+        mean_quantity(q.measured.workload.spec.name, cells)
+        for q in quantities
+        for cells in cells_by_metric(q.measured)
+    ]
+    if len(tests) < 2:
+        return ()
+    covariates = [np.mean([q.measured.covariates for q in quantities], axis=0)]
+    (judged,) = judge(
+        [_mean(tests)],
+        [system.name for system in plan.systems],
+        plan.design,
+        holm,
+        HEADLINE_LEVEL,
+        together=True,
+        to_come=to_come,
+        covariates=covariates if plan.design.verdict == "adjusted" else (),
+        baseline=plan.baseline,
+    )
+    family = Family.of(judged.contrasts, HOLM)
+    return ComparisonBuilder(plan.design, family).comparisons(judged)
+
+
+def _mean(tests: Sequence[Quantity]) -> Quantity:
+    """One number a trial over all tests, each counted once."""
+    signs = [1 if test.direction == "higher" else -1 for test in tests]
+    return Quantity(
+        topic=f"the geometric mean of {count_of(len(tests), 'test')}",
+        unit="",
+        direction="higher",
+        cells=len(tests),
+        log_values=np.mean(
+            [sign * test.log_values for sign, test in zip(signs, tests, strict=True)], axis=0
+        ),
+        attempted=np.all([test.attempted for test in tests], axis=0),
+        sessions=tests[0].sessions,
+    )

@@ -7,6 +7,7 @@ together, only a person can say.
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Final
 
 from tiltyard.collected.model import (
     CollectedMetric,
@@ -21,9 +22,12 @@ from tiltyard.errors import UsageError
 from tiltyard.folder import sha256
 from tiltyard.importers.cells import Cells
 from tiltyard.importers.importer import Imported, ImportedWorkload, Measured
-from tiltyard.importers.naming import levels_of, named_or_fail
 from tiltyard.importers.reading import shown
 from tiltyard.units import count_of, listed
+
+_MOST_SYSTEMS: Final = 64
+"""More are not compared with each other in one study."""
+_LONGEST_NAME: Final = 80
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ def assemble(files: Sequence[ReadFile], options: ImportOptions) -> Collection:
     _refuse_duplicates(files)
     entries = [entry for file in files for entry in _entries(file)]
     systems = tuple(dict.fromkeys(entry.system for entry in entries))
-    named_or_fail(systems)
+    _named_or_fail(systems)
     rounds = _rounds(entries) if options.blocks else None
     workloads, differing = _workloads(entries, rounds)
     facts, host = _facts(files, entries, systems)
@@ -100,7 +104,7 @@ def assemble(files: Sequence[ReadFile], options: ImportOptions) -> Collection:
         ),
         systems=tuple(
             CollectedSystem(name=name, levels=levels, facts=facts[name])
-            for name, levels in levels_of(systems, options.factors).items()
+            for name, levels in _levels_of(systems, options.factors).items()
         ),
         baseline=systems[0],
         workloads=workloads,
@@ -284,3 +288,43 @@ def _facts(
 def _joined(groups: Iterator[tuple[str, ...]]) -> tuple[str, ...]:
     """Everything once, in order."""
     return tuple(dict.fromkeys(one for group in groups for one in group))
+
+
+def _named_or_fail(systems: Sequence[str]) -> None:
+    """Refuse names that cannot stand in one line of a report, and too many of them.
+
+    Raises:
+        UsageError: if there is one, or more than :data:`_MOST_SYSTEMS`.
+    """
+    for name in systems:
+        if not name or not name.isprintable() or name != name.strip() or len(name) > _LONGEST_NAME:
+            raise UsageError(
+                f"{shown(name)} cannot name a system: a name is one line of 1 to {_LONGEST_NAME} "
+                "characters, without blanks around it"
+            )
+    if len(systems) > _MOST_SYSTEMS:
+        raise UsageError(
+            f"{count_of(len(systems), 'system')}; at most {_MOST_SYSTEMS} are compared in one "
+            "study. Give fewer "
+            "files, or import into several folders"
+        )
+
+
+def _levels_of(systems: Sequence[str], factors: Sequence[str]) -> dict[str, dict[str, str]]:
+    """System → factor → level: the parts of its name between slashes, or the name as a whole.
+
+    Raises:
+        UsageError: if a name has not as many parts as there are factors.
+    """
+    if not factors:
+        return {name: {"system": name} for name in systems}
+    levels = {}
+    for name in systems:
+        parts = [part.strip() for part in name.split("/")]
+        if len(parts) != len(factors) or not all(parts):
+            example = "/".join(factor.upper() for factor in factors)
+            raise UsageError(
+                f'"{name}" should have {len(factors)} parts, one for each factor: {example}=FILE'
+            )
+        levels[name] = dict(zip(factors, parts, strict=True))
+    return levels
