@@ -119,9 +119,10 @@ def test_trials_of_a_turn_have_one_engine_and_one_connection(tmp_path: Path, ser
     plan = plan_of((there(server),), workloads=(SMOKE, again), blocks=1)
     watcher = _Looking(server)
     run_study(place(tmp_path / "study", plan), plan, Engine.find(), go_on, watcher)
-    first, second = watcher.seen
-    assert len(first) == 1
-    assert first == second
+    first, second = map(set, watcher.seen)
+    # The agent; beside it at most its fork that waits for the next job.
+    assert len(first & second) == 1
+    assert max(len(first), len(second)) <= 2
 
 
 def test_a_delay_is_injected_there_too(tmp_path: Path, server: Sshd) -> None:
