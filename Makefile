@@ -27,7 +27,7 @@ demo: $(if $(WHEEL),.demo/venv/.installed,setup) ## compare ext4, XFS and btrfs 
 	@scripts/install-tools $$(cat scripts/tools)
 	@touch $@
 
-test: check ## every test: Rust, Python, real mounts, a real browser (about 30 minutes)
+test: check ## every test: Rust, Python, real mounts, a real browser (about 25 minutes)
 	cargo test --workspace --locked --quiet
 	$(PYTHON) -m pytest -n 3 --dist loadscope
 
