@@ -3,8 +3,9 @@
 //! Each job is executed by a fork of the agent, which begins as a new engine would: a session,
 //! signals and standard streams of its own, and nothing of the trial before. It is made before its
 //! job is asked for, when the last trial has ended with all that it has left, and waits. The agent
-//! itself sleeps until a trial has ended, or somebody asks for something. The end of standard input, a signal, the death of whoever started
-//! it and a lease that runs out are the end of the trial and of the agent.
+//! itself sleeps until a trial has ended, or somebody asks for something. The end of standard
+//! input, a signal, the death of whoever started it and a lease that runs out are the end of the
+//! trial and of the agent.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -109,24 +110,24 @@ impl Agent<'_> {
         self.next = Trial::prepare(&self.signals, self.execute, self.output).ok();
     }
 
+    /// Begins a trial: by the fork that waits, or, where there is none or it was killed, by another.
     fn begin(&mut self, job: &str, is_held: bool) -> io::Result<()> {
-        let mut trial = match self.next.take() {
-            Some(trial) => trial,
-            None => Trial::prepare(&self.signals, self.execute, self.output)?,
+        let told = |mut trial: Trial| trial.begin(job, is_held).map(|()| trial);
+        self.trial = match self.next.take().map(told) {
+            Some(Ok(trial)) => Some(trial),
+            _ => {
+                let trial = Trial::prepare(&self.signals, self.execute, self.output)?;
+                Some(told(trial)?)
+            }
         };
-        trial.begin(job, is_held)?;
-        self.trial = Some(trial);
         Ok(())
     }
 
     fn serve(&mut self) -> io::Result<ExitCode> {
         loop {
-            match (self.ending, &self.trial) {
-                (Some(why), None) => {
-                    self.next.take().map(Trial::dismiss);
-                    return Ok(code_of(why));
-                }
-                _ => {}
+            if let (Some(why), None) = (self.ending, &self.trial) {
+                self.next.take().into_iter().for_each(Trial::dismiss);
+                return Ok(code_of(why));
             }
             let [input, signal, words, ready] = self.wait()?;
             if words {
@@ -231,9 +232,6 @@ impl Agent<'_> {
     /// Kills a trial that should have ended, and tells of one that has.
     fn look_after_trial(&mut self) {
         let Some(trial) = self.trial.as_mut() else {
-            if self.next.as_mut().and_then(Trial::ended).is_some() {
-                self.next = None;
-            }
             program::reap_orphans();
             return;
         };

@@ -64,8 +64,9 @@ impl Trial {
                     let Some((is_held, job)) = hear(hears.into())? else {
                         return Ok(0);
                     };
-                    if is_held {
-                        barrier::hold(says_ready, go);
+                    match is_held {
+                        true => barrier::hold(says_ready, go),
+                        false => drop((says_ready, go)),
                     }
                     Ok(execute(&job, output))
                 }));

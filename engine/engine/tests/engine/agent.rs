@@ -262,7 +262,7 @@ fn the_fork_that_waits_is_replaced_when_it_is_killed_and_ends_with_its_agent() {
         wait_until(|| waiting(&agent).is_some(), "none waits");
         let first = waiting(&agent).unwrap();
         kill("-KILL", first);
-        wait_until(|| waiting(&agent) != Some(first), "it is still there");
+        wait_until(|| !lives(first), "it is still there");
         agent.ask(&long);
         assert_eq!(outcome(&agent.hear_out().0), Outcome::Done);
         wait_until(|| waiting(&agent).is_some(), "none waits for the next job");
