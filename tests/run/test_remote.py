@@ -15,7 +15,7 @@ import pytest
 from support.networks import left_behind
 from support.patience import wait_until
 from support.runs import SMOKE, Watcher, directory_system, go_on, place, plan_of, wait_for_trial
-from support.sshd import Sshd, again, sshd
+from support.sshd import Sshd, again, children_of, sshd
 from tiltyard.app.freeze import planned
 from tiltyard.errors import TrialsFailedError
 from tiltyard.executors.engine import Engine
@@ -102,7 +102,7 @@ def test_one_study_here_and_there(tmp_path: Path, server: Sshd) -> None:
 
 
 class _Looking(Watcher):
-    """Sees which engines are there after each trial."""
+    """Sees which agents are there after each trial, without their forks."""
 
     def __init__(self, server: Sshd) -> None:
         super().__init__()
@@ -111,7 +111,9 @@ class _Looking(Watcher):
 
     def trial_finished(self, trial: TrialRecord, outlook: Outlook) -> None:
         super().trial_finished(trial, outlook)
-        self.seen.append(engines_under(self._server.home))
+        engines = engines_under(self._server.home)
+        forks = {fork for engine in engines for fork in children_of(engine)}
+        self.seen.append([engine for engine in engines if engine not in forks])
 
 
 def test_trials_of_a_turn_have_one_engine_and_one_connection(tmp_path: Path, server: Sshd) -> None:
@@ -119,10 +121,9 @@ def test_trials_of_a_turn_have_one_engine_and_one_connection(tmp_path: Path, ser
     plan = plan_of((there(server),), workloads=(SMOKE, again), blocks=1)
     watcher = _Looking(server)
     run_study(place(tmp_path / "study", plan), plan, Engine.find(), go_on, watcher)
-    first, second = map(set, watcher.seen)
-    # The agent; beside it at most its fork that waits for the next job.
-    assert len(first & second) == 1
-    assert max(len(first), len(second)) <= 2
+    first, second = watcher.seen
+    assert len(first) == 1
+    assert first == second
 
 
 def test_a_delay_is_injected_there_too(tmp_path: Path, server: Sshd) -> None:

@@ -60,14 +60,14 @@ class Sshd:
 
     def sessions(self) -> list[int]:
         """The processes that serve one connection each."""
-        return _children(self.pid)
+        return children_of(self.pid)
 
     def processes(self) -> Iterator[int]:
         """They, and all below them: found fast, before what is brief has ended."""
         fresh = [self.pid]
         while fresh:
             with suppress(OSError):
-                below = _children(fresh.pop())
+                below = children_of(fresh.pop())
                 fresh += below
                 yield from below
 
@@ -145,7 +145,7 @@ def _config(folder: Path, home: Path, port: int, state: Path | None) -> str:
     )
 
 
-def _children(pid: int) -> list[int]:
+def children_of(pid: int) -> list[int]:
     """Processes that a process has made and that have not ended."""
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 

@@ -1,8 +1,10 @@
 """Real file systems on real loop devices."""
 
+import io
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,11 +12,14 @@ import pytest
 from support.far import Far, here_and_there
 from support.hosts import assert_as_before, host_state, needs_root
 from tiltyard.errors import TiltyardError
+from tiltyard.executors.agent import Agents, Trial
+from tiltyard.executors.engine import Engine, Job
 from tiltyard.host.devices import loops, throttles
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.mounts import mounts_at
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site, System
+from tiltyard.wire import EndEvent, read_event
 
 pytestmark = needs_root
 
@@ -75,6 +80,21 @@ def test_up_and_down(make: Make, tmp_path: Path, filesystem: str, image: str) ->
     (up.target / "file").write_bytes(os.urandom(100_000))
     system.take_down()
     assert_as_before(before, tmp_path)
+    system.take_down()
+
+
+@pytest.mark.parametrize(("filesystem", "image"), [("ext4", "16M"), ("btrfs", "128M")])
+def test_the_engine_finds_the_device(make: Make, filesystem: str, image: str) -> None:
+    """By the number of the directory, or, where that is anonymous, by what is mounted there."""
+    system = make(filesystem, image)
+    up = system.bring_up()
+    job = Job(workload="random", parameters={"file": "64k", "operations": 10}, target=up.target)
+    with closing(Agents()) as agents:
+        trial = Trial(agents.of((str(Engine.find().path),)), job.message(), io.BytesIO())
+        *_, end = map(read_event, trial.lines())
+    assert isinstance(end, EndEvent)
+    assert end.data.usage.device is not None
+    assert end.data.usage.device.name == Path(mounts_at(up.target.parent)[-1].source).name
     system.take_down()
 
 
