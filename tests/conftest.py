@@ -23,11 +23,15 @@ OF_THE_HOST: Final = frozenset(
     {"calibration", "conformance", "host", "run", "tuning"}
     | {"cli/test_command_line.py", "cli/test_compare_commands.py", "cli/test_forms.py"}
     | {"cli/test_small_verbs.py", "cli/test_tuning.py"}
+    | {f"systems/test_{name}.py" for name in ("boot_there", "brought", "deputy", "ends")}
+    | {f"systems/test_{name}.py" for name in ("every_line", "hosts", "loopback", "pair")}
+    | {f"systems/test_{name}.py" for name in ("remote", "tuned")}
 )
-"""Rooms and files whose tests change this host or compare its state; one process runs them in
-order: what only starts programs and looks at its own files is not here."""
+"""Rooms and files whose tests change this host or compare its state, kernel parameters too; one
+process runs them in order: what only starts programs and looks at its own files is not here."""
 OF_SYSTEMS: Final = "systems"
-"""A room whose tests change and compare only what they mount and make: another process runs it."""
+"""The other tests of a room, which change and compare only what they mount and make: another
+process runs them."""
 OF_THEMSELVES: Final = ("run/test_placement.py", "run/test_remote.py")
 """Files of those rooms that look at nothing but what they have made."""
 LONG: Final = (

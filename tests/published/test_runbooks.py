@@ -15,6 +15,7 @@ from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.runbook import script
 from tiltyard.collected.model import Collection
 from tiltyard.executors.engine import Engine
+from tiltyard.host.changes.change import PREFIX
 from tiltyard_published.read import read_publication
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "published"
@@ -208,7 +209,7 @@ def test_the_file_system_paper_measures_what_it_has_made(tmp_path: Path) -> None
     iozone = tmp_path / "iozone"
     iozone.write_text(SMALL.format(engine=Engine.find().path))
     iozone.chmod(0o755)
-    with NamedTemporaryFile(dir="/dev/shm") as image:
+    with NamedTemporaryFile(prefix=PREFIX, dir="/dev/shm") as image:
         image.truncate(32 << 20)
         device = run("losetup", "--find", "--show", image.name).strip()
     disk.symlink_to(device)

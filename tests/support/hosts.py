@@ -72,7 +72,7 @@ def open_folder(state: Path) -> Iterator[StudyFolder]:
 
     Nothing of it is left: no mount, no process that works in it or names it.
     """
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as path:
+    with tempfile.TemporaryDirectory(prefix=PREFIX, dir="/var/tmp") as path:
         Path(path).chmod(0o755)
         root = Path(path) / "study"
         root.mkdir()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from support.devices import MIB, sh
 from support.hosts import needs_root
 from support.patience import PATIENCE_S, wait_until
 from support.places import pretend
@@ -112,6 +113,25 @@ def test_a_swap_area_is_taken_off_and_comes_back_with_its_priority(
             outcomes(tmp_path, "[swap]", Steps(other))
         steps.undo()
         assert swaps.areas(HERE) == before
+
+
+def test_a_swap_area_that_could_not_come_back_stays_on(tmp_path: Path, steps: Steps) -> None:
+    """A loop device that somebody has detached while it is swapped to goes when it is off."""
+    (image := tmp_path / "image").write_bytes(bytes(2 * MIB))
+    device = sh("losetup", "--find", "--show", str(image))
+    sh("mkswap", device)
+    sh("swapon", device)
+    sh("losetup", "--detach", device)
+    before = swaps.areas(HERE)
+    try:
+        found = outcomes(tmp_path, "[swap]", steps)
+        reason = "it stays on (it would be detached, and could not come back)"
+        assert Outcome(f"swap on {device}", "skipped", reason=reason) in found
+        assert device in swaps.areas(HERE)
+        steps.undo()
+        assert swaps.areas(HERE) == before
+    finally:
+        sh("swapoff", device)
 
 
 def test_swap_areas_come_back_in_their_order(tmp_path: Path, steps: Steps) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import Field
@@ -13,7 +14,7 @@ from tiltyard.host.changes.tuning import SwappedOff
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Run
 from tiltyard.tuning.knob import Knob, KnobTable
-from tiltyard.tuning.setting import Scene, Setting
+from tiltyard.tuning.setting import LackError, Scene, Setting
 
 _OFF: Final = "off"
 
@@ -45,8 +46,15 @@ class Swap(Setting):
             return ", ".join(areas) or _OFF
         return f"on, priority {areas[self.path]}" if self.path in areas else _OFF
 
-    def wanted(self, now: str) -> str:  # noqa: ARG002  the base's name
-        """That it is off."""
+    def wanted(self, now: str) -> str:
+        """That it is off.
+
+        Raises:
+            LackError: if it could not be swapped on again (loop(4), ``LO_FLAGS_AUTOCLEAR``).
+        """
+        goes = self.place.read(f"/sys/block/{Path(self.path).name}/loop/autoclear") or ""
+        if now != _OFF and goes.strip() == "1":
+            raise LackError("it stays on (it would be detached, and could not come back)")
         return _OFF
 
     def is_same(self, change: Change) -> bool:
