@@ -89,6 +89,22 @@ def test_both_are_told_from_either_side_and_in_words() -> None:
     assert "Declared as the verdict before the first trial: unadjusted." in sentence
 
 
+def test_an_end_at_equality_that_is_not_in_the_interval_says_so() -> None:
+    """Two of three pairs are far apart, so that Holm's procedure shows the third one too."""
+    rng = np.random.default_rng(4)
+    plan, run = synthetic_study(blocks=20, noise=0.03)
+    speeds = {"ext4": 1.0, "xfs": 0.95, "btrfs": 0.5}
+    trials = tuple(
+        disturbed(one, rng.uniform(0, 0.2), speeds[one.key.system]) for one in run.trials
+    )
+    run = run.model_copy(update={"trials": trials})
+    (workload,) = analyse(planned(plan, "unadjusted"), run).workloads
+    (found,) = (one.beside for one in workload.index.comparisons if one.system == "xfs")
+    assert found is not None
+    assert (found.verdict, found.high) == ("slower", 1.0)
+    assert "slower (simultaneous 95 % CI −9.7 to < 0.0 %, " in found.sentence
+
+
 def test_where_nothing_is_known_of_others_there_is_one_analysis() -> None:
     plan, run = study()
     unknown = tuple(trial.model_copy(update={"telemetry": None}) for trial in run.trials)

@@ -39,6 +39,7 @@ def study(
     blocks: int = 14,
     spoiled: Collection[int] = (),
     *,
+    systems: tuple[str, ...] = SYSTEMS,
     policy: str = "replace",
     slowed: float = 1.0,
     by: Any = lambda _: (reason("ext4"),),
@@ -49,7 +50,7 @@ def study(
 
     The last quarter of the plan's blocks are its spares.
     """
-    plan, run = synthetic_study(SYSTEMS, blocks=blocks, **kind)
+    plan, run = synthetic_study(systems, blocks=blocks, **kind)
     planned = plan.blocks[: round(0.8 * len(plan.blocks))]
     gates = GATES.model_copy(update={"spoiled": policy})
     looks = tuple(look for look in plan.design.looks if look.blocks <= len(planned))
@@ -154,6 +155,15 @@ def test_what_the_spoiled_blocks_would_have_changed(policy: str) -> None:
     )
     (index,) = findings.workloads[0].index.comparisons
     assert index.verdict == ("faster" if policy == "replace" else "undecided")
+
+
+def test_an_end_at_equality_that_is_not_in_the_interval_says_so() -> None:
+    """Two of three pairs are far apart, so that Holm's procedure shows the third one too."""
+    effects = {"xfs": 1.03, "btrfs": 0.5}
+    plan, run = study(12, {1, 4}, systems=(*SYSTEMS, "btrfs"), noise=0.03, effects=effects)
+    line = spoiled_of(analyse(plan, run)).sensitivity[0]
+    assert line.label.startswith("xfs against ext4")
+    assert line.without == "faster: > 0.0 to +8.8 % after 10 blocks"
 
 
 def test_more_than_a_fifth_leaves_no_verdict() -> None:

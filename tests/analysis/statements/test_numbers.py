@@ -30,6 +30,19 @@ def test_all_that_an_interval_leaves_possible(low, high, text):
 
 
 @pytest.mark.parametrize(
+    ("low", "high", "verdict", "text"),
+    [
+        (0.904, 1.0, "slower", "−9.6 to < 0.0 %"),
+        (1.0, 1.19, "faster", "> 0 to +19 %"),
+        (1.0, 2.9, "faster", "> 1.0× to 2.9×"),
+        (1.0, 1.19, "undecided", "0 to +19 %"),
+    ],
+)
+def test_an_end_at_equality_is_open_where_a_verdict_excludes_it(low, high, verdict, text):
+    assert compatible(low, high, verdict) == text
+
+
+@pytest.mark.parametrize(
     ("level", "rate", "text"),
     [
         (0.95, None, "95 % CI"),

@@ -71,7 +71,7 @@ def _sentence(
         return f"{head}{other.verdict}; {other.withheld}."
     if interval is None:
         return f"{head}{other.verdict}; too few blocks."
-    possible = compatible(math.exp(interval.low), math.exp(interval.high))
+    possible = compatible(math.exp(interval.low), math.exp(interval.high), other.verdict)
     evidence = f"{confidence(interval.level)} {possible}, {count_of(interval.blocks, 'block')}"
     return f"{head}{other.verdict} ({evidence}); {_share(used, share)}."
 

@@ -196,7 +196,8 @@ def _short(contrast: Contrast) -> str:
     interval, unit = contrast.interval, contrast.quantity.unit_of_replication
     if interval is None:
         return f"{contrast.verdict}: too few {unit}s"
-    possible = compatible(float(np.exp(interval.low)), float(np.exp(interval.high)))
+    low, high = float(np.exp(interval.low)), float(np.exp(interval.high))
+    possible = compatible(low, high, contrast.verdict)
     return f"{contrast.verdict}: {possible} after {count_of(interval.blocks, unit)}"
 
 

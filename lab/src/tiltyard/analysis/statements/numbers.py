@@ -76,11 +76,15 @@ def open_ends(low: float, high: float, verdict: Verdict) -> tuple[str, str]:
     return "> " if decided and low == 1 else "", "< " if decided and high == 1 else ""
 
 
-def compatible(low: float, high: float) -> str:
-    """All that an interval leaves possible: ``−3.0 to +5.2 %``, or ``0.4× to 2.9×``."""
+def compatible(low: float, high: float, verdict: Verdict = "undecided") -> str:
+    """All that an interval leaves possible: ``−3.0 to +5.2 %``, or ``0.4× to 2.9×``.
+
+    ``−9 to < 0 %`` of one that ends at 1 and does not hold it.
+    """
     scale = scale_of_doubt(low, high)
+    below, above = open_ends(low, high, verdict)
     suffix = "" if scale.factor else " %"
-    return f"{scale.signed(low)} to {scale.signed(high)}{suffix}"
+    return f"{below}{scale.signed(low)} to {above}{scale.signed(high)}{suffix}"
 
 
 def is_extended(low: float, high: float, p: float, level: float) -> bool:
