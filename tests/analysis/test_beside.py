@@ -105,6 +105,26 @@ def test_an_end_at_equality_that_is_not_in_the_interval_says_so() -> None:
     assert "slower (simultaneous 95 % CI −9.7 to < 0.0 %, " in found.sentence
 
 
+def test_another_look_without_any_covariate_is_explained() -> None:
+    """Others disturb the third system alone, and all three pairs are one family."""
+    rng = np.random.default_rng(0)
+    plan, run = synthetic_study(blocks=20, noise=0.03)
+    speeds, others = {"ext4": 1.0, "xfs": 0.95, "btrfs": 0.8}, {"btrfs": 0.5}
+    trials = tuple(
+        disturbed(one, rng.uniform(0, others.get(one.key.system, 0)), speeds[one.key.system])
+        for one in run.trials
+    )
+    run = run.model_copy(update={"trials": trials})
+    (workload,) = analyse(planned(plan, "unadjusted"), run).workloads
+    (found,) = (one for one in workload.index.comparisons if one.system == "xfs")
+    assert found.beside is not None
+    assert (found.blocks, found.beside.blocks, found.beside.covariates) == (10, 20, ())
+    explained = "; its look is another one only because all comparisons are corrected together."
+    assert found.beside.sentence.endswith(explained)
+    rest = [one.beside.sentence for one in workload.index.comparisons if one.beside]
+    assert sum(explained in sentence for sentence in rest) == 1
+
+
 def test_where_nothing_is_known_of_others_there_is_one_analysis() -> None:
     plan, run = study()
     unknown = tuple(trial.model_copy(update={"telemetry": None}) for trial in run.trials)

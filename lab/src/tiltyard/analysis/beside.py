@@ -41,7 +41,7 @@ def beside(contrast: Contrast, design: Design) -> Beside | None:
         p=interval.p if interval else None,
         p_adjusted=other.p_adjusted,
         verdict=other.verdict,
-        sentence=_sentence(other, used, share, design),
+        sentence=_sentence(contrast, other, used, share, design),
     )
 
 
@@ -61,7 +61,11 @@ def _explained(adjusted: Contrast, design: Design) -> tuple[tuple[Covariate, ...
 
 
 def _sentence(
-    other: Contrast, used: Sequence[Covariate], share: float | None, design: Design
+    named: Contrast,
+    other: Contrast,
+    used: Sequence[Covariate],
+    share: float | None,
+    design: Design,
 ) -> str:
     """The verdict in words, with what the covariates have to do with it."""
     way = "adjusted for what others did" if design.verdict == "unadjusted" else "unadjusted"
@@ -73,7 +77,10 @@ def _sentence(
         return f"{head}{other.verdict}; too few blocks."
     possible = compatible(math.exp(interval.low), math.exp(interval.high), other.verdict)
     evidence = f"{confidence(interval.level)} {possible}, {count_of(interval.blocks, 'block')}"
-    return f"{head}{other.verdict} ({evidence}); {_share(used, share)}."
+    text = f"{head}{other.verdict} ({evidence}); {_share(used, share)}"
+    if not used and named.interval and named.interval.blocks != interval.blocks:
+        text += "; its look is another one only because all comparisons are corrected together"
+    return f"{text}."
 
 
 def _share(used: Sequence[Covariate], share: float | None) -> str:
