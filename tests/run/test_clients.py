@@ -155,6 +155,15 @@ def children(pid: int) -> list[int]:
     return found
 
 
+def opened(pid: int) -> list[str]:
+    """What the files of all threads of a process lead to, each by its own table."""
+    found = []
+    for link in Path(f"/proc/{pid}/task").glob("*/fd/*"):
+        with contextlib.suppress(OSError):
+            found.append(str(link.readlink()))
+    return found
+
+
 def is_agent(pid: int) -> bool:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes().endswith(b"\0agent\0")
@@ -188,9 +197,10 @@ def test_a_client_that_is_killed_makes_the_trial_fail_and_the_others_stop(
     tmp_path: Path, engine: Engine
 ) -> None:
     def at_work() -> list[int]:
-        """The forks of the agents that this process has started, in the order of their numbers."""
+        """The forks of our agents that have opened their file, in the order of their numbers."""
         agents = filter(is_agent, sorted(children(os.getpid())))
-        return [trial for agent in agents for trial in children(agent)]
+        forks = [trial for agent in agents for trial in children(agent)]
+        return [fork for fork in forks if any(f"{tmp_path}/d/" in name for name in opened(fork))]
 
     def kill() -> None:
         wait_until(lambda: len(at_work()) == 3, "the clients do not work")

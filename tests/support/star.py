@@ -8,7 +8,7 @@ import os
 import secrets
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,7 +92,8 @@ def star(
             there = prefix + host
             if Path("/run/netns", there).exists():
                 for pid in subprocess.check_output(("ip", "netns", "pids", there)).split():
-                    os.kill(int(pid), 9)
+                    with suppress(ProcessLookupError):
+                        os.kill(int(pid), 9)
                 _run(f"ip netns del {there}")
         if Path("/sys/class/net", own).exists():
             _run(f"ip link del {own}")
