@@ -119,7 +119,7 @@ def test_another_look_without_any_covariate_is_explained() -> None:
     (found,) = (one for one in workload.index.comparisons if one.system == "xfs")
     assert found.beside is not None
     assert (found.blocks, found.beside.blocks, found.beside.covariates) == (10, 20, ())
-    explained = "; its look is another one only because all comparisons are corrected together."
+    explained = "; it rests on another look only because all comparisons are corrected together."
     assert found.beside.sentence.endswith(explained)
     rest = [one.beside.sentence for one in workload.index.comparisons if one.beside]
     assert sum(explained in sentence for sentence in rest) == 1

@@ -79,7 +79,7 @@ def _sentence(
     evidence = f"{confidence(interval.level)} {possible}, {count_of(interval.blocks, 'block')}"
     text = f"{head}{other.verdict} ({evidence}); {_share(used, share)}"
     if not used and named.interval and named.interval.blocks != interval.blocks:
-        text += "; its look is another one only because all comparisons are corrected together"
+        text += "; it rests on another look only because all comparisons are corrected together"
     return f"{text}."
 
 
