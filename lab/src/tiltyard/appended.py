@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 from typing import Final
 
-from tiltyard.folder import named_in_errors, read_all, write_all
+from tiltyard.folder import read_all, write_all
+from tiltyard.ownership import named_in_errors
 
 _CHUNK: Final = 1 << 16
 

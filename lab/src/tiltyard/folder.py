@@ -30,12 +30,13 @@ from typing import BinaryIO, Final
 
 from tiltyard.errors import RefusedError, UsageError
 from tiltyard.meant import meant, no_study
-from tiltyard.ownership import require_ours, require_plain, require_plain_inside
+from tiltyard.ownership import named_in_errors, require_ours, require_plain, require_plain_inside
 
 PARTIAL: Final = ".partial"
 """What the name of a file ends in that is not whole yet."""
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+"""Flags to make a file that is not there."""
 _CHUNK: Final = 1 << 16
 _FETCHED: Final = 1 << 20
 """Bytes of a file that are fetched before it is read; further ones while it is."""
@@ -241,7 +242,7 @@ def create_file(path: Path) -> BinaryIO:
     with named_in_errors(path):
         directory = os.open(path.parent, _DIRECTORY)
         try:
-            return os.fdopen(os.open(path.name, _NEW, 0o666, dir_fd=directory), "wb")
+            return os.fdopen(os.open(path.name, NEW, 0o666, dir_fd=directory), "wb")
         finally:
             os.close(directory)
 
@@ -296,19 +297,6 @@ def _partial(name: str) -> str:
     return f".{name}.{secrets.token_hex(8)}{PARTIAL}"
 
 
-@contextlib.contextmanager
-def named_in_errors(path: Path) -> Iterator[None]:
-    """Whatever fails in here is told of that file.
-
-    Raises:
-        OSError: with the file's name.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
-
-
 class _Inside:
     """Directories in a folder, held open so that no other ones can take their places."""
 
@@ -345,7 +333,7 @@ class _Part:
         with named_in_errors(self.path):
             for name in self._left_behind() if sweep else ():
                 os.unlink(name, dir_fd=self.directory)
-            with os.fdopen(os.open(self.name, _NEW, 0o666, dir_fd=self.directory), "wb") as file:
+            with os.fdopen(os.open(self.name, NEW, 0o666, dir_fd=self.directory), "wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())

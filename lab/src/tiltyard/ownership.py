@@ -2,10 +2,12 @@
 
 An ordinary user risks only his own files, so that only the directory itself is looked at. Root is
 held to more, as sshd(8) holds a home to it (StrictModes): each directory on the way must belong to
-who is trusted, since its owner may put another one in the place of what lies below.
+who is trusted, since its owner may put another one in the place of what lies below. Where root
+works below a directory of somebody else all the same, it is reached step by step and held open.
 """
 
 import contextlib
+import errno
 import os
 import pwd
 import stat
@@ -18,6 +20,8 @@ from tiltyard.errors import RefusedError
 _OF_ALL_USERS: Final = ["0", "0", "4294967295"]
 _LINKS_MAX: Final = 40
 """As many links as the kernel follows on one way: path_resolution(7)."""
+_STEP: Final = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_PLACE: Final = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def cache_directory() -> Path:
@@ -40,18 +44,108 @@ def require_ours(directory: Path, mend: str, *, others: int = stat.S_IWOTH) -> N
         RefusedError: if another user owns it, or may write to it, or, where we are root, could put
             another one in its place.
     """
-    trusted = _trusted()
     for at, found, is_last in _way_to(directory):
-        if found.st_uid not in trusted:
-            fault = f"belongs to {_name(found.st_uid)}"
-        elif is_last and found.st_mode & others:
-            fault = f"others can write to it (mode {stat.S_IMODE(found.st_mode):04o})"
-        elif not is_last and _lets_anybody_swap(found):
-            fault = "anybody can write to it"
-        else:
-            continue
-        where = "" if is_last else f"{at} "
-        raise RefusedError(f"{directory}: not used: {where}{fault}. Fix: {mend}")
+        fault = _swapped_by(found)
+        if is_last and found.st_uid in _trusted():
+            mode = f"others can write to it (mode {stat.S_IMODE(found.st_mode):04o})"
+            fault = mode if found.st_mode & others else ""
+        if fault:
+            where = "" if is_last else f"{at} "
+            raise RefusedError(f"{directory}: not used: {where}{fault}. Fix: {mend}")
+
+
+def stranger_above(directory: Path) -> str:
+    """Who could put something else in the place of what root makes in a directory; empty: nobody.
+
+    Of an ordinary user always empty.
+    """
+    found = _way_to(directory) if _is_root() else ()
+    return next((f"{at} {fault}" for at, one, _ in found if (fault := _swapped_by(one))), "")
+
+
+@contextlib.contextmanager
+def named_in_errors(path: Path) -> Iterator[None]:
+    """Whatever fails in here is told of that file.
+
+    Raises:
+        OSError: with the file's name.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+@contextlib.contextmanager
+def held_open(directory: Path) -> Iterator[int]:
+    """A directory, open as a place (``O_PATH``): what is done there is done in no other one.
+
+    Root comes to it step by step, through no link that another user has laid, or could exchange.
+
+    Raises:
+        RefusedError: if there is such a link.
+        OSError: with the directory's name.
+    """
+    with named_in_errors(directory):
+        at = _walked(directory) if _is_root() else os.open(directory, _PLACE)
+    try:
+        yield at
+    finally:
+        os.close(at)
+
+
+def led_to(directory: Path) -> Path:
+    """The path without links of what a path leads to; otherwise as :func:`held_open`."""
+    with held_open(directory) as held:
+        return Path(f"/proc/self/fd/{held}").readlink()
+
+
+@contextlib.contextmanager
+def open_inside(above: int, name: str) -> Iterator[int]:
+    """A directory in one that is held open, for reading: itself, and not what a link leads to.
+
+    Raises:
+        OSError: if it is none.
+    """
+    inside = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=above)
+    try:
+        yield inside
+    finally:
+        os.close(inside)
+
+
+def make_inside(above: int, name: str, mode: int, owner: str, *, exist_ok: bool = False) -> None:
+    """Make a directory in one that is held open.
+
+    Args:
+        above: that one.
+        name: of the new one.
+        mode: of it.
+        owner: user that it is handed to; empty: nobody.
+        exist_ok: whether one that is there already will do.
+
+    Raises:
+        OSError: if it cannot be made, or is no directory.
+    """
+    with contextlib.suppress(*((FileExistsError,) if exist_ok else ())):
+        os.mkdir(name, mode, dir_fd=above)
+    with open_inside(above, name) as made:
+        if owner:
+            give(made, owner)
+
+
+def make_directory(
+    path: Path, mode: int = 0o777, *, owner: str = "", exist_ok: bool = False
+) -> None:
+    """The same by its path; see :func:`held_open`."""
+    with held_open(path.parent) as above, named_in_errors(path):
+        make_inside(above, path.name, mode, owner, exist_ok=exist_ok)
+
+
+def give(file: int, user: str) -> None:
+    """Hand what is open to a user and his group."""
+    account = pwd.getpwnam(user)
+    os.fchown(file, account.pw_uid, account.pw_gid)
 
 
 def require_plain(path: Path, *, is_directory: bool = False) -> None:
@@ -124,6 +218,44 @@ def _way_to(directory: Path) -> Iterator[tuple[Path, os.stat_result, bool]]:
         aim = (at / name).readlink()
         at = Path("/") if aim.is_absolute() else at
         ahead += reversed(aim.parts[1:] if aim.is_absolute() else aim.parts)
+
+
+def _walked(directory: Path) -> int:
+    """The end of the way, open."""
+    with contextlib.ExitStack() as passed:
+
+        def step(name: str, above: int | None = None) -> int:
+            at = os.open(name, _STEP, dir_fd=above)
+            passed.callback(os.close, at)
+            return at
+
+        at, links = step("/"), 0
+        ahead = list(reversed(directory.absolute().parts[1:]))
+        while ahead:
+            name = ahead.pop()
+            above, at = at, step(name, at)
+            found = os.fstat(at)
+            if not stat.S_ISLNK(found.st_mode):
+                continue
+            if fault := _swapped_by(found) or _swapped_by(os.fstat(above)):
+                raise RefusedError(
+                    f"{directory}: not used: {name} is a link, and it, or the directory that it "
+                    f"is in, {fault}. Fix: name what it leads to"
+                )
+            links += 1
+            if links > _LINKS_MAX:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            aim = Path(os.readlink("", dir_fd=at))
+            at = step("/") if aim.is_absolute() else above
+            ahead += reversed(aim.parts[1:] if aim.is_absolute() else aim.parts)
+        return os.open(".", _PLACE, dir_fd=at)
+
+
+def _swapped_by(found: os.stat_result) -> str:
+    """Who may exchange a link, or what lies in a directory, but for those who are trusted."""
+    if found.st_uid not in _trusted():
+        return f"belongs to {_name(found.st_uid)}"
+    return "anybody can write to it" if _lets_anybody_swap(found) else ""
 
 
 def _lets_anybody_swap(found: os.stat_result) -> bool:

@@ -1,5 +1,6 @@
 """Processes that serve until they are ended: file systems in user space, and what mounts them."""
 
+import os
 import shlex
 import subprocess
 import tempfile
@@ -19,6 +20,8 @@ _ENDS_S = 30.0
 """How long one that is unmounted may go on writing what it keeps. Asked to end before it is done,
 it may leave the file system half written."""
 _STEP_S = 0.01
+_SAID_BYTES = 64 * 1024
+"""Of the begin of its output, in which its complaint is looked for."""
 
 
 class ServedMount(HostChange):
@@ -114,5 +117,4 @@ class Server:
         return True
 
     def _words(self) -> str:
-        self._said.seek(0)
-        return self._said.read().decode(errors="replace")
+        return os.pread(self._said.fileno(), _SAID_BYTES, 0).decode(errors="replace")

@@ -29,6 +29,7 @@ from tiltyard.host.mounts import mounts_at
 from tiltyard.host.namespaces import holder_of, namespace_command
 from tiltyard.host.recorder import Recorder, require_alone
 from tiltyard.host.servers import ServedMount, Server
+from tiltyard.ownership import make_directory
 from tiltyard.phases import phase
 from tiltyard.recipe import Recipe, output, resolved
 
@@ -132,16 +133,21 @@ class MakeDirectory(Step):
     path: Path
     inside: bool = False
     """Whether it is in another one that was made, and goes with that."""
+    mode: int = 0o777
+    owner: str = ""
+    """User that it is handed to."""
 
     @property
     def line(self) -> str:
         """In words."""
-        return f"# make directory {self.path}"
+        return f"# make directory {self.path}{self.owner and f', for {self.owner}'}"
 
     @property
     def script(self) -> str:
         """The command for it."""
-        return shlex.join(("mkdir", str(self.path)))
+        path = shlex.quote(str(self.path))
+        made = f"mkdir {path}" if self.mode == 0o777 else f"mkdir --mode={self.mode:04o} {path}"
+        return f"{made}; chown {self.owner}: {path}" if self.owner else made
 
     def changes(self) -> Sequence[Change]:
         """It goes with all that is in it."""
@@ -149,7 +155,7 @@ class MakeDirectory(Step):
 
     def execute(self, host: "Steps") -> str:  # noqa: ARG002  it needs no command
         """Make it."""
-        self.path.mkdir()
+        make_directory(self.path, self.mode, owner=self.owner)
         return ""
 
 

@@ -18,10 +18,11 @@ from tiltyard.errors import TiltyardError
 from tiltyard.executors.agent import Trial
 from tiltyard.executors.barrier import Barrier
 from tiltyard.executors.engine import ConditionsWanted, Inject, Job
-from tiltyard.folder import create_file, named_in_errors, partial_beside, sha256
+from tiltyard.folder import create_file, partial_beside, sha256
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import MakeDirectory, Steps
 from tiltyard.host.telemetry import Telemetry, Watching
+from tiltyard.ownership import named_in_errors
 from tiltyard.run.context import Context
 from tiltyard.run.pooled import ClientStream, NotPooledError, pool
 from tiltyard.run.stream import Stream, read_stream

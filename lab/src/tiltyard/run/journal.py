@@ -19,13 +19,13 @@ from pydantic import Field, TypeAdapter, ValidationError
 from tiltyard.appended import append_whole, cut_off
 from tiltyard.errors import UsageError
 from tiltyard.folder import (
-    named_in_errors,
     open_to_change,
     sync_directory,
     sync_file,
 )
 from tiltyard.frozen import Frozen
 from tiltyard.host.telemetry import Telemetry
+from tiltyard.ownership import named_in_errors
 from tiltyard.plan.model import TrialKey
 from tiltyard.run.chain import BrokenChainError, Chain
 from tiltyard.run.record import Amendment, CalibrationNote, IsolationNote, Prepared, Reason

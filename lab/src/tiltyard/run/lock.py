@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tiltyard.errors import RefusedError
-from tiltyard.folder import StudyFolder, named_in_errors, open_to_change, write_all
+from tiltyard.folder import StudyFolder, open_to_change, write_all
+from tiltyard.ownership import named_in_errors
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.recorder import Recorder
+from tiltyard.ownership import held_open, make_directory, open_inside
 from tiltyard.plan.model import Plan
 from tiltyard.study.model import ConditionsSpec, SystemSpec
 from tiltyard.systems import kind
@@ -31,10 +32,11 @@ def scratch_dir(folder: StudyFolder, plan: Plan | None = None) -> Iterator[None]
         UsageError: if its programs run as several users.
     """
     group = _group(plan) if plan else None
-    folder.work.mkdir(exist_ok=True)
-    folder.work.chmod(0o700 if group is None else 0o710)
-    if group is not None:
-        os.chown(folder.work, -1, group)
+    make_directory(folder.work, exist_ok=True)
+    with held_open(folder.root) as above, open_inside(above, folder.work.name) as work:
+        os.fchmod(work, 0o700 if group is None else 0o710)
+        if group is not None:
+            os.fchown(work, -1, group)
     try:
         yield
     finally:

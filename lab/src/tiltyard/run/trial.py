@@ -20,12 +20,12 @@ from tiltyard.executors.agent import Trial
 from tiltyard.executors.engine import Job
 from tiltyard.folder import (
     create_file,
-    named_in_errors,
     partial_beside,
     sha256,
     sync_directory,
 )
 from tiltyard.host.telemetry import Telemetry, Watching, watch
+from tiltyard.ownership import named_in_errors
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.run.clients import Hearing, execute_together
 from tiltyard.run.context import Context

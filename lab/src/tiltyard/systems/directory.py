@@ -2,23 +2,34 @@
 
 Needs no root. Nothing is formatted or mounted, so what is compared is the directories as they are
 now, with their history; each turn works in a new subdirectory that is removed afterwards.
+
+Where root works in a directory that is another user's, he could exchange the subdirectory at any
+moment. So it is mounted in the scratch folder for the turn, and reached there.
 """
 
 import os
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final, Literal
 
 from pydantic import Field
 
-from tiltyard.host.changes import MadeDirectory
-from tiltyard.host.mounts import mount_of
+from tiltyard.errors import RefusedError
+from tiltyard.folder import sha256
+from tiltyard.host.changes import Change, MadeDirectory
+from tiltyard.host.changes.settings import MountedAt
+from tiltyard.host.mounts import bind, mount_of
 from tiltyard.host.steps import MakeDirectory, Step, Steps, TakeBack, UndoTemporarily
+from tiltyard.ownership import held_open, led_to, make_directory, open_inside, stranger_above
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.remote import Remote, RemoteSettings
 from tiltyard.systems.service.settings import ServiceableSettings
 from tiltyard.units import format_size
 
 _WANTED_BYTES = 2**28
+_INODE: Final = "{inode}"
+"""Output: of the subdirectory, in a directory of another user."""
 
 
 class DirectorySettings(ServiceableSettings):
@@ -34,8 +45,13 @@ class Directory(System):
 
     def __init__(self, name: str, settings: DirectorySettings, site: Site) -> None:  # noqa: ARG002
         """Nothing is touched yet."""
-        self._given = (site.root / settings.directory.expanduser()).resolve()
-        self._path = self._given / site.ledger.name("trials")
+        self._asked = (site.root / settings.directory.expanduser()).absolute()
+        self._given = self._asked.resolve()
+        self._made = self._path = self._given / site.ledger.name("trials")
+        self._stranger = stranger_above(self._given)
+        if self._stranger:
+            slug = sha256(bytes(self._given))[:8]
+            self._path = site.work.resolve() / site.ledger.name(f"trials-{slug}")
         self._ledger = site.ledger
         self.steps = Steps(site.ledger, site.check)
 
@@ -45,6 +61,11 @@ class Directory(System):
         if not given.is_dir():
             what = "is not a directory" if given.exists() else "does not exist"
             return [Problem("error", f"{given} {what}", f"mkdir -p {given}")]
+        try:
+            if led_to(self._asked) != given:
+                return [Problem("error", f"{self._asked} does not lead to {given} any more")]
+        except RefusedError as error:
+            return [Problem("error", str(error))]
         if os.statvfs(given).f_flag & os.ST_RDONLY:
             return [Problem("error", f"{given} is on a file system that is mounted read-only")]
         if not os.access(given, os.W_OK | os.X_OK):
@@ -56,6 +77,11 @@ class Directory(System):
 
     def steps_up(self) -> Iterable[Step]:
         """Make the subdirectory; the ledger has it from the first turn to the end of the run."""
+        if self._stranger:
+            yield MakeApart(path=self._made, output=_INODE)
+            yield MakeDirectory(path=self._path)
+            yield ShowApart(path=self._made, inode=_INODE, at=self._path, why=self._stranger)
+            return
         made = MadeDirectory(path=self._path)
         held = self._ledger.holds(made)
         # A runbook leaves it until the end of the run: another system's turn begins without it.
@@ -68,11 +94,91 @@ class Directory(System):
 
     def steps_down(self) -> Iterable[Step]:
         """It goes with all that is in it."""
+        if self._stranger:
+            return (TakeBack(),)
         return TakeBack(), UndoTemporarily(change=MadeDirectory(path=self._path))
 
     def look(self) -> Up:
         """The subdirectory, and what is mounted under it."""
-        return Up(target=self._path, commands=(), facts=_facts(self._given))
+        apart = {"worked in": "through a mount of its own, as others could exchange its path"}
+        facts = _facts(self._given) | (apart if self._stranger else {})
+        return Up(target=self._path, commands=(), facts=facts)
+
+
+class MakeApart(Step):
+    """A directory among names that another user can exchange; it yields its inode."""
+
+    kind: Literal["make-apart"] = "make-apart"
+    path: Path
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# make directory {self.path}"
+
+    @property
+    def script(self) -> str:
+        """The command for it."""
+        return shlex.join(("mkdir", str(self.path)))
+
+    def changes(self) -> Sequence[Change]:
+        """Before it is known, nothing is in it."""
+        return (MadeDirectory(path=self.path, inode=0),)
+
+    def execute(self, host: Steps) -> str:
+        """Make it, and make sure that it is it.
+
+        Raises:
+            RefusedError: if another user has put something in its place.
+        """
+        make_directory(self.path)
+        with held_open(self.path.parent) as above, open_inside(above, self.path.name) as made:
+            found, inside = os.fstat(made), os.listdir(made)  # noqa: PTH208  it is open
+            if found.st_uid != os.geteuid() or inside:
+                raise RefusedError(_exchanged(self.path))
+        host.record(MadeDirectory(path=self.path, inode=found.st_ino))
+        return str(found.st_ino)
+
+
+class ShowApart(Step):
+    """That directory, mounted where nobody can exchange it."""
+
+    kind: Literal["show-apart"] = "show-apart"
+    path: Path
+    inode: str
+    at: Path
+    why: str
+
+    @property
+    def line(self) -> str:
+        """The command for it."""
+        return shlex.join(("mount", "--bind", str(self.path), str(self.at)))
+
+    def changes(self) -> Sequence[Change]:
+        """It is unmounted."""
+        return (MountedAt(target=self.at),)
+
+    def execute(self, host: Steps) -> str:  # noqa: ARG002  it needs no command
+        """Mount it.
+
+        Raises:
+            RefusedError: if it is another one, or this process may not mount.
+        """
+        with held_open(self.path.parent) as above, open_inside(above, self.path.name) as made:
+            if str(os.fstat(made).st_ino) != self.inode:
+                raise RefusedError(_exchanged(self.path))
+            try:
+                bind(made, self.at)
+            except OSError as error:
+                raise RefusedError(
+                    f"{self.path.parent}: not used: {self.why}, and nothing can be mounted here "
+                    f"({error.strerror}). Fix: run as that user, or chown root {self.path.parent}"
+                ) from error
+        return ""
+
+
+def _exchanged(path: Path) -> str:
+    return f"{path}: not used: another user has put something else in its place"
 
 
 def open_directory(name: str, settings: DirectorySettings, site: Site) -> System:

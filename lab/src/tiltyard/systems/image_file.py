@@ -22,6 +22,7 @@ from tiltyard.host.mounts import mount_of
 from tiltyard.host.steps import MakeDirectory, Run, Step, Steps
 from tiltyard.phases import Phase, phase
 from tiltyard.systems.kind import KindSettings, Problem, Site, Size
+from tiltyard.systems.mount.checks import strangers
 from tiltyard.units import format_size
 
 # Memory in the place of a disk: a tmpfs of our own that holds an image file.
@@ -106,7 +107,7 @@ def restore_layout(path: Path, check: Callable[[], None]) -> int:
     Returns:
         Bytes that had to be written; 0 where the file system below cannot tell.
     """
-    file = os.open(path, os.O_RDWR)
+    file = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
     try:
         gaps = list(_gaps(file, os.fstat(file).st_size))
         size_bytes = sum(end - start for start, end in gaps)
@@ -282,7 +283,9 @@ class ImageFile:
 
     def problems(self) -> list[Problem]:
         """Room for it, and what lies under it."""
-        return self._memory.problems() if self._memory else _check_home(self.home, self._size_bytes)
+        if self._memory:
+            return self._memory.problems()
+        return [*strangers(self.home), *_check_home(self.home, self._size_bytes)]
 
     def steps(self) -> Iterator[Step]:
         """Lay it out, unless it is there."""

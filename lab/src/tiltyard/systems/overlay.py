@@ -21,7 +21,7 @@ from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.filesystems.server import ENDS_AT_SERVER, server_problems
 from tiltyard.systems.kind import Kind, Problem, Site
-from tiltyard.systems.mount.checks import knows_how_to_mount, rights_to_mount
+from tiltyard.systems.mount.checks import knows_how_to_mount, rights_to_mount, strangers
 from tiltyard.systems.mount.system import MountSettings, MountSystem
 
 SERVER = Tool(
@@ -72,6 +72,7 @@ class Overlay(MountSystem):
         for given in (self._lower, self._home):
             if given is not None and given != self.site.work.resolve() and not given.is_dir():
                 found.append(Problem("error", f"{given} is no directory", f"mkdir -p {given}"))
+            found += strangers(given) if given is not None else []
         below = mount_of(self._home).type
         if below == "overlay":
             text = f"{self._home} is on an overlay itself, which cannot hold an upper layer"

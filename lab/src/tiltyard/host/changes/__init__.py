@@ -10,6 +10,7 @@ import contextlib
 import os
 import shlex
 import shutil
+import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -45,6 +46,7 @@ from tiltyard.host.namespaces import MadeInside
 from tiltyard.host.pools import ImportedPool
 from tiltyard.host.resumption import MadeResumption
 from tiltyard.host.servers import ServedMount
+from tiltyard.ownership import held_open, open_inside
 
 _BUSY_TRIES = 400
 _BUSY_PAUSE_S = 0.05
@@ -71,9 +73,11 @@ class MadeFile(HostChange):
     def undo(self) -> str | None:
         """Remove it."""
         _require_prefix(self.path)
-        if not self.path.is_symlink() and not self.path.exists():
+        try:
+            with held_open(self.path.parent) as above:
+                os.unlink(self.path.name, dir_fd=above)
+        except (FileNotFoundError, NotADirectoryError):
             return None
-        self.path.unlink()
         return f"removed {self.path}"
 
     def sync(self) -> None:
@@ -86,6 +90,8 @@ class MadeDirectory(HostChange):
 
     kind: Literal["directory"] = "directory"
     path: Path
+    inode: int | None = None
+    """Of one that another user could exchange: no other is removed. 0: only an empty one is."""
 
     @property
     def way_back(self) -> str:
@@ -100,6 +106,8 @@ class MadeDirectory(HostChange):
     def undo(self) -> str | None:
         """Remove it with all that is in it, unless something is mounted there."""
         _require_prefix(self.path)
+        if self.inode is not None:
+            return self._undo_among_others(self.inode)
         if not self.path.is_dir() or self.path.is_symlink():
             return None
         if inside := mounts_in(self.path.resolve()):
@@ -107,9 +115,40 @@ class MadeDirectory(HostChange):
         _remove_tree(self.path)
         return f"removed {self.path}"
 
+    def _undo_among_others(self, inode: int) -> str | None:
+        """Remove it, and nothing that another user has put in its place."""
+        with contextlib.ExitStack() as held:
+            try:
+                above = held.enter_context(held_open(self.path.parent))
+                made = held.enter_context(open_inside(above, self.path.name))
+            except FileNotFoundError:
+                return None
+            except (RefusedError, OSError):
+                return self._left
+            found = os.listdir(made)  # noqa: PTH208  it is open
+            if os.fstat(made).st_ino != inode and (inode or found):
+                return self._left
+            at = Path(f"/proc/{os.getpid()}/fd/{made}")
+            if inside := mounts_in(at.readlink()):
+                raise RefusedError(
+                    f"{self.path}: not removed, because {inside[0].target} is mounted"
+                )
+            for name in found:
+                if stat.S_ISDIR((at / name).lstat().st_mode):
+                    _remove_tree(at / name)
+                else:
+                    (at / name).unlink()
+            os.rmdir(self.path.name, dir_fd=above)
+        return f"removed {self.path}"
+
+    @property
+    def _left(self) -> str:
+        return f"left {self.path} alone: another user has put something else in its place"
+
     def sync(self) -> None:
         """Its name is gone."""
-        sync_directory(self.path.parent)
+        if self.path.parent.is_dir():
+            sync_directory(self.path.parent)
 
 
 class AttachedLoop(HostChange):

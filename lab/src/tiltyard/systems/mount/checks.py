@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tiltyard.host.namespaces import why_not
 from tiltyard.host.packages import find_program, install_command, knows_filesystem, load_command
+from tiltyard.ownership import stranger_above
 from tiltyard.systems.kind import Problem
 
 _FUSE = Path("/dev/fuse")
@@ -18,6 +19,14 @@ _HELPERS = {
 }
 """Type → package of its helper for mount(8)."""
 _ADMIT = "sudo; or let users have namespaces (sysctl user.max_user_namespaces)"
+
+
+def strangers(directory: Path) -> list[Problem]:
+    """Another user who could have root write, format or mount in another place than is meant."""
+    if not (reason := stranger_above(directory)):
+        return []
+    text = f"{directory} is not used, because others could exchange what root makes in it: {reason}"
+    return [Problem("error", text, "a directory of root's: chown root and chmod o-w; or its user")]
 
 
 def rights_to_mount(*, served: bool) -> list[Problem]:

@@ -15,6 +15,7 @@ from tiltyard.host.facts import ABSENT
 from tiltyard.host.mounts import Mount, mounts_at
 from tiltyard.host.namespaces import MadeInside, nsenter
 from tiltyard.host.steps import Run, StartMount, StartNamespace, Step, Steps, UndoTemporarily
+from tiltyard.ownership import make_directory
 
 _DIOALIGN = 0x2000
 """STATX_DIOALIGN, <linux/stat.h>."""
@@ -177,8 +178,8 @@ class RootMounter(Mounter):
         return MadeDirectory(path=path)
 
     def mkdir(self, path: Path) -> None:
-        """By this process."""
-        path.mkdir(exist_ok=True)
+        """By this process; in what is mounted others may have a hand."""
+        make_directory(path, exist_ok=True)
 
     def space(self, path: Path) -> Space:
         """By statvfs(3)."""

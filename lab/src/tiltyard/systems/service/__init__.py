@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from tiltyard.errors import HostLacksError
 from tiltyard.folder import sha256
-from tiltyard.host.changes import MadeDirectory, MadeFile
+from tiltyard.host.changes import MadeFile
 from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.packages import find_program
 from tiltyard.host.steps import MakeDirectory, Run, Step, Steps, TakeBack, UndoTemporarily
@@ -26,6 +26,7 @@ from tiltyard.host.supervised import Supervised
 from tiltyard.study.placeholders import names_in
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import AnyKind, Problem, Site, System, Up
+from tiltyard.systems.mount.checks import strangers
 from tiltyard.systems.service.settings import Ready, ServiceSettings
 from tiltyard.systems.service.steps import (
     SETPRIV,
@@ -80,7 +81,8 @@ class Serviced(System):
 
     def problems(self) -> list[Problem]:
         """Those of the system, and what the service lacks."""
-        return [*self._system.problems(), *self._wrong_user(), *self._missing()]
+        own = (*strangers(self._home.parent), *self._wrong_user(), *self._missing())
+        return [*self._system.problems(), *own]
 
     def _wrong_user(self) -> Iterator[Problem]:
         user = self._settings.user
@@ -189,11 +191,8 @@ class Serviced(System):
 
     def _prepare(self) -> Iterator[Step]:
         """A directory on the system, what is in it, the server."""
-        files = str(self._files)
-        made = MadeDirectory(path=self._files)
-        yield Run(argv=("mkdir", "--mode=0700", files), change=made)
+        yield MakeDirectory(path=self._files, mode=0o700, owner=self._user)
         if self._is_root:
-            yield Run(argv=("chown", f"{self._user}:", files))
             yield MakeDirectory(path=self._home)
         yield self._show
         yield DrawValues()

@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self
 
 from tiltyard.errors import HostLacksError, TiltyardError
+from tiltyard.folder import NEW
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.changes.settings import SupervisedProcess
 from tiltyard.host.commands import Command
 from tiltyard.host.steps import Step, Steps
 from tiltyard.host.supervised import State, Supervised
+from tiltyard.ownership import give, held_open, make_inside, named_in_errors, open_inside
 from tiltyard.recipe import resolved
 from tiltyard.study.placeholders import filled
 from tiltyard.study.program import SECRET, SERVER
@@ -128,22 +130,18 @@ class WriteFile(Inside):
         return f"# write {self.home / self.name} ({len(self.text.encode())} bytes)"
 
     def execute(self, host: Steps) -> str:
-        """Write it; what leads to it is made."""
+        """Write it; what leads to it is made. Its user may exchange all that is there meanwhile."""
         path = self.home / self.name
-        for above in reversed(path.relative_to(self.home).parents[:-1]):
-            with contextlib.suppress(FileExistsError):
-                (self.home / above).mkdir(mode=0o700)
-                self._give(self.home / above)
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(file, "w", encoding="utf-8") as handle:
-            handle.write(self.fill(host, self.text))
-        self._give(path)
+        with contextlib.ExitStack() as held, named_in_errors(path):
+            above = held.enter_context(held_open(self.home))
+            for name in path.parent.relative_to(self.home).parts:
+                make_inside(above, name, 0o700, self.user, exist_ok=True)
+                above = held.enter_context(open_inside(above, name))
+            with os.fdopen(os.open(path.name, NEW, 0o600, dir_fd=above), "wb") as file:
+                if self.user:
+                    give(file.fileno(), self.user)
+                file.write(self.fill(host, self.text).encode())
         return ""
-
-    def _give(self, path: Path) -> None:
-        if self.user:
-            entry = pwd.getpwnam(self.user)
-            os.chown(path, entry.pw_uid, entry.pw_gid)
 
 
 class RunInside(Inside):
@@ -242,7 +240,10 @@ class StartService(Inside):
     def _is_ready(self, host: Steps) -> bool:
         """Whether it gives the sign."""
         if self.ready.path is not None:
-            return Path(self.fill(host, self.ready.path)).exists()
+            with contextlib.suppress(OSError):  # Where the service's user lets nobody look.
+                Path(self.fill(host, self.ready.path)).lstat()
+                return True
+            return False
         if self.ready.port is not None:
             return _listens(self.end, self.fill(host, str(self.ready.port)))
         assert self.ready.command is not None
