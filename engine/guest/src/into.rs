@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -231,10 +231,17 @@ fn said(line: &[u8]) -> Option<Reply> {
         .map(|line: Line| line.guest)
 }
 
-/// Why the guest has ended, if anyone there knew, else the last line before the farewell.
+/// Why the guest has ended, if anyone there knew, else the last line before the farewell: of the
+/// end of a file, whose size is up to the guest.
 fn last_words(console: &Path) -> Option<String> {
-    let text = String::from_utf8_lossy(&fs::read(console).ok()?).into_owned();
-    cause(&text).map(str::to_owned)
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags.bits().cast_signed());
+    let file = options.open(console).ok()?;
+    let found = file.metadata().ok().filter(fs::Metadata::is_file)?;
+    let mut end = vec![0; CHUNK_BYTES];
+    let read = file.read_at(&mut end, found.len().saturating_sub(CHUNK_BYTES as u64));
+    cause(&String::from_utf8_lossy(&end[..read.ok()?])).map(str::to_owned)
 }
 
 fn cause(text: &str) -> Option<&str> {
@@ -253,6 +260,22 @@ fn cause(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_console_its_end_is_read_and_of_nothing_but_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let console = directory.path().join("console");
+        let file = File::create(&console).unwrap();
+        file.write_at(b"the end\n", 1 << 40).unwrap();
+        assert!(last_words(&console).unwrap().ends_with("the end"));
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(&console, &link).unwrap();
+        assert_eq!(last_words(&link), None);
+        let pipe = directory.path().join("pipe");
+        let mode = rustix::fs::Mode::from(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        assert_eq!(last_words(&pipe), None);
+    }
 
     #[test]
     fn last_words_are_the_cause_and_no_farewell() {

@@ -30,7 +30,13 @@ from typing import BinaryIO, Final
 
 from tiltyard.errors import RefusedError, UsageError
 from tiltyard.meant import meant, no_study
-from tiltyard.ownership import named_in_errors, require_ours, require_plain, require_plain_inside
+from tiltyard.ownership import (
+    held_open,
+    named_in_errors,
+    require_ours,
+    require_plain,
+    require_plain_inside,
+)
 
 PARTIAL: Final = ".partial"
 """What the name of a file ends in that is not whole yet."""
@@ -247,17 +253,21 @@ def create_file(path: Path) -> BinaryIO:
             os.close(directory)
 
 
-def open_to_change(path: Path) -> int:
+def open_to_change(path: Path, flags: int = 0) -> int:
     """Open a file, or make it, for reading and writing: not through a link, and no other's.
+
+    Args:
+        path: of the file.
+        flags: further ones of open(2).
 
     Raises:
         RefusedError: if it is a link, no file, or has a second name somewhere else.
         OSError: with the file's name.
     """
     require_plain(path)
-    flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with named_in_errors(path):
-        file = os.open(path, flags, 0o644)
+    flags |= os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with held_open(path.parent) as above, named_in_errors(path):
+        file = os.open(path.name, flags, 0o644, dir_fd=above)
         found = os.fstat(file)
     if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
         return file
@@ -405,6 +415,20 @@ def _sync(path: Path, flags: int) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a program or a file that it reads, in hex; it is not held in memory.
+
+    Raises:
+        OSError: with the file's name; also if it is a pipe or a device, which might never end.
+    """
+    with named_in_errors(path):
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(file, "rb") as contents:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise OSError(errno.EINVAL, "is no file")
+            return hashlib.file_digest(contents, "sha256").hexdigest()
 
 
 def sha256(data: bytes) -> str:

@@ -5,7 +5,6 @@ another workload: the trials of the turn have failed.
 """
 
 import functools
-import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -14,6 +13,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from tiltyard.folder import sha256_of
 from tiltyard.plan.model import Plan
 from tiltyard.plan.program import job_parameters, job_variables
 from tiltyard.run.record import HASHED
@@ -98,5 +98,4 @@ def _hash(path: Path) -> str:
 @functools.lru_cache(maxsize=256)
 def _hash_of(path: Path, *_: int) -> str:
     """Computed again only where the file was written, or exchanged."""
-    with path.open("rb") as contents:
-        return hashlib.file_digest(contents, "sha256").hexdigest()
+    return sha256_of(path)

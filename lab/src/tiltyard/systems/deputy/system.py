@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import os
 import re
 import shlex
 import time
@@ -13,12 +14,14 @@ from typing import Any, Final, Self
 from pydantic import JsonValue, TypeAdapter
 
 from tiltyard.errors import InterruptedRunError, RefusedError, TiltyardError
+from tiltyard.folder import open_to_change
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.place import Place, UnreachableError
 from tiltyard.host.processes import BOOT_ID, boot_id
 from tiltyard.host.recorder import Recorder
 from tiltyard.host.steps import Step, Steps
 from tiltyard.host.telemetry import FarWatch, Telemetry, Watching
+from tiltyard.ownership import make_directory
 from tiltyard.phases import phase
 from tiltyard.study.load import parsed, read_text
 from tiltyard.systems import brought
@@ -250,8 +253,8 @@ class FarSystem(System):
         folder = self._site.root / CONSOLES
         for name, said in consoles.items():
             if _CONSOLE.fullmatch(name):
-                folder.mkdir(exist_ok=True)
-                with (folder / name).open("a") as console:
+                make_directory(folder, exist_ok=True)
+                with os.fdopen(open_to_change(folder / name, os.O_APPEND), "a") as console:
                     console.write(said)
 
     @functools.cached_property

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tiltyard.errors import HostLacksError
-from tiltyard.folder import sha256
+from tiltyard.folder import sha256_of
 from tiltyard.host.changes import MadeFile
 from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.packages import find_program
@@ -166,8 +166,8 @@ class Serviced(System):
         facts = {"service": shlex.join(self._settings.start), "service runs as": runs_as}
         program = find_program(self._start.argv[0])
         if program is not None:
-            digest = sha256(Path(program).read_bytes())
-            facts["service program"] = f"{Path(program).resolve()}, SHA-256 {digest}"
+            path = Path(program).resolve()
+            facts["service program"] = f"{path}, SHA-256 {sha256_of(path)}"
         return replace(
             up,
             commands=(*up.commands, *self._own.executed),

@@ -5,11 +5,12 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from pydantic import JsonValue
 
 from tiltyard.errors import TiltyardError
+from tiltyard.folder import open_to_change
 from tiltyard.host.commands import Command
 from tiltyard.systems.vm.channel import Channel, Ended, Hello, Lost
 
@@ -64,7 +65,7 @@ class Guest:
         argv = tuple(command(*pipes))
         began = time.monotonic()
         try:
-            with self._console.open("ab") as console:
+            with self._opened_console() as console:
                 self._process = subprocess.Popen(
                     argv,
                     stdin=subprocess.DEVNULL,
@@ -126,12 +127,16 @@ class Guest:
     def _has_ended(self) -> bool:
         return self._process is not None and self._process.poll() is not None
 
+    def _opened_console(self) -> BinaryIO:
+        """A file of ours, whatever somebody has laid in its place."""
+        return os.fdopen(open_to_change(self._console, os.O_APPEND), "a+b")
+
     def _last_words(self) -> str:
         """Why it ended, as far as this boot has said."""
-        with self._console.open("rb") as console:
+        with self._opened_console() as console:
             size_bytes = console.seek(0, os.SEEK_END)
             console.seek(max(self._said_before, size_bytes - _TAIL_BYTES))
-            text = console.read().decode(errors="replace")
+            text = console.read(_TAIL_BYTES).decode(errors="replace")
         file = f"{self._console.parent.name}/{self._console.name}"
         return f"; its last words: {cause(text) or 'nothing'} ({file})"
 

@@ -14,6 +14,7 @@ from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.commands import Command
 from tiltyard.host.packages import find_program, install_command
 from tiltyard.host.steps import MakeDirectory, Run, Step, Steps
+from tiltyard.ownership import make_directory
 from tiltyard.systems.filesystems import Filesystem, filesystem
 from tiltyard.systems.image_file import ImageFile, check_size
 from tiltyard.systems.kind import CONSOLES, Kind, Problem, Site, System, Up
@@ -207,7 +208,7 @@ class VirtualMachine(System):
     def _console(self) -> Path:
         """What the kernel of this system has said at all its boots: evidence, and kept."""
         folder = self._site.root / CONSOLES
-        folder.mkdir(exist_ok=True)
+        make_directory(folder, exist_ok=True)
         return folder / f"{sha256(self._name.encode())[:8]}.log"
 
     def _process(self) -> StartedProcess:

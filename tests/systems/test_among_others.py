@@ -1,0 +1,372 @@
+"""Root works in a directory of another user, who exchanges whatever he may, as fast as he can."""
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.hosts import needs_root
+from support.patience import PATIENCE_S
+from support.unprivileged import NOBODY
+from tiltyard.errors import RefusedError
+from tiltyard.host.changes import MadeDirectory, MadeFile
+from tiltyard.host.ledger import Ledger, restore
+from tiltyard.host.mounts import mounts_in
+from tiltyard.ownership import held_open, make_directory
+from tiltyard.systems import kind
+from tiltyard.systems.kind import Site, System, Up
+
+EXCHANGES = r"""
+import ctypes, os, select, sys
+place, trap = sys.argv[1:]
+os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
+libc = ctypes.CDLL(None)
+os.chdir(place)
+print("ready", flush=True)
+done = 0
+while not select.select([sys.stdin], [], [], 0)[0]:
+    for name in os.listdir("."):
+        if name.startswith("tiltyard-"):
+            done += not libc.renameat2(-100, name.encode(), -100, trap.encode(), 2)
+print(done)
+"""
+"""By renameat2(2) with RENAME_EXCHANGE, until it is told that it is enough; how often."""
+
+pytestmark = needs_root
+
+
+@contextmanager
+def exchanging(place: Path, trap: str) -> Iterator[list[int]]:
+    """A process of user nobody exchanges what has a name of ours for the trap."""
+    done: list[int] = []
+    argv = (sys.executable, "-c", EXCHANGES, str(place), trap)
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        try:
+            assert other.stdout.readline() == "ready\n"
+            yield done
+        except BaseException:
+            other.kill()
+            raise
+        said, _ = other.communicate("enough\n", timeout=PATIENCE_S)
+        done.append(int(said))
+
+
+def as_nobody(deed: Callable[[], object]) -> None:
+    """Do something as user nobody, who may."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setresgid(NOBODY, NOBODY, NOBODY)
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+            deed()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def content(root: Path) -> dict[str, object]:
+    """All that a directory is and has in it."""
+    found = [root, *sorted(root.rglob("*"))]
+    return {
+        str(one): (one.lstat().st_uid, one.lstat().st_mode, one.is_file() and one.read_text())
+        for one in found
+    }
+
+
+@pytest.fixture(autouse=True)
+def open_to_nobody(tmp_path: Path) -> Iterator[None]:
+    """He comes to the directory of the test."""
+    above = [one for one in (tmp_path, *tmp_path.parents[:-2]) if not one.stat().st_mode & 0o001]
+    modes = [one.stat().st_mode for one in above]
+    for one in above:
+        one.chmod(0o755)
+    yield
+    for one, mode in zip(above, modes, strict=True):
+        one.chmod(mode)
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Path:
+    """A directory of root's; nothing in it, or of it, is to be another afterwards."""
+    directory = tmp_path / "victim"
+    directory.mkdir()
+    (directory / "out").write_text("precious")
+    (directory / "tree").mkdir(mode=0o700)
+    (directory / "tree/file").write_text("precious")
+    return directory
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Path:
+    """A directory of user nobody."""
+    directory = tmp_path / "his"
+    directory.mkdir()
+    os.chown(directory, NOBODY, NOBODY)
+    return directory
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Callable[..., System]]:
+    """Opens systems that are taken down when the test ends."""
+    work = tmp_path / "work"
+    work.mkdir()
+    with Ledger() as ledger:
+
+        def system(directory: Path, **settings: Any) -> System:
+            site = Site(root=tmp_path, work=work, ledger=ledger)
+            return kind("directory").system("one", {"directory": str(directory), **settings}, site)
+
+        yield system
+    assert not list(work.iterdir())
+
+
+def path_of(up: Up) -> Path:
+    assert isinstance(up.target, Path)
+    return up.target
+
+
+def made_in(given: Path) -> Path:
+    """The directory of the turn, by its own path."""
+    (made,) = given.glob("tiltyard-*")
+    return made
+
+
+@pytest.mark.parametrize("trap", ["link", "directory"])
+def test_a_trial_directory_that_is_exchanged_all_the_time_leads_nowhere_else(
+    opened: Callable[..., System], given: Path, victim: Path, trap: str
+) -> None:
+    before = content(victim)
+    aim = given / "trap"
+    if trap == "link":
+        aim.symlink_to(victim)
+    else:
+        victim.rename(aim)
+    there = aim.resolve()
+    before = content(there) if trap == "directory" else before
+    one = opened(given)
+    turns = 0
+    with exchanging(given, "trap") as done:
+        for _ in range(40):
+            try:
+                up = one.bring_up()
+            except (RefusedError, OSError):
+                continue
+            for name in ("out", "new"):
+                (path_of(up) / name).write_text("measured")
+            turns += 1
+            one.take_down()
+    assert done[0] > 100
+    assert turns > 0
+    found = next(at for at in (victim, *given.iterdir()) if (at / "tree/file").is_file())
+    assert content(found) == {key.replace(str(there), str(found)): b for key, b in before.items()}
+
+
+def test_what_is_exchanged_between_trials_is_not_what_they_work_in(
+    opened: Callable[..., System], given: Path, victim: Path
+) -> None:
+    before = content(victim)
+    one = opened(given)
+    target = path_of(one.bring_up())
+    made = made_in(given)
+
+    def exchange() -> None:
+        made.rename(given / "away")
+        made.symlink_to(victim)
+
+    as_nobody(exchange)
+    (target / "out").write_text("measured")
+    assert (given / "away/out").read_text() == "measured"
+    one.take_down()
+    assert content(victim) == before
+    assert made.is_symlink()
+
+
+def test_what_he_puts_in_its_place_is_not_removed(
+    opened: Callable[..., System], given: Path, victim: Path
+) -> None:
+    """Also a directory of root's, which he may rename where it lies in one of his."""
+    precious = given / "precious"
+    victim.rename(precious)
+    one = opened(given)
+    path_of(one.bring_up())
+    made = made_in(given)
+
+    def exchange() -> None:
+        made.rename(given / "away")
+        precious.rename(made)
+
+    as_nobody(exchange)
+    one.take_down()
+    assert (made / "tree/file").read_text() == "precious"
+
+
+def test_a_directory_that_became_a_link_gets_nothing(
+    opened: Callable[..., System], tmp_path: Path, victim: Path
+) -> None:
+    before = content(victim)
+    above = tmp_path / "above"
+    given = above / "his"
+    given.mkdir(parents=True)
+    for one in (above, given):
+        os.chown(one, NOBODY, NOBODY)
+    system = opened(given)
+    assert [one for one in system.problems() if one.severity == "error"] == []
+
+    def exchange() -> None:
+        given.rename(above / "away")
+        given.symlink_to(victim)
+
+    as_nobody(exchange)
+    with pytest.raises(RefusedError, match="his is a link.* belongs to user nobody. Fix: "):
+        system.bring_up()
+    (problem,) = system.problems()
+    assert problem.severity == "error"
+    assert content(victim) == before
+
+
+def test_a_link_of_another_user_is_refused_and_one_of_roots_is_not(
+    opened: Callable[..., System], tmp_path: Path, victim: Path, given: Path
+) -> None:
+    his, ours = given / "link", tmp_path / "link"
+    his.symlink_to(victim)
+    os.chown(his, NOBODY, NOBODY, follow_symlinks=False)
+    ours.symlink_to(given)
+    (problem,) = opened(his).problems()
+    assert problem.severity == "error"
+    assert "link is a link" in problem.text
+    assert [one for one in opened(ours).problems() if one.severity == "error"] == []
+    assert made_in(given) if opened(ours).bring_up() else None
+
+
+def test_a_directory_of_roots_is_worked_in_where_it_is(
+    opened: Callable[..., System], victim: Path
+) -> None:
+    up = opened(victim).bring_up()
+    assert path_of(up).parent == victim
+    assert "worked in" not in up.facts
+
+
+def test_what_a_killed_run_left_there_is_put_back_and_nothing_else(
+    given: Path, victim: Path, tmp_path: Path
+) -> None:
+    before = content(victim)
+    work = tmp_path / "work"
+    work.mkdir()
+    for is_exchanged in (False, True):
+        child = os.fork()
+        if child == 0:
+            site = Site(root=tmp_path, work=work, ledger=Ledger())
+            up = kind("directory").system("one", {"directory": str(given)}, site).bring_up()
+            (path_of(up) / "deep").mkdir()
+            (path_of(up) / "deep/file").write_text("measured")
+            os.kill(os.getpid(), signal.SIGKILL)
+        os.waitpid(child, 0)
+        made = made_in(given)
+        assert mounts_in(work)
+        if is_exchanged:
+            made.rename(given / "away")
+            made.symlink_to(victim)
+        found = restore()
+        assert found.left == ()
+        assert any(f"left {made} alone: another user" in one for one in found.done) == is_exchanged
+        assert not mounts_in(work)
+        assert not list(work.iterdir())
+        if not is_exchanged:
+            assert not list(given.iterdir())
+    assert content(victim) == before
+
+
+@pytest.mark.parametrize("name", ["link", "deep/one.conf"])
+def test_files_of_a_service_are_written_beneath_its_directory(
+    opened: Callable[..., System], given: Path, victim: Path, name: str
+) -> None:
+    """Its user exchanges what leads to them; root hands nothing else over to him."""
+    before = content(victim)
+    started = "import os, sys; os.makedirs(sys.argv[1], exist_ok=True); import time; time.sleep(99)"
+    service = {
+        "start": [sys.executable, "-c", started, "{dir}/ready"],
+        "ready": {"path": "{dir}/ready"},
+        "files": {name: "one = 1\n"},
+    }
+    system = opened(given, service=service)
+    with exchanging(given, "trap"):
+        for _ in range(3):
+            try:
+                up = system.bring_up()
+            except (RefusedError, OSError):
+                continue
+            assert (Path(up.variables["service_dir"]) / name).read_text() == "one = 1\n"
+            system.take_down()
+    assert content(victim) == before
+
+
+def test_a_service_cannot_have_its_files_written_through_a_link(
+    given: Path, victim: Path, tmp_path: Path
+) -> None:
+    from tiltyard.host.steps import Steps
+    from tiltyard.systems.kind import ServerEnd
+    from tiltyard.systems.service.steps import DRAWN, WriteFile
+
+    before = content(victim)
+    (given / "conf").symlink_to(victim)
+    with Ledger() as ledger:
+        host = Steps(ledger)
+        host.outputs[DRAWN] = json.dumps({"port": "1", "secret": "s"})
+        step = WriteFile(
+            home=given, user="nobody", env={}, end=ServerEnd(), name="conf/new", text="x"
+        )
+        with pytest.raises(OSError, match="conf/new"):
+            step.execute(host)
+    assert content(victim) == before
+
+
+@pytest.mark.parametrize("name", ["loop-image", "overlay"])
+def test_no_image_and_no_layer_lies_where_another_user_could_exchange_it(
+    given: Path, tmp_path: Path, name: str
+) -> None:
+    settings: dict[str, Any] = {
+        "loop-image": {"filesystem": "ext4", "backing": {"image": "64M", "at": str(given)}},
+        "overlay": {"base": str(given)},
+    }[name]
+    with Ledger() as ledger:
+        site = Site(root=tmp_path, work=tmp_path / "work", ledger=ledger)
+        problems = kind(name).system("one", settings, site).problems()
+    (found,) = (one for one in problems if "exchange" in one.text)
+    assert found.severity == "error"
+    assert f"{given} belongs to user nobody" in found.text
+    assert found.remedy
+
+
+def test_a_file_of_ours_is_removed_and_nothing_that_a_link_leads_to(
+    given: Path, victim: Path
+) -> None:
+    (victim / "tiltyard-file").write_text("precious")
+    (given / "sub").symlink_to(victim)
+    os.chown(given / "sub", NOBODY, NOBODY, follow_symlinks=False)
+    with pytest.raises(RefusedError, match="a link"):
+        MadeFile(path=given / "sub/tiltyard-file").undo()
+    with pytest.raises(RefusedError, match="a link"):
+        make_directory(given / "sub/new")
+    assert (victim / "tiltyard-file").read_text() == "precious"
+    (given / "tiltyard-link").symlink_to(victim)
+    assert MadeDirectory(path=given / "tiltyard-link", inode=1).undo() is not None
+    assert (victim / "tree/file").exists()
+
+
+def test_a_circle_of_links_ends(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(OSError, match="Too many levels"), held_open(tmp_path / "a"):
+        pass
+    assert ctypes.get_errno() >= 0
