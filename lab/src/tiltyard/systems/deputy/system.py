@@ -13,6 +13,7 @@ from typing import Any, Final, Self
 from pydantic import JsonValue, TypeAdapter
 
 from tiltyard.errors import InterruptedRunError, RefusedError, TiltyardError
+from tiltyard.host import commands
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.place import Place, UnreachableError
 from tiltyard.host.processes import BOOT_ID, boot_id
@@ -40,6 +41,7 @@ from tiltyard.tuning.load import is_path
 
 _PROBLEMS: Final = TypeAdapter(list[Problem])
 _PARTS: Final = TypeAdapter(list[PlannedPart])
+_SAID: Final = TypeAdapter(dict[str, str])
 _CONSOLE: Final = re.compile(r"[0-9a-f]{8}\.log")
 _PATHS: Final = ("directory", "disk", "kernel", "modules")
 """Settings that are paths of that host; a kernel without a slash is a name."""
@@ -69,8 +71,10 @@ def boot_problems(site: Site, place: Place, command: Sequence[str]) -> list[Prob
         TiltyardError: if nobody can be asked there.
     """
     request = Request(do="may_boot", given={"command": list(command)})
-    found = site.deputies.of(place, site.ledger).ask(request, site.check, site.note)
-    return _PROBLEMS.validate_python(found)
+    deputy = site.deputies.of(place, site.ledger, site.check)
+    found = deputy.ask(request, site.check, site.note)
+    with place.understood():
+        return _PROBLEMS.validate_python(found)
 
 
 def _place_of(kind: AnyKind, settings: Any, site: Site) -> Place | None:
@@ -100,7 +104,9 @@ class DeputyWatch:
     def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:  # noqa: ARG002  as here
         """What has happened since then; whose CPUs matter is known there."""
         try:
-            told = Telemetry.model_validate(self._ask("watched"))
+            found = self._ask("watched")
+            with self._place.understood():
+                told = Telemetry.model_validate(found)
         except TiltyardError:
             told = Telemetry(elapsed_s=time.monotonic() - self._began_s)
         return told.model_copy(update={"host": str(self._place)})
@@ -171,7 +177,9 @@ class FarSystem(System):
     def problems(self) -> list[Problem]:
         """What is found there, by the same code as here; or why nothing can be asked there."""
         try:
-            listed = _PROBLEMS.validate_python(self._ask("problems", check=self._site.check))
+            found = self._ask("problems", check=self._site.check)
+            with self.place.understood():
+                listed = _PROBLEMS.validate_python(found)
             if self._boots and not any(each.severity == "error" for each in listed):
                 listed += boot_problems(self._site, self.place, self._settings.reboot_command)
         except InterruptedRunError:
@@ -193,7 +201,9 @@ class FarSystem(System):
 
     def planned(self) -> list[PlannedPart]:
         """What a dry run tells there."""
-        parts = _PARTS.validate_python(self._ask("planned"))
+        found = self._ask("planned")
+        with self.place.understood():
+            parts = _PARTS.validate_python(found)
         return [replace(each, part=f"{each.part} on {self.place}") for each in parts]
 
     @property
@@ -213,7 +223,8 @@ class FarSystem(System):
         """Bring it up there."""
         try:
             found = self._ask("bring_up", check=self._site.check, given=self._kept_off())
-            told = UpThere.model_validate(found)
+            with self.place.understood():
+                told = UpThere.model_validate(found)
             return self._as_seen_here(told)
         except BaseException:
             with contextlib.suppress(TiltyardError):
@@ -248,7 +259,9 @@ class FarSystem(System):
     def _keep(self, consoles: Any) -> None:
         """What the kernels of guests there have said; that host names no file of ours."""
         folder = self._site.root / CONSOLES
-        for name, said in consoles.items():
+        with self.place.understood():
+            told = _SAID.validate_python(consoles)
+        for name, said in told.items():
             if _CONSOLE.fullmatch(name):
                 folder.mkdir(exist_ok=True)
                 with (folder / name).open("a") as console:
@@ -264,7 +277,7 @@ class FarSystem(System):
             if not told.is_served and self._deputy is not None and self._deputy.lives:
                 return ""
             try:
-                return str(self._ask_what_is_up("lost") or "")
+                return commands.shown(str(self._ask_what_is_up("lost") or ""))
             except TiltyardError as error:
                 return str(error)
 
@@ -287,7 +300,7 @@ class FarSystem(System):
         self, what: str, check: Check = nothing, given: Mapping[str, JsonValue] | None = None
     ) -> JsonValue:
         """Have the deputy do something with the system, which it is told of first."""
-        deputy = self._site.deputies.of(self.place, self._site.ledger)
+        deputy = self._site.deputies.of(self.place, self._site.ledger, self._site.check)
         if self._deputy is not deputy:
             self._open(deputy)
         with phase(f"{what.replace('_', ' ')} on {self.place}"):
