@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from tiltyard.systems.deputy import boot, link
 HOST: Final = "stranger"
 _SSH: Final = """\
 #!/bin/sh
+[ "$1" = -V ] && exec echo OpenSSH_9 >&2
 echo $$ >> {folder}/started
 while [ "${{1#-}}" != "$1" ]; do [ "$1" = -o ] && shift; shift; done
 [ "$1" ] && shift
@@ -134,6 +135,3 @@ def verb(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     with pytest.raises(SystemExit) as ended:
         main()
     return int(ended.value.code or 0)
-
-
-Program = Callable[..., int]

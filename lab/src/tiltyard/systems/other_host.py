@@ -18,7 +18,7 @@ from tiltyard.host import commands
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.network import MadeOverSsh
 from tiltyard.host.packages import Tool, find_program, install_command
-from tiltyard.host.place import Place
+from tiltyard.host.place import Place, UnreachableError
 from tiltyard.host.recorder import Recorder
 from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.kind import Problem
@@ -56,9 +56,11 @@ class OtherHost:
             return [Problem("error", f"{by} is not installed", install_command(package))]
         try:
             there = self.place.ask("uname -sm")
-        except TiltyardError as error:
+        except UnreachableError as error:
             remedy = f"ssh {self.place} must work without a question" if by == SSH.command else None
             return [Problem("error", str(error), remedy)]
+        except TiltyardError as error:
+            return [Problem("error", str(error))]
         here = f"{platform.system()} {platform.machine()}"
         if there != here:
             text = f"{self.place} is {commands.shown(there)}, but the engine is for {here}"
