@@ -113,7 +113,7 @@ def stranger(
         commands: {"LIMIT_S": 2.0},
         place: {"_ANSWER_S": 2.0},
         network: {"_RESTORES_S": 2.0},
-        link: {"_BEGINS_S": 5.0, "_LOST_S": 2.0, "_REFUSED_S": 1.0, "_COPIES_S": 10.0},
+        link: {"_BEGINS_S": 30.0, "_LOST_S": 2.0, "_REFUSED_S": 1.0, "_COPIES_S": 10.0},
         boot: {"LIMIT_S": 4.0, "_ANSWER_S": 2.0},
         agent: {"LOST_S": 2.0, "GRACE_S": 2.0},
         trial: {"_BEAT_S": 0.5},
