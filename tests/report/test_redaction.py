@@ -43,7 +43,25 @@ RECORD = {
     "environment": {"API_TOKEN": "tok-55-x"},
 }
 
-
+CHANCE = "q7Zr0Lw2Xv9Tb4Nk8Ys1"
+SECRET_WORDS = (
+    *("prog -p hunter2", "prog -phunter2", "prog -a hunter2", "prog -u bob:hunter2 -n 3"),
+    *("prog --pw=hunter2", "prog --psk=hunter2", "prog --psk hunter2", "prog --pin=hunter2"),
+    *("prog --bearer=hunter2", "prog --otp=hunter2", "prog --community=hunter2"),
+    *("prog --passcode=hunter2", "prog --encryption-key=hunter2", "prog --salt=hunter2"),
+    "curl http://127.0.0.1/x?X-Amz-Date=1&X-Amz-Signature=hunter2&n=1",
+    *("prog hunter_password hunter2", "redis-server --requirepass hunter2", "env A_PIN=hunter2 x"),
+    *("sshpass -p hunter2 ssh x", "sh -c 'prog -p hunter2'", "memtier_benchmark -a hunter2"),
+    *(f"prog --licence {CHANCE}", f"prog --licence={CHANCE}", f"prog -x {CHANCE}"),
+)
+PLAIN_WORDS = (
+    *("mkdir -p data", "cp -a old new", "prog -p 8080", "prog -p 4k", "gcc -pthread -ansi a.c"),
+    *("docker run -u 1000:1000 x", "nginx -p /usr/share", "perf stat -p 4711", "iozone -a -s 4m"),
+    *("prog --pinned=3", "prog --ping 4", "prog --spin-limit=5", "tar -a -cf x.tar.gz y"),
+    "prog --benchmark_filter=BM_LongFunctionNameWithNumbers16",
+    "gcc --version-wanted gcc-12.2.0-14+deb12u1",
+    "cc --target x86_64-unknown-linux-gnu2024",
+)
 LEAKS = (
     ("secret", "hunter2", "psql 'host=db4 user=svc password=hunter2'", "REDIS_PASS=hunter2 run"),
     ("secret", "hunter2", "mysqldump -phunter2 mail", "curl --user bob:hunter2 http://127.0.0.1"),
@@ -188,6 +206,22 @@ def test_what_a_text_says_of_itself_is_taken_out(
     found = str(cleaned.clean(text))
     assert private not in found
     assert f"[{kind} " in found
+
+
+@pytest.mark.parametrize("words", SECRET_WORDS)
+def test_of_a_command_no_option_tells_a_secret(telling: Findings, words: str) -> None:
+    """As one line, and word by word; what is unknown and looks like chance is a secret, too."""
+    for command in (words, words.split()):
+        found = str(redacted(telling).clean({"command": command}))
+        assert "hunter2" not in found
+        assert CHANCE not in found
+        assert "[secret " in found or f"[{len(CHANCE)} characters]" in found
+
+
+@pytest.mark.parametrize("words", PLAIN_WORDS)
+def test_of_a_command_what_tells_no_secret_stays(telling: Findings, words: str) -> None:
+    for command in (words, words.split()):
+        assert redacted(telling).clean({"command": command}) == {"command": command}
 
 
 @pytest.mark.parametrize(("device", "kept"), DEVICES.items())

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import selectors
+import signal
 import subprocess
 import time
 from collections.abc import Sequence
@@ -10,8 +11,7 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from tiltyard.errors import TiltyardError
-from tiltyard.executors.agent import MESSAGE_BYTES
-from tiltyard.executors.words import MESSAGE, Words
+from tiltyard.executors.words import MESSAGE, MESSAGE_BYTES, Words
 from tiltyard.units import format_size
 from tiltyard.wire import PROTOCOL, Listening, ListeningLine
 
@@ -23,6 +23,11 @@ _ENDS_S = 20.0
 _WORDS_S = 2.0
 """How long what it has started may hold its standard error open."""
 _CHUNK = 4096
+
+
+def _port(listening: Listening) -> int:
+    """Of the first address."""
+    return int(listening.addresses[0].rpartition(":")[2])
 
 
 class FarEngine:
@@ -64,7 +69,7 @@ class FarEngine:
     @property
     def port(self) -> int:
         """The port that it listens at."""
-        return int(self.listening.addresses[0].rpartition(":")[2])
+        return _port(self.listening)
 
     def stop(self) -> None:
         """End it and wait for its end; harmless when it has ended."""
@@ -74,12 +79,12 @@ class FarEngine:
             self._process.stdin.close()
         # Whoever still writes there ends by that.
         self._process.stdout.close()
-        for end in (self._process.terminate, self._process.kill):
+        for number in (signal.SIGTERM, signal.SIGKILL):
             try:
                 self._process.wait(_ENDS_S)
                 break
             except subprocess.TimeoutExpired:
-                end()
+                os.killpg(self._process.pid, number)
         self._process.wait()
 
     def _say(self, words: bytes) -> None:
@@ -94,7 +99,8 @@ class FarEngine:
         line = self._first_line()
         try:
             listening = ListeningLine.model_validate_json(line).data
-        except ValidationError:
+            _port(listening)
+        except (ValidationError, LookupError, ValueError):
             said = line.decode(errors="replace").strip()[:MESSAGE] or self._complaint()
             raise TiltyardError(f"the server does not listen: {said}") from None
         if listening.protocol != PROTOCOL:

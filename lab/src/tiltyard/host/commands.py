@@ -3,7 +3,10 @@
 import contextlib
 import os
 import re
+import select
 import shlex
+import signal
+import string
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +17,7 @@ from typing import Final
 from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.frozen import Frozen
 from tiltyard.host.packages import find_program
+from tiltyard.units import format_size
 
 _REMARK = re.compile(
     "warning|note|@|it is (also )?possible|someone could|the fingerprint|sha256:|please contact|"
@@ -21,6 +25,15 @@ _REMARK = re.compile(
     re.IGNORECASE,
 )
 """What ssh says of a changed key, before the line that says so, is among them."""
+LIMIT_S = 300.0
+"""How long a command may take, unless its caller knows better."""
+OUTPUT_BYTES = 8 * 2**20
+"""As much a command may print, whatever it is and whoever has a part in it: a host with 500
+processors has 3 MiB to tell."""
+_LOOK_S: Final = 0.05
+"""So often it is looked how much it has printed."""
+LONGEST: Final = 500
+"""Characters of what others say that are of use in a message."""
 SSH_FAILED: Final = 255
 """Exit status of ssh when it is ssh that failed, and not the command there (ssh(1))."""
 
@@ -47,6 +60,19 @@ class CommandFailedError(TiltyardError):
         self.complaint = complaint
 
 
+class CommandLimitError(TiltyardError):
+    """A command was killed: it took too long, or printed too much.
+
+    Attributes:
+        limit: what it has not kept to.
+    """
+
+    def __init__(self, argv: Sequence[str], limit: str) -> None:
+        """As it was called."""
+        super().__init__(f"{shlex.join(argv)}: {limit}, so it was killed")
+        self.limit = limit
+
+
 @dataclass(frozen=True)
 class Output:
     """What a command left behind."""
@@ -60,7 +86,7 @@ def run(
     argv: Sequence[str],
     *,
     stdin: Path = Path(os.devnull),
-    timeout_s: float = 300,
+    timeout_s: float | None = None,
     hold: Sequence[int] = (),
     environment: Mapping[str, str] | None = None,
 ) -> Output:
@@ -73,43 +99,97 @@ def run(
     Args:
         argv: program and arguments.
         stdin: file that it reads.
-        timeout_s: after this it is killed, and that is an error.
+        timeout_s: after this it is killed, and that is an error; :data:`LIMIT_S` if left out.
         hold: file descriptors that the command keeps open, so that locks on them outlive us.
         environment: instead of ours; messages are in English either way.
 
     Raises:
         HostLacksError: if there is no such program.
         CommandFailedError: if it fails; the message has its complaint.
-        TiltyardError: if it takes too long.
+        CommandLimitError: if it takes too long, or prints more than :data:`OUTPUT_BYTES`.
     """
     program = find_program(argv[0])
     if program is None:
         raise HostLacksError(f'there is no program "{argv[0]}" on this host')
-    line = shlex.join(argv)
     began = time.monotonic()
-    try:
-        with stdin.open("rb") as reads, _in_memory() as told, _in_memory() as complained:
-            done = subprocess.run(
-                argv,
-                executable=program,
-                stdin=reads,
-                stdout=told,
-                stderr=complained,
-                timeout=timeout_s,
-                env={**(environment or os.environ), "LC_ALL": "C"},
-                start_new_session=True,
-                pass_fds=tuple(hold),
-                check=False,
-            )
-            stdout, stderr = _text(told), _text(complained)
-    except subprocess.TimeoutExpired:
-        raise TiltyardError(f"{line}: not done after {timeout_s:g} s, so it was killed") from None
-    if (status := done.returncode) != 0:
+    give_up = began + (LIMIT_S if timeout_s is None else timeout_s)
+    with stdin.open("rb") as reads, _in_memory() as told, _in_memory() as complained:
+        process = subprocess.Popen(
+            argv,
+            executable=program,
+            stdin=reads,
+            stdout=told,
+            stderr=complained,
+            env={**(environment or os.environ), "LC_ALL": "C"},
+            start_new_session=True,
+            pass_fds=tuple(hold),
+        )
+        try:
+            if excess := _excess(process, give_up, (told, complained)):
+                raise CommandLimitError(argv, excess.format(give_up - began))
+        finally:
+            # Whatever it has started has its session, and may hold what it prints to open.
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            status = process.wait()
+        stdout, stderr = _text(told), _text(complained)
+    if status != 0:
         # What a signal, or ssh, has cut off is a part of a result and no reason.
         why = stderr or (stdout if 0 < status < SSH_FAILED else "")
         raise CommandFailedError(argv, status, complaint(why, status))
     elapsed_s = time.monotonic() - began
     return Output(Command(argv=tuple(argv), elapsed_s=elapsed_s), stdout, stderr)
+
+
+def _excess(process: "subprocess.Popen[bytes]", give_up: float, said: Sequence[int]) -> str | None:
+    """Wait for its end, and what it was too much of."""
+    ended = os.pidfd_open(process.pid)
+    try:
+        (poll := select.poll()).register(ended, select.POLLIN)
+        while True:
+            has_ended = bool(poll.poll(_LOOK_S * 1e3))
+            if any(os.fstat(each).st_size > OUTPUT_BYTES for each in said):
+                return f"it prints more than {format_size(OUTPUT_BYTES)}"
+            if has_ended:
+                return None
+            if time.monotonic() > give_up:
+                return "not done after {:g} s"
+    finally:
+        os.close(ended)
+
+
+@contextlib.contextmanager
+def understood(who: str) -> Iterator[None]:
+    """What is read of an answer in it was written by somebody else.
+
+    Args:
+        who: has answered.
+
+    Raises:
+        HostLacksError: instead of whatever reading it has raised.
+    """
+    try:
+        yield
+    except (
+        *(ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError),
+        *(TypeError, ValueError),
+    ) as error:
+        raise HostLacksError(
+            f"{who} has answered what cannot be read: {shown(str(error))}"
+        ) from None
+
+
+def shown(text: str, most: int = LONGEST) -> str:
+    """The beginning of what somebody else has said, in one line, for a message."""
+    return " ".join(text[: 2 * most].split())[:most]
+
+
+def signal_name(number: int) -> str:
+    """``SIGKILL``; many numbers have no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 @contextlib.contextmanager
@@ -123,11 +203,13 @@ def _in_memory() -> Iterator[int]:
 
 
 def _text(said: int) -> str:
-    """Output as text, whatever its bytes."""
-    return os.pread(said, os.fstat(said).st_size, 0).decode(errors="replace").strip()
+    """Output as text, whatever its bytes; separators that are no blanks stay at its ends."""
+    text = os.pread(said, OUTPUT_BYTES, 0).decode(errors="replace")
+    return text.strip(string.whitespace)
 
 
 def complaint(text: str, status: int) -> str:
     """The line that says why: the first that is no remark; help and hints come after it."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return next((line for line in lines if not _REMARK.match(line)), f"exit status {status}")
+    why = next((line for line in lines if not _REMARK.match(line)), f"exit status {status}")
+    return why[:LONGEST]

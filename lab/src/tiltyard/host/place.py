@@ -4,9 +4,10 @@ import glob
 import os
 import re
 import shlex
+import string
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
@@ -15,7 +16,10 @@ from tiltyard.host import commands
 from tiltyard.host.packages import find_program
 from tiltyard.host.small_files import read_small
 
-_ANSWER_S = 60
+_ANSWER_S = 60.0
+_MARK: Final = "\x1e"
+"""Comes before an answer (ASCII record separator): what precedes it a login has printed."""
+_ASK: Final = "printf '\\036'; {}"
 
 
 _SSH: Final = ("ssh", "-o", "BatchMode=yes")
@@ -128,12 +132,60 @@ class Place:
         argv: Sequence[str],
         *,
         stdin: Path = Path(os.devnull),
-        timeout_s: float = 300,
+        timeout_s: float | None = None,
         hold: Sequence[int] = (),
     ) -> commands.Output:
-        """Run a command there to its end, as :func:`tiltyard.host.commands.run` does here."""
+        """Run a command there to its end, as :func:`tiltyard.host.commands.run` does here.
+
+        Raises:
+            UnreachableError: if the host is not reached, or is silent.
+            TiltyardError: if the command fails, or what comes is no answer.
+        """
+        if self.ssh:
+            return self._answer(shlex.join(argv), stdin, timeout_s, hold)[1]
+        return commands.run(argv, stdin=stdin, timeout_s=timeout_s, hold=hold)
+
+    def ask(self, words: str) -> str:
+        """What a line of shell of another host prints; it changes nothing.
+
+        Raises:
+            UnreachableError: if the host is not reached, or is silent.
+            TiltyardError: if the line fails, what comes is no answer, or a login prints something:
+                engines and deputies there could not be heard then.
+        """
+        noise, output = self._answer(words, Path(os.devnull), _ANSWER_S)
+        if noise:
+            raise self.noise(noise, "an answer should be")
+        return output.stdout
+
+    def _answer(
+        self, words: str, stdin: Path, timeout_s: float | None, hold: Sequence[int] = ()
+    ) -> tuple[str, commands.Output]:
+        """What a login prints before a line of shell there, and what that leaves behind."""
+        argv = (*self.ssh, _ASK.format(words))
         with self.told():
-            return commands.run(self.argv(argv), stdin=stdin, timeout_s=timeout_s, hold=hold)
+            output = commands.run(argv, stdin=stdin, timeout_s=timeout_s, hold=hold)
+        noise, mark, answer = output.stdout.partition(_MARK)
+        noise = commands.shown(noise)
+        if not mark:
+            said = f'"{noise}" is no answer' if noise else f"{self.ssh[0]} ends without a word"
+            raise HostLacksError(f"{self} does not answer: {said}")
+        return noise, replace(output, stdout=answer.strip(string.whitespace))
+
+    def noise(self, said: str, where: str) -> HostLacksError:
+        """The error of a host that prints something where an answer should be."""
+        return HostLacksError(
+            f'{self}: "{said}" is printed where {where}. '
+            "Fix: a login that prints nothing when nobody looks (~/.bashrc)"
+        )
+
+    def understood(self) -> AbstractContextManager[None]:
+        """What is read of answers in it: of another host they may be anything.
+
+        Raises:
+            HostLacksError: instead of whatever reading them has raised.
+        """
+        return commands.understood(str(self)) if self.ssh else nullcontext()
 
     def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
         """The command of this host that runs a command there."""
@@ -168,14 +220,16 @@ class Place:
             if self.is_lost(error.status, error.complaint):
                 raise UnreachableError(f"cannot reach {self}: {error.complaint}") from None
             raise TiltyardError(f"{self}: {error.complaint}") from None
+        except commands.CommandLimitError as error:
+            if not self.ssh:
+                raise
+            raise UnreachableError(f"{self} was asked and is given up: {error.limit}") from None
 
     def _read_there(self, names: list[str]) -> dict[str, str]:
         """Each line comes with the name of its file; an empty file says nothing."""
         if not names:
             return {}
-        ask = f"grep -sH '' -- {shlex.join(names)}; true"
-        with self.told():
-            said = commands.run((*self.ssh, ask), timeout_s=_ANSWER_S).stdout
+        said = self.ask(f"grep -sH '' -- {shlex.join(names)}; true")
         found: dict[str, list[str]] = {}
         for line in said.splitlines():
             path, _, text = line.partition(":")

@@ -7,9 +7,11 @@ from tiltyard.host.place import Place
 def areas(place: Place) -> dict[str, int]:
     """Files and devices that are swapped to, each with its priority."""
     found = {}
-    for line in (place.read("/proc/swaps") or "").splitlines()[1:]:
-        path, _, _, _, priority = line.split()
-        found[unescaped(path)] = int(priority)
+    lines = (place.read("/proc/swaps") or "").splitlines()[1:]
+    with place.understood():
+        for line in lines:
+            path, _, _, _, priority = line.split()
+            found[unescaped(path)] = int(priority)
     return found
 
 

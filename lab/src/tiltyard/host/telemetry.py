@@ -327,9 +327,11 @@ class FarWatch:
         """Events of memory, and the clock."""
         try:
             found = self._place.read_all((_VMSTAT, _CLOCK_SOURCE))
+            with self._place.understood():
+                events = _memory_events(found.get(str(_VMSTAT), ""))
         except TiltyardError:
-            found = {}
-        return _memory_events(found.get(str(_VMSTAT), "")), found.get(str(_CLOCK_SOURCE), "")
+            return {}, ""
+        return events, found.get(str(_CLOCK_SOURCE), "")
 
 
 def watch(place: Place, directory: Path | None, servers: Servers = lambda: ()) -> Watch | FarWatch:

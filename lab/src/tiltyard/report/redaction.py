@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from typing import Final, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
@@ -56,9 +57,13 @@ _SHORTEST: Final = 3
 """Shorter values are no names that could be found again in running text."""
 
 _WORD: Final = (
-    r"(?:passw(?:or)?d|passphrase|pwd|secret|token|cookie"
-    r"|(?:api|access|account|private)[-_]?key|credentials?)"
+    r"(?:passw(?:or)?d|pass(?:phrase|code)|requirepass|pwd|secret|token|cookie"
+    r"|(?:api|access|account|private|encryption)[-_]?key|credentials?)"
 )
+_WHOLE_WORD: Final = (
+    r"(?<![^\W_])(?:auth|pass|pw|psk|pin|otp|salt|bearer|community|sig(?:nature)?)(?![^\W_])"
+)
+"""As a part of others it means other things."""
 _VALUE: Final = r"(?P<it>\[\w+ \d+\]|'[^']*'|\"[^\"]*\"|[^\s'\",;]+)"
 _NAME: Final = r"(?P<it>[A-Za-z_][\w.-]*)"
 _QUOTE: Final = r"['\"]"
@@ -71,13 +76,32 @@ _SECRETS: Final = tuple(
         r"|sk-[\w-]{20,}|xox[bp]-[\w-]+))",
         r"()(?P<it>\beyJ[\w-]+\.[\w-]+\.[\w-]*)",
         r"(\w+://)(?P<it>[^\s/@]+|[^\s/@:]*:[^\s@]+)(?=@)",
-        rf"(--?[\w-]*(?:{_WORD}|\bauth\b|\bpass\b)[\w-]*(?:=|\s+)|--key(?:=|\s+)){_VALUE}",
+        rf"(--?[\w-]*(?:{_WORD}|{_WHOLE_WORD})[\w-]*(?:=|\s+)|--key(?:=|\s+)){_VALUE}",
         rf"(\b(?:\w*{_WORD}\w*|\w*_?pass|sig){_QUOTE}?\s*[=:]\s*){_VALUE}",
+        rf"(\b[\w-]*{_WHOLE_WORD}=){_VALUE}",
         r"(\b(?:bearer|basic)\s+)(?P<it>[\w.~+/=-]{8,})",
         rf"(\b(?:sshpass\s+-p|redis-cli\b.*?\s-a|curl\b.*?\s(?:-u|--user(?=[\s=]))=?"
         rf"|(?:mysql|mariadb)[\w-]*\b.*?\s-p)\s*){_VALUE}",
     )
 )
+_NO_SECRET: Final = r"(?!-|[\d.,:-]+[a-z]{0,3}(?!\S)|\S*/|\[)"
+"""A number, a size, a path."""
+_TAKES_NONE: Final = (
+    r"(?:mkdir|rmdir|cp|ls|tar|rsync|install|unzip|ssh|scp|sftp|nc|ncat|docker|podman|perf|ps|ss|tail"
+    r"|touch|dd|taskset|chrt|ionice|netperf|iperf3?|sockperf|psql|pg\w+|useradd|patch|bash|sh)"
+)
+"""Programs whose ``-p`` or ``-a`` is no secret, or one that is known above."""
+_SECRETS_OF_COMMANDS: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"((?<!\S)-u[=\s]*[\w.@+-]+:)(?P<it>(?!\d+(?!\S)|\S*/)[^\s'\"]+)",
+        rf"((?:\A|[|;&\n])\s*(?!(?:\S*/)?{_TAKES_NONE}\s)[^|;&\n]*?\s-p(?:=|\s+)){_NO_SECRET}{_VALUE}",
+        r"((?<!\S)-[pa](?:=|\s+)?)(?P<it>(?=[^\s\d/.]*\d)(?=[^\sA-Za-z/.]*[A-Za-z]{2})[^\s/.,:'\"=]{6,})",
+        rf"(?i:((?<![\w\[-])[\w-]*(?:{_WORD}|{_WHOLE_WORD})\s+)){_VALUE}",
+    )
+)
+"""Not in a sentence."""
+_OPTION: Final = re.compile(r"((?<!\S)--?[A-Za-z][\w-]*(?:=|\s+))(?P<it>[\w+/=.~-]{20,})(?!\S)")
 _VARIABLE: Final = re.compile(r'"?\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})"?|\{\w+\}')
 _ENV_OF_JOB: Final = re.compile(r'(?<="env": \{)[^{}]*(?=\})')
 _MEMBER: Final = re.compile(r'"(?P<name>\w+)": "(?P<it>(?:[^"\\]|\\.)*)"')
@@ -262,7 +286,8 @@ class _Taken:
     def _learn_command(self, words: Iterable[object]) -> None:
         """What one command is told: a job repeats it word by word, and its output may, too."""
         line = WORDS.join(word for word in words if isinstance(word, str))
-        secrets: list[tuple[Kind, re.Pattern[str]]] = [("secret", one) for one in _SECRETS]
+        patterns = (*_SECRETS, *_SECRETS_OF_COMMANDS)
+        secrets: list[tuple[Kind, re.Pattern[str]]] = [("secret", one) for one in patterns]
         for kind, pattern in (*secrets, *_NAMED, *_IN_COMMANDS):
             for found in pattern.finditer(line):
                 if kind in ("secret", "host", "user") and not _VARIABLE.fullmatch(found["it"]):
@@ -317,9 +342,10 @@ class _Taken:
 
     def _text(self, text: str, *, command: bool = False) -> str:
         text = _ENV_OF_JOB.sub(lambda m: _MEMBER.sub(self._member, m[0]), text)
-        for pattern in _SECRETS:
+        for pattern in (*_SECRETS, *_SECRETS_OF_COMMANDS) if command else _SECRETS:
             text = pattern.sub(self._secret, text)
         if command:
+            text = _OPTION.sub(self._long, text)
             text = _SET.sub(self._set, text)
         text = _USER_AT.sub(self._user_at, text)
         for kind, pattern in (*_NAMED, *_IN_COMMANDS) if command else _NAMED:
@@ -343,6 +369,13 @@ class _Taken:
             return found[0]
         quote = value[0] if value[0] in "'\"" and value[-1] == value[0] else ""
         return f"{found[1]}{quote}{self._sign('secret', value.strip(quote) or value)}{quote}"
+
+    def _long(self, found: re.Match[str]) -> str:
+        """An option that we do not know: what looks like chance may be a secret."""
+        if not _is_random(value := found["it"]):
+            return found[0]
+        self.replaced.setdefault(value, ("secret", f"[{len(value)} characters]"))
+        return found[1] + self.replaced[value][1]
 
     def _named(self, kind: Kind, found: re.Match[str]) -> str:
         """Not what everybody has, an address, which is told as one, or what a path begins with."""
@@ -405,3 +438,13 @@ class _Taken:
             number = 1 + sum(own == kind for own, _ in self.replaced.values())
             self.replaced[original] = (kind, f"[{kind} {number}]")
         return self.replaced[original][1]
+
+
+def _is_random(text: str) -> bool:
+    """Whether small letters, capitals and digits change places as often as by chance.
+
+    In words written together they do at less than a third of the places.
+    """
+    classes = [(sign.isdigit(), sign.isupper(), sign.islower()) for sign in text]
+    changes = [pair for pair in pairwise(classes) if pair[0] != pair[1] and all(map(any, pair))]
+    return 3 * len(changes) > len(text) and any(map(str.isdigit, text))

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Final, Literal
 from pydantic import JsonValue
 
 from tiltyard.errors import InterruptedRunError, TiltyardError
-from tiltyard.executors.agent import Agent, Trial
+from tiltyard.executors.agent import Agent
 from tiltyard.executors.engine import Job
+from tiltyard.executors.trial import Trial
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.run.journal import CanaryRun
@@ -111,7 +112,7 @@ def _there(context: "Context", host: Place) -> tuple[float | None, float | None]
     try:
         if not context.ledger.holds(kept.made):
             Steps(context.ledger, context.interrupt.check).take([kept])
-        beside = Path(other.ask(f"cd {kept.directory} && pwd -P").strip())
+        beside = Path(host.ask(f"cd {kept.directory} && pwd -P"))
         engine = other.argv(engine_in(kept.directory))
         with contextlib.closing(context.agents.another(engine, is_far=True)) as agent:
             cpu_s, disk_s = _times_s(context, agent, beside)

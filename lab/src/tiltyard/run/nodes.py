@@ -25,6 +25,8 @@ _DOWN: Final = re.compile(r"down|drain|fail|unk|reboot|maint|power|planned", re.
 _ASKED: Final = {"partition", "account", "constraint", "licenses"}
 _ANSWERS_S: Final = 20.0
 _STEP_S: Final = 0.1
+_SAID: Final = 1 << 16
+"""Characters of what it says while it waits."""
 _SOON_S: Final = 20.0
 """How long another node is waited for while other sessions go on."""
 
@@ -106,7 +108,8 @@ class Nodes:
             _allocate(salloc(asked, name, count, wanted, without), wait_s, self.check)
             if not (jobs := jobs_named(name)):
                 raise BusyError("Slurm has taken the nodes back. Fix: the same command")
-            ((job, nodes),) = jobs
+            with commands.understood("Slurm"):
+                ((job, nodes),) = jobs
             names = commands.run(("scontrol", "show", "hostnames", nodes)).stdout.split()
         except BaseException:
             self.ledger.undo(held)
@@ -135,7 +138,7 @@ def _allocate(line: tuple[str, ...], wait_s: float, check: Callable[[], None]) -
             waiting.wait()
         said.seek(0)
         if waiting.returncode:
-            told = commands.complaint(said.read(), waiting.returncode)
+            told = commands.complaint(said.read(_SAID), waiting.returncode)
             raise HostLacksError(f"Slurm: {_plain(told)}")
 
 
@@ -146,7 +149,8 @@ def _down(nodes: set[str]) -> set[str]:
     told = commands.run(
         ("sinfo", "--noheader", "--Node", f"--nodes={','.join(sorted(nodes))}", "-o", "%N %T")
     ).stdout
-    states = dict(line.split() for line in told.splitlines())
+    with commands.understood("Slurm"):
+        states = dict(line.split() for line in told.splitlines())
     return {name for name in nodes if _DOWN.search(states.get(name, "down"))}
 
 

@@ -97,9 +97,10 @@ def _dirty_bytes() -> int:
 def _there(place: Place) -> tuple[float | None, int]:
     """The same of another host: share of a moment, and bytes."""
     lines = place.run(("sh", "-c", _THERE)).stdout.splitlines()
-    began_s, ended_s = (float(line.split()[0]) for line in (lines[0], lines[2]))
-    before_us, now_us = (line.rpartition("total=")[2] for line in (lines[1], lines[3]))
-    share = None
-    if before_us and now_us and ended_s > began_s:
-        share = min(1.0, (int(now_us) - int(before_us)) / 1e6 / (ended_s - began_s))
-    return share, sum(int(line.split()[1]) * 1024 for line in lines[4:])
+    with place.understood():
+        began_s, ended_s = (float(line.split()[0]) for line in (lines[0], lines[2]))
+        before_us, now_us = (line.rpartition("total=")[2] for line in (lines[1], lines[3]))
+        share = None
+        if before_us and now_us and ended_s > began_s:
+            share = min(1.0, (int(now_us) - int(before_us)) / 1e6 / (ended_s - began_s))
+        return share, sum(int(line.split()[1]) * 1024 for line in lines[4:])

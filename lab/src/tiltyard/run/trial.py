@@ -9,21 +9,21 @@ trials are synced together, with the lines of the journal (:mod:`tiltyard.run.jo
 import contextlib
 import math
 import os
-import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from tiltyard.executors.agent import Trial
 from tiltyard.executors.engine import Job
+from tiltyard.executors.trial import Trial
 from tiltyard.folder import (
     create_file,
     partial_beside,
     sha256,
     sync_directory,
 )
+from tiltyard.host.commands import signal_name
 from tiltyard.host.telemetry import Telemetry, Watching, watch
 from tiltyard.ownership import named_in_errors
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
@@ -273,7 +273,7 @@ def _death(trial: Trial, up: Up, *, heard: bool) -> str:
         what = "lost the connection to" if heard else "cannot reach"
         return f"{what} {up.place}: {words or 'no reason is given'}"
     if trial.exit_status < 0:
-        return f"the engine was killed by {signal.Signals(-trial.exit_status).name}"
+        return f"the engine was killed by {signal_name(-trial.exit_status)}"
     return f"the engine ended with status {trial.exit_status}: {words or 'it did not say why'}"
 
 

@@ -150,9 +150,11 @@ class Hosts(System):
 
     def far_interfaces(self) -> tuple[str, ...]:
         """The device that has the address of the server, if one of that host has it."""
-        told = self._there.ask(f"ip -o addr show to {_resolved(self._name())} 2>/dev/null; true")
-        # 2: eth0    inet 10.0.0.2/24 …
-        return tuple(dict.fromkeys(line.split()[1] for line in told.splitlines()))
+        place = self._there.place
+        told = place.ask(f"ip -o addr show to {_resolved(self._name())} 2>/dev/null; true")
+        with place.understood():
+            # 2: eth0    inet 10.0.0.2/24 …
+            return tuple(dict.fromkeys(line.split()[1] for line in told.splitlines()))
 
     def steps_up(self) -> Iterator[Step]:
         """Have the engine there, copy a fresh secret, and start it."""
@@ -198,9 +200,11 @@ class Hosts(System):
         paths = {str(sysctls.path_of(key)): key for key in told}
         # Lines of "path:value"; what that kernel does not have is left out.
         ask = f"uname -srm; nproc; grep -s '' {' '.join(paths)}; true"
-        kernel, cpus, *lines = self._there.ask(ask).splitlines()
-        values = (line.partition(":") for line in lines)
-        there = {paths[path]: sysctls.normal(value) for path, _, value in values}
+        said = self._there.place.ask(ask)
+        with self._there.place.understood():
+            kernel, cpus, *lines = said.splitlines()
+            values = (line.partition(":") for line in lines)
+            there = {paths[path]: sysctls.normal(value) for path, _, value in values}
         return {
             "path": f"network between this host and {address}",
             **_way_to(address),

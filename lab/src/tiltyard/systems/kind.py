@@ -372,8 +372,9 @@ class System(ABC):
         """
         self.steps.begin()
         try:
-            self.steps.take(self.steps_up())
-            return replace(self.look(), recipe=self.steps.recipe)
+            with self.place.understood():
+                self.steps.take(self.steps_up())
+                return replace(self.look(), recipe=self.steps.recipe)
         except BaseException:
             self.steps.undo()
             raise

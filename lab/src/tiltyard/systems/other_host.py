@@ -18,14 +18,13 @@ from tiltyard.host import commands
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.network import MadeOverSsh
 from tiltyard.host.packages import Tool, find_program, install_command
-from tiltyard.host.place import Place
+from tiltyard.host.place import Place, UnreachableError
 from tiltyard.host.recorder import Recorder
 from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.kind import Problem
 
 SSH = Tool("ssh", "openssh-client", ("-V",), "systems on other hosts cannot be reached")
 _SRUN_PACKAGE = "slurm-client"
-_ANSWER_S = 30
 _GONE = 9
 """Status of a shell that does not find the copy."""
 _EXECUTES = (
@@ -56,25 +55,17 @@ class OtherHost:
             package = SSH.package if by == SSH.command else _SRUN_PACKAGE
             return [Problem("error", f"{by} is not installed", install_command(package))]
         try:
-            there = self.ask("uname -sm").strip()
-        except TiltyardError as error:
+            there = self.place.ask("uname -sm")
+        except UnreachableError as error:
             remedy = f"ssh {self.place} must work without a question" if by == SSH.command else None
             return [Problem("error", str(error), remedy)]
+        except TiltyardError as error:
+            return [Problem("error", str(error))]
         here = f"{platform.system()} {platform.machine()}"
         if there != here:
-            text = f"{self.place} is {there}, but the engine is for {here}"
+            text = f"{self.place} is {commands.shown(there)}, but the engine is for {here}"
             return [Problem("error", text, "a host of the same sort")]
         return []
-
-    def ask(self, words: str) -> str:
-        """What a line of shell there prints; it changes nothing.
-
-        Raises:
-            UnreachableError: if the host is not reached.
-            TiltyardError: if the line fails.
-        """
-        with self.place.told():
-            return commands.run((*self.place.ssh, words), timeout_s=_ANSWER_S).stdout
 
     def kept_engine(self, ledger: Recorder) -> "KeepEngine":
         """The copy of the engine that stays there until the end of the run."""

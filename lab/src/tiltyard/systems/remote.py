@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import Field
 
 from tiltyard.errors import TiltyardError
+from tiltyard.host import commands
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.mounts import mount_over, parse_mounts
 from tiltyard.host.place import Place
@@ -64,7 +65,7 @@ class Remote(System):
             "then echo is not writable for you, or is mounted read-only; fi"
         )
         try:
-            found = self._there.ask(looked).strip()
+            found = commands.shown(self.place.ask(looked))
         except TiltyardError as error:
             return [Problem("error", str(error))]
         if found:
@@ -95,13 +96,15 @@ class Remote(System):
 
     def _look(self) -> tuple[Path, dict[str, str]]:
         """The directory's own path there, and what the kernel says of it and of the host."""
-        path, room, *mounts = self._there.ask(
+        said = self.place.ask(
             f"cd {shlex.quote(self._settings.directory)} && pwd -P && "
             "stat -f -c '%s %S %b %a' . && cat /proc/self/mountinfo"
-        ).splitlines()
-        best_bytes, unit_bytes, units, free_units = map(int, room.split())
-        mount = mount_over(parse_mounts("\n".join(mounts)), Path(path))
-        assert mount is not None, "there is always a root"
+        )
+        with self.place.understood():
+            path, room, *mounts = said.splitlines()
+            best_bytes, unit_bytes, units, free_units = map(int, room.split())
+            mount = mount_over(parse_mounts("\n".join(mounts)), Path(path))
+            assert mount is not None, "there is always a root"
         return Path(path), {
             "host": self._settings.host,
             "file system": mount.type,

@@ -128,7 +128,8 @@ class Tuned(System):
             return problems  # A host that is not reached has nothing to be looked at.
         scene = self._scene_ahead()
         stages = (self._profile.settings(stage, scene) for stage in self._known_ahead)
-        outcomes = [look(setting) for settings in stages for setting in settings]
+        with self._at.understood():
+            outcomes = [look(setting) for settings in stages for setting in settings]
         launched, _ = launched_by(self._starts())
         lacks = self._lacks([*outcomes, *launched])
         return [*problems, *lacks, *self._without_root(outcomes)]
@@ -219,7 +220,8 @@ class Tuned(System):
 
     def _apply(self, settings: Iterable[Setting], steps: Steps) -> list[Outcome]:
         """Set one part of the profile."""
-        return self._require([apply(setting, steps) for setting in settings])
+        with self._at.understood():
+            return self._require([apply(setting, steps) for setting in settings])
 
     def _require(self, outcomes: list[Outcome]) -> list[Outcome]:
         """The same outcomes.

@@ -68,11 +68,12 @@ def take(subject: Subject, place: Place = HERE, sections: Iterable[Section] = SE
         sections: those that are wanted.
 
     Raises:
-        TiltyardError: if the host cannot be reached.
+        TiltyardError: if the host cannot be reached, or what it answers cannot be read.
     """
     wanted = tuple(sections)
-    seen = look(wanted, subject, place)
-    return {section.name: section.tell(seen) for section in wanted}
+    with place.understood():
+        seen = look(wanted, subject, place)
+        return {section.name: section.tell(seen) for section in wanted}
 
 
 def changes(

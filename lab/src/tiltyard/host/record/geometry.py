@@ -61,7 +61,9 @@ def geometry(
     if mounted and type_ in _OF_MOUNTED:
         command = (*_OF_MOUNTED[type_], str(mounted))
     try:
-        return geometry_told(type_, place.run(command, timeout_s=_ANSWER_S).stdout)
+        told = place.run(command, timeout_s=_ANSWER_S).stdout
+        with place.understood():
+            return geometry_told(type_, told)
     except (HostLacksError, TiltyardError):
         return geometry_told(type_, "")
 

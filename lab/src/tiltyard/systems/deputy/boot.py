@@ -102,12 +102,12 @@ def await_boot(
         argv = ("sh", "-c", _LOOK, "sh", before, str(copy), f"{settles_s:.0f}")
         try:
             said = place.run(argv, timeout_s=settles_s + _ANSWER_S).stdout.split()
+            if said[:1] != [before]:
+                with place.understood():
+                    return float(said[1]), said[-1] == "kept"
+            why = "it has not begun to"
         except TiltyardError as error:
             why = str(error)
-        else:
-            if said[:1] != [before]:
-                return float(said[1]), said[-1] == "kept"
-            why = "it has not begun to"
         time.sleep(_STEP_S)
     limit = format_duration(LIMIT_S)
     raise UnreachableError(f"{place} was told to boot and is not back after {limit}: {why}")

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import secrets
+import select
 import selectors
 import signal
 import subprocess
@@ -13,8 +14,8 @@ from typing import Final, NoReturn, Self
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from tiltyard.errors import InterruptedRunError, TiltyardError
-from tiltyard.executors.words import Words
+from tiltyard.errors import HostLacksError, InterruptedRunError, TiltyardError
+from tiltyard.executors.words import MESSAGE_BYTES, Words
 from tiltyard.host import commands
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.changes.network import CopiedLab
@@ -27,19 +28,30 @@ from tiltyard.systems.deputy.boot import await_boot
 from tiltyard.systems.deputy.copy import archive, words, words_again
 from tiltyard.systems.deputy.messages import Answer, Hello, Request, line
 from tiltyard.systems.planned import END_OF_RUN, PlannedPart
+from tiltyard.units import format_size
 
 _BEAT_S: Final = 240.0
 """So often one is told that we are still there: its lease is 15 minutes."""
 _TICK_S: Final = 0.2
-_BEGINS_S: Final = 180.0
+_COPIES_S = 600.0
+"""How long the lab may take on its way."""
+_BEGINS_S = 180.0
+_LOST_S = 60.0
+"""After so long without a word, or without reading one, it is given up: while it works, it says
+that it is there every 15 s."""
+_WORKS_S: Final = 24 * 3600.0
+"""How long anything may take there: what a file system goes through before a turn takes hours."""
+_REFUSED_S = 20.0
+"""How long one that has said what nobody understands may take to end."""
 _ENDS_S: Final = 300.0
 """How long it may take to take everything back; what it has not done then is told."""
 _GOES_S: Final = 5.0
 """How long a command that boots a host has to fail; a connection may outlast the host."""
 _WORDS_S: Final = 2.0
-_NOISE: Final = 200
 _KILLED: Final = 128
 """A shell adds it to the number of the signal that ended a command: POSIX, 2.8.2."""
+
+_LINES: Final = TypeAdapter(tuple[str, ...])
 
 Check = Callable[[], None]
 
@@ -59,6 +71,7 @@ class Deputy:
         former: Hello | None = None,
         *,
         again: bool = False,
+        check: Check = nothing,
     ) -> None:
         """Copy it there, start it and wait for its first word.
 
@@ -68,6 +81,7 @@ class Deputy:
             ledger: of this host; of a run it has the copy.
             former: the first word of the one that it takes the place of.
             again: it is started by the copy of that one, after a boot.
+            check: called meanwhile; where it raises, there is none.
 
         Raises:
             UnreachableError: if the host is not reached.
@@ -82,7 +96,9 @@ class Deputy:
                 ledger.record(CopiedLab(ssh=place.ssh, directory=directory))
             copied = archive()
             argv = words(directory, len(copied), how)
-        self._words, self._rest = Words(), b""
+        self._words, self._rest, self._said_bytes = Words(), b"", 0
+        self._flaw = ""
+        """Why it was given up."""
         self._writing, self._over = threading.Lock(), threading.Event()
         self._process = subprocess.Popen(
             place.argv(argv),
@@ -98,13 +114,19 @@ class Deputy:
         self._input, self._output = self._process.stdin, self._process.stdout
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._output, selectors.EVENT_READ)
+        os.set_blocking(self._input.fileno(), False)
+        self._heard_at = time.monotonic()
         threading.Thread(target=self._beat, daemon=True).start()
-        self._write(copied)
-        if how == "run":
-            given = former.process.model_dump(mode="json") if former else {}
-            self._write(line(Request(do="former", given=given)))
-        with phase(f"{'copying the lab to' if copied else 'starting the lab on'} {place}"):
-            self.hello = self._greeting()
+        try:
+            with phase(f"{'copying the lab to' if copied else 'starting the lab on'} {place}"):
+                self._write(copied, _COPIES_S, check)
+                if how == "run":
+                    given = former.process.model_dump(mode="json") if former else {}
+                    self._write(line(Request(do="former", given=given)))
+                self.hello = self._greeting(check)
+        except InterruptedRunError:
+            self.close(0)
+            raise
 
     @property
     def lives(self) -> bool:
@@ -124,17 +146,18 @@ class Deputy:
         Raises:
             InterruptedRunError: what ``check`` has raised; what had been done is taken back there.
             UnreachableError: if the connection is lost, or it is killed.
-            TiltyardError: what was raised there.
+            TiltyardError: what was raised there, or what comes is no answer.
         """
         check()
+        self._said_bytes, self._heard_at = 0, time.monotonic()
         self._write(line(request))
         stopped: InterruptedRunError | None = None
-        give_up = float("inf")
+        give_up = time.monotonic() + _WORKS_S
         while True:
             said = self._heard()
             if said is not None and said.note is not None:
-                note(f"{self._place}: {said.note}")
-            elif said is not None:
+                note(f"{self._place}: {commands.shown(said.note)}")
+            elif said is not None and not said.beat:
                 if stopped is not None:
                     raise stopped
                 if said.failed is not None:
@@ -146,9 +169,14 @@ class Deputy:
             except InterruptedRunError as error:
                 stopped, give_up = error, time.monotonic() + _ENDS_S
                 self._write(line(Request(do="interrupt")))
-            if time.monotonic() > give_up:
+            now = time.monotonic()
+            if now > give_up or now - self._heard_at > _LOST_S:
                 self.close(0)
-                raise stopped or InterruptedRunError
+                silent_s = now - self._heard_at
+                raise stopped or UnreachableError(
+                    f"lost the connection to {self._place}: the lab there was asked to "
+                    f"{request.do.replace('_', ' ')} and has said nothing for {silent_s:.0f} s"
+                )
 
     def boot(self, command: Sequence[str], check: Check, note: Callable[[str], None]) -> None:
         """Have its host booted, by that command there; with it the deputy ends.
@@ -169,23 +197,22 @@ class Deputy:
         """
         if self._over.is_set():
             return ""
-        left = ""
+        left, self._said_bytes = "", 0
         if patience_s:
-            with contextlib.suppress(TiltyardError):
-                self._write(line(Request(do="end")))
+            self._write(line(Request(do="end")), _WORDS_S)
         self._over.set()
-        with contextlib.suppress(OSError):
+        with self._writing, contextlib.suppress(OSError):
             self._input.close()
         give_up = time.monotonic() + patience_s
         with contextlib.suppress(TiltyardError, EOFError):
             while time.monotonic() < give_up:
                 if (said := self._line()) is not None and said.failed is not None:
-                    left = said.failed.text
+                    left = commands.shown(said.failed.text)
         self._let_go()
         return left
 
     def _let_go(self) -> int:
-        """Of the pipes, and of the process behind them; its exit status."""
+        """Of the pipes, and of the processes behind them; the exit status."""
         self._over.set()
         with self._writing, contextlib.suppress(OSError):
             self._input.close()
@@ -194,23 +221,41 @@ class Deputy:
         try:
             return self._process.wait(_WORDS_S)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            self._kill()
             return self._process.wait()
+
+    def _kill(self) -> None:
+        """It, and what has its session."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def _beat(self) -> None:
         while not self._over.wait(_BEAT_S):
             self._write(line(Request(do="beat")))
 
-    def _write(self, data: bytes) -> None:
-        """One that has died is found out by its silence."""
-        left = memoryview(data)
+    def _write(self, data: bytes, limit_s: float | None = None, check: Check = nothing) -> None:
+        """One that has died is found out by its silence, and so is one that does not read."""
+        left, began = memoryview(data), time.monotonic()
+        taken_at, limit_s = began, _LOST_S if limit_s is None else limit_s
         with self._writing, contextlib.suppress(OSError, ValueError):
-            while left:
-                left = left[os.write(self._input.fileno(), left) :]
+            while left and not self._over.is_set():
+                try:
+                    left = left[os.write(self._input.fileno(), left) :]
+                    taken_at = time.monotonic()
+                except BlockingIOError:
+                    now = time.monotonic()
+                    if now - taken_at > min(_LOST_S, limit_s) or now - began > limit_s:
+                        self._flaw = f"it has taken nothing for {now - taken_at:.0f} s"
+                        self._kill()
+                        return
+                    check()
+                    (poll := select.poll()).register(self._input, select.POLLOUT)
+                    poll.poll(_TICK_S * 1e3)
 
-    def _greeting(self) -> Hello:
+    def _greeting(self, check: Check) -> Hello:
         give_up = time.monotonic() + _BEGINS_S
         while time.monotonic() < give_up:
+            check()
             if (said := self._heard()) is not None:
                 if said.hello is not None:
                     return said.hello
@@ -218,7 +263,7 @@ class Deputy:
                     self.close(0)
                     raise said.failed.error(str(self._place))
         self.close(0)
-        raise TiltyardError(f"{self._place}: the lab there says nothing in {_BEGINS_S:g} s")
+        raise UnreachableError(f"{self._place}: the lab there does not begin in {_BEGINS_S:g} s")
 
     def _heard(self) -> Answer | None:
         """Its next line; ``None``: nothing for a moment.
@@ -239,29 +284,32 @@ class Deputy:
             if not (chunk := os.read(self._output.fileno(), 1 << 16)):
                 raise EOFError
             self._rest += chunk
+            self._heard_at = time.monotonic()
+            self._said_bytes += len(chunk)
+            if self._said_bytes > MESSAGE_BYTES:
+                self.close(0)
+                most = format_size(MESSAGE_BYTES)
+                raise HostLacksError(f"{self._place}: what the lab there says is over {most}")
         text, _, self._rest = self._rest.partition(b"\n")
         try:
             return Answer.model_validate_json(text)
         except ValidationError:
-            self.close()
-            noise = text.decode(errors="replace").strip()[:_NOISE]
-            raise TiltyardError(
-                f'{self._place}: "{noise}" is printed where the lab there should answer. '
-                "Fix: a login that prints nothing when nobody looks (~/.bashrc)"
-            ) from None
+            self.close(_REFUSED_S)
+            noise = commands.shown(text.decode(errors="replace"))
+            raise self._place.noise(noise, "the lab there should answer") from None
 
     def _lost(self) -> NoReturn:
         """Why there is none any more."""
         status = self._let_go()
-        said = commands.complaint(self._words.heard(_WORDS_S), status)
-        if self._place.is_lost(status, said):
+        said = self._flaw or commands.complaint(self._words.heard(_WORDS_S), status)
+        if self._flaw or self._place.is_lost(status, said):
             raise UnreachableError(f"lost the connection to {self._place}: {said}")
         if said.startswith("Traceback"):
             said = self._words.line(-1, _WORDS_S)
-        if status > _KILLED:
-            number = signal.Signals(status - _KILLED).name
-            raise UnreachableError(f"{self._place}: the lab there was killed by {number}")
-        raise TiltyardError(f"{self._place}: {said}")
+        if status - _KILLED in signal.valid_signals():
+            name = commands.signal_name(status - _KILLED)
+            raise UnreachableError(f"{self._place}: the lab there was killed by {name}")
+        raise HostLacksError(f"{self._place}: {said}")
 
 
 class Deputies:
@@ -283,13 +331,13 @@ class Deputies:
         """End them."""
         self.close()
 
-    def of(self, place: Place, ledger: Recorder) -> Deputy:
+    def of(self, place: Place, ledger: Recorder, check: Check = nothing) -> Deputy:
         """The deputy on a host; another one where the connection to it was lost."""
         known = self._of.get(place.ssh)
         if known is None or not known.lives:
             how = "run" if isinstance(ledger, Ledger) else "preview"
             former = known.hello if known else None
-            self._of[place.ssh] = known = Deputy(place, how, ledger, former)
+            self._of[place.ssh] = known = Deputy(place, how, ledger, former, check=check)
         return known
 
     def boot(
@@ -310,13 +358,13 @@ class Deputies:
             UnreachableError: if it does not come back.
             TiltyardError: if it cannot be booted.
         """
-        deputy = self.of(place, ledger)
+        deputy = self.of(place, ledger, check)
         former = deputy.hello
         deputy.boot(command, check, note)
         with phase(f"waiting until {place} has booted"):
             up_s, is_kept = await_boot(place, former.process.boot, former.directory, check)
         if is_kept:
-            self._of[place.ssh] = Deputy(place, "run", ledger, former, again=True)
+            self._of[place.ssh] = Deputy(place, "run", ledger, former, again=True, check=check)
         return up_s
 
     def close(self) -> None:
@@ -329,8 +377,9 @@ class Deputies:
         parts = []
         for ssh, deputy in self._of.items():
             lines = deputy.ask(Request(do="planned_end"))
-            assert isinstance(lines, list)
-            parts.append(PlannedPart("", f"{END_OF_RUN}, on {Place(ssh)}", tuple(map(str, lines))))
+            with (place := Place(ssh)).understood():
+                told = _LINES.validate_python(lines)
+            parts.append(PlannedPart("", f"{END_OF_RUN}, on {place}", told))
         return parts
 
 
@@ -346,4 +395,5 @@ def restore_there(place: Place) -> PutBack:
         found = deputy.ask(Request(do="restore"))
     finally:
         deputy.close()
-    return TypeAdapter(PutBack).validate_python(found)
+    with place.understood():
+        return TypeAdapter(PutBack).validate_python(found)

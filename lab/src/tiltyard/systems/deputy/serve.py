@@ -2,11 +2,9 @@
 
 import contextlib
 import os
-import selectors
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -14,9 +12,10 @@ from typing import Any, Final, cast
 
 from pydantic import JsonValue, TypeAdapter
 
-from tiltyard.errors import BusyError, InterruptedRunError, NotRestoredError, TiltyardError
+from tiltyard.errors import BusyError, NotRestoredError, TiltyardError
 from tiltyard.executors.engine import NAME as ENGINE
 from tiltyard.executors.engine import Engine
+from tiltyard.executors.words import MESSAGE_BYTES
 from tiltyard.host import commands
 from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.changes.change import PREFIX
@@ -30,13 +29,11 @@ from tiltyard.host.recovery import PutBack
 from tiltyard.host.telemetry import Telemetry, Watch
 from tiltyard.systems import kind
 from tiltyard.systems.deputy.boot import require_bootable
-from tiltyard.systems.deputy.messages import Answer, Failure, Hello, Request, UpThere, line, plain
+from tiltyard.systems.deputy.messages import Answer, Failure, Hello, Pipe, Request, UpThere, plain
 from tiltyard.systems.kind import CONSOLES, Problem, Site, System, Up
 from tiltyard.systems.planned import PlannedPart
 from tiltyard.systems.preview import Preview, planned_turn
 
-LEASE_S: Final = 900.0
-"""After so long without a word it ends by itself: some ways break without ending its input."""
 NAME: Final = "deputy"
 """End of the name of its directory."""
 _BOOTS: Final = "boots"
@@ -55,7 +52,7 @@ def main(home: str, how: str) -> None:
     if how == "restore":
         # A person, or a ledger of another host, asks: nobody is there to send requests.
         raise SystemExit(_restore_alone(directory))
-    with _Pipe() as pipe:
+    with Pipe() as pipe:
         try:
             _Deputy(directory, pipe, how).serve()
         except (TiltyardError, OSError) as error:
@@ -63,98 +60,10 @@ def main(home: str, how: str) -> None:
             raise SystemExit(1) from None
 
 
-class _Pipe:
-    """Requests that come, and lines that go.
-
-    Whatever else writes to the standard output writes to the standard error.
-    """
-
-    def __init__(self) -> None:
-        """Take both over; nothing that is started here has them."""
-        self._in, self._out = os.dup(0), os.dup(1)
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, 0)
-        os.dup2(2, 1)
-        os.close(nothing)
-        self._wakes, self._woken = os.pipe()
-        for end in (self._wakes, self._woken):
-            os.set_blocking(end, False)
-        self._heard = b""
-        self._heard_at = time.monotonic()
-        self._ended = False
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._in, selectors.EVENT_READ)
-        self._selector.register(self._wakes, selectors.EVENT_READ)
-
-    def __enter__(self) -> "_Pipe":
-        """End with signals as with the input."""
-        signal.set_wakeup_fd(self._woken, warn_on_full_buffer=False)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._end)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """It ends with the process."""
-
-    def _end(self, *_: object) -> None:
-        self._ended = True
-
-    def requests(self) -> Iterator[Request]:
-        """One after the other, until the end."""
-        while (request := self._next(LEASE_S)) is not None or not self._ended:
-            if request is None:
-                return
-            if request.do not in ("beat", "interrupt"):
-                yield request
-
-    def check(self) -> None:
-        """Between two steps of what is asked for.
-
-        Raises:
-            InterruptedRunError: if nobody wants it any more.
-        """
-        while (request := self._next(0)) is not None:
-            if request.do == "interrupt":
-                raise InterruptedRunError("interrupted")
-        if self._ended or time.monotonic() - self._heard_at > LEASE_S:
-            self._ended = True
-            raise InterruptedRunError("the connection has ended")
-
-    def _next(self, wait_s: float) -> Request | None:
-        """The next one; ``None`` if none has come in time, or none will."""
-        while True:
-            text, newline, rest = self._heard.partition(b"\n")
-            if newline:
-                self._heard = rest
-                return Request.model_validate_json(text)
-            if self._ended or not self._read(wait_s):
-                return None
-
-    def _read(self, wait_s: float) -> bool:
-        """Whether more has come."""
-        for key, _ in self._selector.select(wait_s):
-            if key.fd == self._in:
-                chunk = os.read(self._in, 1 << 16)
-                self._heard += chunk
-                self._heard_at = time.monotonic()
-                self._ended = self._ended or not chunk
-                return bool(chunk)
-        return False
-
-    def say(self, said: Answer) -> None:
-        """A line; if nobody reads it, that is the end."""
-        left = memoryview(line(said))
-        try:
-            while left:
-                left = left[os.write(self._out, left) :]
-        except OSError:
-            self._ended = True
-
-
 class _Deputy:
     """Systems of this host, as a lab on another one asks for them."""
 
-    def __init__(self, directory: Path, pipe: _Pipe, how: str) -> None:
+    def __init__(self, directory: Path, pipe: Pipe, how: str) -> None:
         """Nothing is opened yet."""
         self._directory = directory
         self._pipe = pipe
@@ -251,7 +160,8 @@ class _Deputy:
             if request.do == "end":
                 return
             try:
-                answer = Answer(done=plain(self._handlers[request.do](request)))
+                with self._pipe.beating():
+                    answer = Answer(done=plain(self._handlers[request.do](request)))
             except Exception as error:
                 # Whatever is wrong with one system, what was changed for others is kept in hand.
                 answer = Answer(failed=Failure.of(error))
@@ -333,10 +243,11 @@ class _Deputy:
         )
 
     def _take_down(self, request: Request) -> dict[str, str]:
-        """What the kernels of its guests have said by then goes to the study folder."""
+        """What the kernels of its guests have said last goes to the study folder."""
         self._of(request).take_down()
         consoles = list((self._directory / "study" / CONSOLES).glob("*"))
-        said = {console.name: console.read_text(errors="replace") for console in consoles}
+        most = MESSAGE_BYTES // 8 // max(1, len(consoles))
+        said = {console.name: _end_of(console, most) for console in consoles}
         for console in consoles:
             console.unlink()
         return said
@@ -399,6 +310,13 @@ def _restore(directory: Path) -> PutBack:
         return found
     done = _remove_copies(directory.parent, but=directory, kept=True)
     return PutBack((*found.done, *done), ())
+
+
+def _end_of(file: Path, most_bytes: int) -> str:
+    """As much of it as one answer has room for, whatever is escaped there."""
+    with file.open("rb") as said:
+        said.seek(max(0, file.stat().st_size - most_bytes))
+        return said.read(most_bytes).decode(errors="replace")
 
 
 def _words(request: Request) -> tuple[str, ...]:

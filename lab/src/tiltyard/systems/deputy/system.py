@@ -15,6 +15,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from tiltyard.errors import InterruptedRunError, RefusedError, TiltyardError
 from tiltyard.folder import open_to_change
+from tiltyard.host import commands
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.place import Place, UnreachableError
 from tiltyard.host.processes import BOOT_ID, boot_id
@@ -43,6 +44,7 @@ from tiltyard.tuning.load import is_path
 
 _PROBLEMS: Final = TypeAdapter(list[Problem])
 _PARTS: Final = TypeAdapter(list[PlannedPart])
+_SAID: Final = TypeAdapter(dict[str, str])
 _CONSOLE: Final = re.compile(r"[0-9a-f]{8}\.log")
 _PATHS: Final = ("directory", "disk", "kernel", "modules")
 """Settings that are paths of that host; a kernel without a slash is a name."""
@@ -72,8 +74,10 @@ def boot_problems(site: Site, place: Place, command: Sequence[str]) -> list[Prob
         TiltyardError: if nobody can be asked there.
     """
     request = Request(do="may_boot", given={"command": list(command)})
-    found = site.deputies.of(place, site.ledger).ask(request, site.check, site.note)
-    return _PROBLEMS.validate_python(found)
+    deputy = site.deputies.of(place, site.ledger, site.check)
+    found = deputy.ask(request, site.check, site.note)
+    with place.understood():
+        return _PROBLEMS.validate_python(found)
 
 
 def _place_of(kind: AnyKind, settings: Any, site: Site) -> Place | None:
@@ -103,7 +107,9 @@ class DeputyWatch:
     def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:  # noqa: ARG002  as here
         """What has happened since then; whose CPUs matter is known there."""
         try:
-            told = Telemetry.model_validate(self._ask("watched"))
+            found = self._ask("watched")
+            with self._place.understood():
+                told = Telemetry.model_validate(found)
         except TiltyardError:
             told = Telemetry(elapsed_s=time.monotonic() - self._began_s)
         return told.model_copy(update={"host": str(self._place)})
@@ -174,7 +180,9 @@ class FarSystem(System):
     def problems(self) -> list[Problem]:
         """What is found there, by the same code as here; or why nothing can be asked there."""
         try:
-            listed = _PROBLEMS.validate_python(self._ask("problems", check=self._site.check))
+            found = self._ask("problems", check=self._site.check)
+            with self.place.understood():
+                listed = _PROBLEMS.validate_python(found)
             if self._boots and not any(each.severity == "error" for each in listed):
                 listed += boot_problems(self._site, self.place, self._settings.reboot_command)
         except InterruptedRunError:
@@ -196,7 +204,9 @@ class FarSystem(System):
 
     def planned(self) -> list[PlannedPart]:
         """What a dry run tells there."""
-        parts = _PARTS.validate_python(self._ask("planned"))
+        found = self._ask("planned")
+        with self.place.understood():
+            parts = _PARTS.validate_python(found)
         return [replace(each, part=f"{each.part} on {self.place}") for each in parts]
 
     @property
@@ -216,7 +226,8 @@ class FarSystem(System):
         """Bring it up there."""
         try:
             found = self._ask("bring_up", check=self._site.check, given=self._kept_off())
-            told = UpThere.model_validate(found)
+            with self.place.understood():
+                told = UpThere.model_validate(found)
             return self._as_seen_here(told)
         except BaseException:
             with contextlib.suppress(TiltyardError):
@@ -251,7 +262,9 @@ class FarSystem(System):
     def _keep(self, consoles: Any) -> None:
         """What the kernels of guests there have said; that host names no file of ours."""
         folder = self._site.root / CONSOLES
-        for name, said in consoles.items():
+        with self.place.understood():
+            told = _SAID.validate_python(consoles)
+        for name, said in told.items():
             if _CONSOLE.fullmatch(name):
                 make_directory(folder, exist_ok=True)
                 with os.fdopen(open_to_change(folder / name, os.O_APPEND), "a") as console:
@@ -267,7 +280,7 @@ class FarSystem(System):
             if not told.is_served and self._deputy is not None and self._deputy.lives:
                 return ""
             try:
-                return str(self._ask_what_is_up("lost") or "")
+                return commands.shown(str(self._ask_what_is_up("lost") or ""))
             except TiltyardError as error:
                 return str(error)
 
@@ -290,7 +303,7 @@ class FarSystem(System):
         self, what: str, check: Check = nothing, given: Mapping[str, JsonValue] | None = None
     ) -> JsonValue:
         """Have the deputy do something with the system, which it is told of first."""
-        deputy = self._site.deputies.of(self.place, self._site.ledger)
+        deputy = self._site.deputies.of(self.place, self._site.ledger, self._site.check)
         if self._deputy is not deputy:
             self._open(deputy)
         with phase(f"{what.replace('_', ' ')} on {self.place}"):

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from tiltyard.errors import TiltyardError
-from tiltyard.executors.agent import MESSAGE_BYTES
+from tiltyard.executors.words import MESSAGE_BYTES
 from tiltyard.frozen import Frozen
 from tiltyard.units import format_size
 
