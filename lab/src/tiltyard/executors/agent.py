@@ -280,6 +280,7 @@ class Trial:
         keep: BinaryIO,
         *,
         limit_s: float | None = None,
+        is_of_silence: bool = False,
         secret: str = "",
         barrier: Barrier | None = None,
     ) -> None:
@@ -290,14 +291,15 @@ class Trial:
             job: the document.
             keep: receives the output of the trial verbatim.
             limit_s: it is stopped after that time; ``None`` for no limit.
+            is_of_silence: that time begins anew with each word of it.
             secret: what is kept and said of it has ``{secret}`` in its place.
             barrier: each of its timed regions begins when all who meet there are ready for theirs.
         """
         self._agent = agent
-        self._began = self._asked_at = agent.heard_at = time.monotonic()
+        self._counts_from = self._asked_at = agent.heard_at = time.monotonic()
         self._keep = keep
         self._secret = secret
-        self._limit_s = limit_s
+        self._limit_s, self._is_of_silence = limit_s, is_of_silence
         self._stopped_at: float | None = None
         self._said_bytes = 0
         self._lines = 0
@@ -403,6 +405,7 @@ class Trial:
             if isinstance(heard, AgentReady):
                 self._meet_the_others()
             elif isinstance(heard, bytes):
+                self._has_a_word()
                 yield heard
             self._watch_deadlines()
 
@@ -423,13 +426,18 @@ class Trial:
     def _waits(self) -> bool:
         """Whether it still waits for the others; it is told that we are there."""
         is_quiet = self._agent.is_quiet()
+        self._has_a_word()  # It waits as it is told.
         self._watch_deadlines()
         return is_quiet and self._stopped_at is None
+
+    def _has_a_word(self) -> None:
+        if self._is_of_silence:
+            self._counts_from = time.monotonic()
 
     def _watch_deadlines(self) -> None:
         """Stop what takes too long, and kill an agent that does not stop it."""
         now = time.monotonic()
-        if self._limit_s is not None and now - self._began > self._limit_s:
+        if self._limit_s is not None and now - self._counts_from > self._limit_s:
             self.timed_out = True
             self.stop()
         if self._agent.is_far and now - self._asked_at > _BEAT_S:
