@@ -94,7 +94,7 @@ def silence_s(workload: PlannedWorkload) -> float:
         return SILENCE_S
     listed = servers if isinstance(servers, list) else []
     of_servers = sum(2 * server["timeout"] for server in listed if isinstance(server, dict))
-    return 2 * timeout_s + of_servers + _ASIDE_S
+    return float(2 * timeout_s + of_servers + _ASIDE_S)
 
 
 def directory_of(context: Context, up: Up) -> Path:
