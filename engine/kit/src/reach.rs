@@ -7,11 +7,11 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self, FileType, Mode, OFlags};
+use rustix::fs::{self, FileType, Mode, OFlags, CWD};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
@@ -21,6 +21,8 @@ const LINKS_MAX: usize = 40;
 /// null, zero, full.
 const MEMORY: u32 = 1;
 const HARMLESS: [u32; 3] = [3, 5, 7];
+/// What /proc/self/uid_map says outside a user namespace, in which others are not known.
+const OF_ALL_USERS: [&str; 3] = ["0", "0", "4294967295"];
 
 /// What may be opened as a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,6 +106,56 @@ pub fn file(
     Ok(opened.into())
 }
 
+/// Who could put something else in the place of a directory while root works in it by its path; `None`
+/// if nobody could. Trusted are root, and who called sudo(8).
+///
+/// # Errors
+/// Those of [`open`].
+pub fn exchanged_by(directory: &Path) -> io::Result<Option<String>> {
+    let users = std::fs::read_to_string("/proc/self/uid_map")?;
+    if !geteuid().is_root() || !users.split_whitespace().eq(OF_ALL_USERS) {
+        return Ok(None);
+    }
+    let held = open(
+        CWD,
+        directory,
+        OFlags::PATH | OFlags::DIRECTORY,
+        Mode::empty(),
+    )?;
+    let caller = std::env::var("SUDO_UID").ok();
+    let caller = caller.and_then(|user| user.parse().ok()).unwrap_or(0);
+    let path = path_of(&held)?;
+    let above: Vec<&Path> = path.ancestors().skip(1).collect();
+    for above in above.into_iter().rev() {
+        let found = fs::stat(above)?;
+        let (mode, shown) = (found.st_mode, above.display());
+        if ![0, caller].contains(&found.st_uid) {
+            return Ok(Some(format!("{shown} belongs to user {}", found.st_uid)));
+        }
+        if mode & libc::S_IWOTH != 0 && mode & libc::S_ISVTX == 0 {
+            return Ok(Some(format!("anybody can write to {shown}")));
+        }
+        if mode & (libc::S_IXGRP | libc::S_IXOTH) == 0 {
+            // Nobody else gets any further.
+            return Ok(None);
+        }
+    }
+    Ok(None)
+}
+
+/// Where an open file is now, as the kernel knows it.
+///
+/// # Errors
+/// /proc is not mounted.
+pub fn path_of(open: impl AsFd) -> io::Result<PathBuf> {
+    std::fs::read_link(by_descriptor(open))
+}
+
+/// A path that leads to an open file, whatever has its name.
+pub fn by_descriptor(open: impl AsFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", open.as_fd().as_raw_fd()))
+}
+
 /// The parts of a path, the last one first.
 fn parts_of(path: &Path) -> Vec<OsString> {
     let parts = path.components().rev();
@@ -131,7 +183,8 @@ fn target_of(here: BorrowedFd, name: &OsStr) -> io::Result<Option<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{lchown, symlink};
+    use std::fs::Permissions;
+    use std::os::unix::fs::{chown, lchown, symlink, PermissionsExt};
     use std::os::unix::net::UnixListener;
 
     use super::*;
@@ -186,6 +239,44 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn root_is_told_who_could_exchange_its_directory() {
+        let made = tempfile::tempdir().unwrap();
+        let set = |name: &str, mode: u32| {
+            let path = made.path().join(name);
+            std::fs::create_dir_all(&path).unwrap();
+            std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            path
+        };
+        set("", 0o755);
+        let (theirs, open) = (set("theirs", 0o755), set("open", 0o777));
+        let below = [set("theirs/in", 0o700), set("open/in", 0o700)];
+        let who = |path: &Path| exchanged_by(path).unwrap().unwrap_or_default();
+        if !geteuid().is_root() {
+            return assert_eq!(
+                who(&below[1]),
+                "",
+                "others than root risk their own files only"
+            );
+        }
+        chown(&theirs, Some(65_534), None).unwrap();
+        assert_eq!([who(&theirs), who(&open)], ["", ""], "what is above counts");
+        assert!(
+            who(&below[0]).ends_with("theirs belongs to user 65534"),
+            "{}",
+            who(&below[0])
+        );
+        assert!(
+            who(&below[1]).starts_with("anybody can write to "),
+            "{}",
+            who(&below[1])
+        );
+        set("open", 0o1777);
+        assert_eq!(who(&below[1]), "", "names stay in a sticky one");
+        set("", 0o700);
+        assert_eq!(who(&below[0]), "", "nobody gets there");
     }
 
     #[test]

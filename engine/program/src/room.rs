@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{fchown, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use kit::failure::{failure, io_failure};
-use kit::reach;
+use kit::reach::{self, by_descriptor, path_of};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, Stat};
 use rustix::mount::UnmountFlags;
 use wire::{Failure, FailureKind, Part, Stage};
@@ -297,15 +297,6 @@ fn create(directory: BorrowedFd, name: &str, contents: &[u8]) -> io::Result<()> 
     file.write_all(contents)
 }
 
-/// Where an open file is now; beside [`DELETED`] where that was.
-fn path_of(open: &OwnedFd) -> io::Result<PathBuf> {
-    fs::read_link(by_descriptor(open))
-}
-
-fn by_descriptor(open: &OwnedFd) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()))
-}
-
 /// Removes all that has this name in an open directory.
 fn remove_below(directory: &OwnedFd, name: &str) -> io::Result<()> {
     let path = by_descriptor(directory).join(name);
@@ -350,4 +341,39 @@ fn space(path: &Path, held: Option<&OwnedFd>) -> Option<(u64, u64)> {
     let found = found.ok()?;
     let bytes = |blocks: u64| blocks * found.f_frsize;
     (found.f_blocks > 0).then(|| (bytes(found.f_bavail), bytes(found.f_blocks)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_its_place_is_left_alone_and_where_it_went_is_said() {
+        let made = tempfile::tempdir().unwrap();
+        let room = Room::make(made.path(), None, None, None).unwrap();
+        let (path, elsewhere) = (room.path.clone(), made.path().join("elsewhere"));
+        fs::rename(&path, &elsewhere).unwrap();
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("file"), "").unwrap();
+        room.write(&[("in".to_owned(), "text".to_owned())].into(), None)
+            .unwrap();
+        assert_eq!(fs::read_to_string(elsewhere.join("in")).unwrap(), "text");
+        let failure = room.remove().unwrap_err();
+        assert!(failure.message.contains("left there: "), "{failure:?}");
+        assert!(failure.message.contains("/elsewhere"), "{failure:?}");
+        assert!(path.join("file").exists() && elsewhere.join("in").exists());
+    }
+
+    #[test]
+    fn one_that_is_gone_is_removed_and_another_in_its_place_is_not() {
+        let made = tempfile::tempdir().unwrap();
+        let room = Room::make(made.path(), None, None, None).unwrap();
+        fs::remove_dir(&room.path).unwrap();
+        fs::write(&room.path, "").unwrap();
+        let path = room.path.clone();
+        room.remove().unwrap();
+        assert!(path.exists());
+        let failure = Room::make(made.path(), None, None, None).err().unwrap();
+        assert_eq!(failure.kind, FailureKind::Refused, "{failure:?}");
+    }
 }
