@@ -29,6 +29,7 @@ pub mod place;
 pub mod probe;
 pub mod proc;
 pub mod program;
+pub mod removal;
 pub mod settling;
 pub mod sizes;
 pub mod slices;
