@@ -30,6 +30,7 @@ pub mod probe;
 pub mod proc;
 pub mod program;
 pub mod reach;
+pub mod removal;
 pub mod settling;
 pub mod sizes;
 pub mod slices;
