@@ -1,15 +1,19 @@
 //! The trial's directory on the system, and the space that must be left there.
 
 use std::collections::BTreeMap;
+use std::ffi::{CStr, OsStr};
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{fchown, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use kit::failure::{failure, io_failure};
 use kit::reach::{self, by_descriptor, path_of};
+use kit::removal::{remove_beneath, Remains};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, Stat};
+use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 use wire::{Failure, FailureKind, Part, Stage};
 
@@ -28,6 +32,9 @@ pub const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
 pub const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o755);
 /// What the kernel says behind the path of a file that has none any more.
 const DELETED: &[u8] = b" (deleted)";
+const DOTS: [&CStr; 2] = [c".", c".."];
+/// Whoever adds more all the time to what is removed is not followed for ever.
+const PASSES: u32 = 64;
 const TO_LIST: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
 
 /// A directory that did not exist before; removed with all that is in it when dropped. Both it and
@@ -38,6 +45,8 @@ pub struct Room {
     held: OwnedFd,
     parent: OwnedFd,
     name: String,
+    /// The user of the programs; what they leave is removed with his rights.
+    account: Option<Account>,
     watched: Vec<Watched>,
     /// Whether it is there for later parts as well.
     stays: bool,
@@ -90,6 +99,7 @@ impl Room {
             held,
             parent,
             name,
+            account: account.cloned(),
             watched: Vec::new(),
             stays: matches!(part, Some(Part::StudySetup | Part::TurnSetup | Part::Trial)),
         };
@@ -121,13 +131,9 @@ impl Room {
     ///
     /// # Errors
     /// Those of open(2) and write(2).
-    pub fn write(
-        &self,
-        files: &BTreeMap<String, String>,
-        account: Option<&Account>,
-    ) -> Result<(), Failure> {
+    pub fn write(&self, files: &BTreeMap<String, String>) -> Result<(), Failure> {
         for (name, contents) in files {
-            let written = acting(account, || {
+            let written = self.acting(|| {
                 match rustix::fs::unlinkat(&self.held, name, AtFlags::empty()) {
                     Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
                     _ => {}
@@ -147,11 +153,10 @@ impl Room {
         &self,
         directory: &str,
         files: [(&str, &[u8]); 2],
-        account: Option<&Account>,
         act: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let failed = |error| io_failure("write", &self.path.join(directory), &error);
-        let written = acting(account, || {
+        let written = self.acting(|| {
             rustix::fs::mkdirat(&self.held, directory, DIRECTORY_MODE)?;
             let made = reach::open(
                 self.held.as_fd(),
@@ -163,8 +168,12 @@ impl Room {
             files.try_for_each(|(name, contents)| create(made.as_fd(), name, contents))
         });
         let done = written.map_err(failed).and_then(|()| act());
-        let _ = acting(account, || remove_below(&self.held, directory));
+        let _ = self.acting(|| Ok(remove_beneath(self.held.as_fd(), directory.as_ref())));
         done
+    }
+
+    fn acting<T>(&self, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        acting(self.account.as_ref(), act)
     }
 
     /// When to look at the space again, in ns from now.
@@ -192,20 +201,12 @@ impl Room {
     /// # Errors
     /// `Program` where something stays, with its path.
     pub fn remove(self) -> Result<(), Failure> {
-        let Err(error) = self.try_to_remove() else {
-            return Ok(());
-        };
-        let path = self.path.display();
-        // As root only an attribute of a file, or of its directory, refuses it: chattr(1).
-        let fix = match error.raw_os_error() {
-            Some(libc::EPERM) => format!("chattr -R -f -i -a {path} in cleanup, and now by hand"),
-            _ => "let cleanup remove it".to_owned(),
-        };
-        let message = format!("left what cannot be removed, in {path}: {error}. Fix: {fix}");
-        Err(failure(FailureKind::Program, message))
+        self.try_to_remove()
+            .map_err(|left| failure(FailureKind::Program, left))
     }
 
-    fn try_to_remove(&self) -> io::Result<()> {
+    /// Why it, or something in it, stays.
+    fn try_to_remove(&self) -> Result<(), String> {
         if self.stays {
             return Ok(());
         }
@@ -213,15 +214,62 @@ impl Room {
             let now = path_of(&self.held).unwrap_or_default();
             return match now.as_os_str().as_encoded_bytes().ends_with(DELETED) {
                 true => Ok(()),
-                false => Err(io::Error::other(format!(
-                    "the program has put it elsewhere, and it is left there: {}",
+                false => Err(format!(
+                    "left its directory elsewhere: {}. Fix: let cleanup remove it, and now by hand",
                     now.display()
-                ))),
+                )),
             };
         }
-        // Most leave nothing in it.
-        let removed = rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
-        removed.or_else(|_| remove_below(&self.parent, &self.name))
+        // Most leave nothing in it, and it is in a directory of ours.
+        let gone = || match rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR) {
+            Err(error) if error != Errno::NOENT => Err(error),
+            _ => Ok(()),
+        };
+        if gone().is_ok() {
+            return Ok(());
+        }
+        let left = self.acting(|| self.empty());
+        gone().map_err(|error| {
+            let own = |error| Remains {
+                path: self.path.clone(),
+                error,
+                others: 0,
+            };
+            let mut remains = left
+                .unwrap_or_else(|error| Some(own(error)))
+                .unwrap_or_else(|| own(error.into()));
+            remains.path = self.path.join(&remains.path);
+            let fix = remains.fix(&self.path);
+            format!(
+                "left what cannot be removed: {remains}. Fix: {fix} in cleanup, and now by hand"
+            )
+        })
+    }
+
+    /// Removes what is in it; what stays.
+    fn empty(&self) -> io::Result<Option<Remains>> {
+        // Not all file systems have modes.
+        let _ = rustix::fs::fchmod(&self.held, DIRECTORY_MODE);
+        let mut left = None;
+        for _ in 0..PASSES {
+            let mut has_lost = false;
+            for entry in Dir::read_from(&self.held)? {
+                let entry = entry?;
+                if DOTS.contains(&entry.file_name()) {
+                    continue;
+                }
+                let name = OsStr::from_bytes(entry.file_name().to_bytes());
+                match (remove_beneath(self.held.as_fd(), name), &mut left) {
+                    (Ok(()), _) => has_lost = true,
+                    (Err(more), None) => left = Some(more),
+                    (Err(more), Some(first)) => first.others += 1 + more.others,
+                }
+            }
+            if !has_lost || left.is_some() {
+                break;
+            }
+        }
+        Ok(left)
     }
 
     /// Whether what has its name is what was made.
@@ -286,7 +334,7 @@ fn own_directory(
 
 fn is_empty(directory: &OwnedFd) -> io::Result<bool> {
     let mut entries = Dir::read_from(directory)?.flatten();
-    Ok(entries.all(|entry| [c".", c".."].contains(&entry.file_name())))
+    Ok(entries.all(|entry| DOTS.contains(&entry.file_name())))
 }
 
 /// Makes a file in an open directory.
@@ -295,25 +343,6 @@ fn create(directory: BorrowedFd, name: &str, contents: &[u8]) -> io::Result<()> 
     let mut file = File::from(reach::open(directory, name.as_ref(), flags, FILE_MODE)?);
     file.set_permissions(Permissions::from_mode(FILE_MODE.bits()))?;
     file.write_all(contents)
-}
-
-/// Removes all that has this name in an open directory.
-fn remove_below(directory: &OwnedFd, name: &str) -> io::Result<()> {
-    let path = by_descriptor(directory).join(name);
-    fs::remove_dir_all(&path).or_else(|_| {
-        // A directory without permissions keeps its owner out, too.
-        open_up(&path);
-        fs::remove_dir_all(&path)
-    })
-}
-
-fn open_up(directory: &Path) {
-    let _ = fs::set_permissions(directory, Permissions::from_mode(0o700));
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            open_up(&entry.path());
-        }
-    }
 }
 
 fn in_the_way(path: &Path) -> Failure {
@@ -355,13 +384,34 @@ mod tests {
         fs::rename(&path, &elsewhere).unwrap();
         fs::create_dir(&path).unwrap();
         fs::write(path.join("file"), "").unwrap();
-        room.write(&[("in".to_owned(), "text".to_owned())].into(), None)
+        room.write(&[("in".to_owned(), "text".to_owned())].into())
             .unwrap();
         assert_eq!(fs::read_to_string(elsewhere.join("in")).unwrap(), "text");
         let failure = room.remove().unwrap_err();
-        assert!(failure.message.contains("left there: "), "{failure:?}");
+        assert!(
+            failure.message.contains("left its directory elsewhere: "),
+            "{failure:?}"
+        );
         assert!(failure.message.contains("/elsewhere"), "{failure:?}");
         assert!(path.join("file").exists() && elsewhere.join("in").exists());
+    }
+
+    #[test]
+    fn what_its_user_may_not_remove_stays_and_is_named() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let made = tempfile::tempdir().unwrap();
+        let nobody = Account::named("nobody").unwrap();
+        let room = Room::make(made.path(), None, Some(&nobody), None).unwrap();
+        let (theirs, kept) = (room.path.join("theirs"), room.path.join("of-root/kept"));
+        fs::create_dir(kept.parent().unwrap()).unwrap();
+        fs::write(&kept, "").unwrap();
+        fs::write(&theirs, "").unwrap();
+        let failure = room.remove().unwrap_err();
+        let said = format!("{}: Permission denied", kept.display());
+        assert!(failure.message.contains(&said), "{failure:?}");
+        assert!(kept.exists() && !theirs.exists());
     }
 
     #[test]

@@ -161,8 +161,7 @@ impl Course<'_, '_> {
         let words: Vec<String> = words.collect::<Result<_, _>>()?;
         let by = reason::shown(&words);
         let files = [0, 1].map(|which| (COMPARED[which], &both[which][..]));
-        let account = self.planned.account.as_ref();
-        let compared = room.with_files(DIRECTORY, files, account, || {
+        let compared = room.with_files(DIRECTORY, files, || {
             self.execute(Step::Compare, &by, &words, done.number)
         })?;
         let said = compared.outputs.each_ref().map(|output| {
