@@ -17,13 +17,14 @@ import pytest
 from pydantic import JsonValue
 
 from support.hosts import needs_root
-from support.patience import PATIENCE_S
+from support.patience import LATEST_S, PATIENCE_S
 from support.runs import Watcher, go_on
 from support.unprivileged import NOBODY
 from tiltyard.app.freeze import planned
 from tiltyard.executors.engine import Engine, Job
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.store import write_plan
+from tiltyard.run import stages
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
 
@@ -164,6 +165,11 @@ ATTACKS = {
         "print(sys.stdin.read())",
         "read /proc/self/environ: Permission denied",
     ),
+    "standard output that becomes a pipe": (
+        'setup = ["mkfifo", "{dir}/out"]\nstdout = "{dir}/out"\ntimeout = 5',
+        "print(1)",
+        "write to {dir}/out: it is not a regular file",
+    ),
     "the working directory, exchanged": (
         'where = "THEIRS/w"\nfiles = ["result.txt"]',
         "if not os.path.islink('../w'): os.rename('../w', '../v'); os.symlink('VICTIM', '../w')",
@@ -174,8 +180,10 @@ ATTACKS = {
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_what_is_roots_is_neither_written_nor_read_nor_removed(
-    attack: str, ground: Ground, engine: Engine, tmp_path: Path
+    attack: str, ground: Ground, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Each trial fails, and the run goes on to its end."""
+    monkeypatch.setattr(stages, "_ASIDE_S", LATEST_S)
     keys, program, says = map(ground.text, ATTACKS[attack])
     ground.program.write_text(f"import os, sys\n{program}\n")
     folder = StudyFolder(tmp_path / "study")
@@ -189,7 +197,7 @@ def test_what_is_roots_is_neither_written_nor_read_nor_removed(
     write_plan(folder, plan)
     run_study(folder, plan, engine, go_on, Watcher())
     trials = read_run(folder, plan).trials
-    assert trials
+    assert len(trials) == 2
     assert ground.of_root() == before
     kept = (path.read_bytes() for path in folder.root.rglob("*") if path.is_file())
     assert not any(SECRET.encode() in text or b"root:" in text for text in kept)
@@ -210,6 +218,23 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(
         shared = {"inputs": {"pipe": ""}, key: "{dir}/pipe", "timeout": 5.0}
         said = trial(engine, ground, {**parameters, **shared})
         assert "pipe: it is not a regular file" in said, said
+
+
+@pytest.mark.parametrize(
+    ("bound", "says"),
+    [
+        ({"flood": "1M"}, 'it is larger than 1048576 B. Fix: raise "flood"'),
+        ({"flood": "1T", "timeout": 1.0}, "it was not read after 1 s. Fix: let it be shorter, or"),
+    ],
+)
+def test_a_file_without_an_end_is_read_as_far_and_as_long_as_is_allowed(
+    ground: Ground, engine: Engine, bound: Mapping[str, JsonValue], says: str
+) -> None:
+    """It takes no space, and is as large as the file system lets files be."""
+    said = trial(
+        engine, ground, {"command": ["truncate", "-s", "8T", "out"], "files": ["out"], **bound}
+    )
+    assert says.replace('"', '\\"') in said, said
 
 
 def test_a_directory_that_became_a_link_is_not_worked_in(ground: Ground, engine: Engine) -> None:

@@ -297,15 +297,12 @@ class Trial:
         """
         self._agent = agent
         self._counts_from = self._asked_at = agent.heard_at = time.monotonic()
-        self._keep = keep
-        self._secret = secret
+        self._keep, self._secret = keep, secret
         self._limit_s, self._is_of_silence = limit_s, is_of_silence
         self._stopped_at: float | None = None
-        self._said_bytes = 0
-        self._lines = 0
+        self._said_bytes = self._lines = 0
         self._ended: AgentEnded | None = None
-        self._is_over = False
-        self.timed_out = False
+        self._is_over = self.timed_out = False
         self.excess: str | None = None
         """What there was too much of; it was stopped at that, and its beginning is kept."""
         self._barrier = barrier
@@ -313,8 +310,7 @@ class Trial:
         """When its timed regions were to begin, where it is held."""
         agent.is_busy = True
         run = {"job": job.decode()} | ({"held": True} if barrier else {})
-        request = json.dumps({"run": run}, ensure_ascii=False)
-        agent.tell(f"{request}\n".encode())
+        agent.tell(f"{json.dumps({'run': run}, ensure_ascii=False)}\n".encode())
 
     def lines(self) -> Iterator[bytes]:
         """Whole lines of output as they come; ends when the trial has ended.
@@ -405,9 +401,8 @@ class Trial:
             if isinstance(heard, AgentReady):
                 self._meet_the_others()
             elif isinstance(heard, bytes):
-                self._has_a_word()
                 yield heard
-            self._watch_deadlines()
+            self._watch_deadlines(has_a_word=isinstance(heard, bytes))
 
     def _meet_the_others(self) -> None:
         """Let it begin when all are ready; where some will never be, it is stopped."""
@@ -426,17 +421,14 @@ class Trial:
     def _waits(self) -> bool:
         """Whether it still waits for the others; it is told that we are there."""
         is_quiet = self._agent.is_quiet()
-        self._has_a_word()  # It waits as it is told.
-        self._watch_deadlines()
+        self._watch_deadlines(has_a_word=True)  # It waits as it is told.
         return is_quiet and self._stopped_at is None
 
-    def _has_a_word(self) -> None:
-        if self._is_of_silence:
-            self._counts_from = time.monotonic()
-
-    def _watch_deadlines(self) -> None:
+    def _watch_deadlines(self, *, has_a_word: bool = False) -> None:
         """Stop what takes too long, and kill an agent that does not stop it."""
         now = time.monotonic()
+        if has_a_word and self._is_of_silence:
+            self._counts_from = now
         if self._limit_s is not None and now - self._counts_from > self._limit_s:
             self.timed_out = True
             self.stop()
