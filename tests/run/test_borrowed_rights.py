@@ -247,6 +247,21 @@ def test_a_directory_that_became_a_link_is_not_worked_in(ground: Ground, engine:
     assert f"cannot use {link}: link is a link that user {NOBODY} has made" in said
 
 
+def test_workloads_of_the_engine_are_not_measured_where_another_user_could_exchange_their_directory(
+    ground: Ground, engine: Engine, tmp_path: Path
+) -> None:
+    """He needs not have done it."""
+    own, small = ground.theirs / "of-root", {"files": 5, "transactions": 5}
+    own.mkdir(mode=0o700)
+    said = [
+        said_of(engine, ground, Job(workload="postmark", parameters=small, target=place))
+        for place in (own, tmp_path)
+    ]
+    own.rmdir()
+    assert f"{own}: not used as root: {ground.theirs} belongs to user {NOBODY}" in said[0]
+    assert '"outcome":"done"' in said[1]
+
+
 def test_an_exchange_while_outputs_are_compared_makes_nothing_of_roots(
     ground: Ground, engine: Engine
 ) -> None:
@@ -280,7 +295,12 @@ def trial(
 ) -> str:
     """One of the engine, as nobody in nobody's directory; what it said, when it has ended."""
     told = {"user": "nobody", **parameters}
-    job = Job(workload="program", parameters=told, target=directory or ground.theirs)
+    return said_of(
+        engine, ground, Job(workload="program", parameters=told, target=directory or ground.theirs)
+    )
+
+
+def said_of(engine: Engine, ground: Ground, job: Job) -> str:
     done = subprocess.run(
         (engine.path, "run"),
         input=job.message(),
@@ -288,5 +308,5 @@ def trial(
         timeout=PATIENCE_S,
         check=False,
     )
-    assert list(ground.theirs.iterdir()) == [ground.theirs / "w"]
+    assert {path.name for path in ground.theirs.iterdir()} <= {"w", "of-root"}
     return done.stdout.decode()

@@ -99,8 +99,8 @@ pub fn check_way(job: &Job) -> Result<(), Failure> {
         Some(why) => {
             let shown = directory.display();
             let message = format!(
-                "{shown}: not used as root: {why}. Fix: run as that user, or let all directories \
-                 above it be root's alone to change (chown root, chmod o-w)"
+                "{shown}: not used as root: {why}. Fix: run as an ordinary user, or let only root \
+                 change the directories above it (chown root, chmod o-w)"
             );
             Err(failure(FailureKind::Refused, message))
         }
