@@ -59,6 +59,7 @@ class Start:
         keep: BinaryIO | None = None,
         limit_s: float | None = None,
         *,
+        is_of_silence: bool = False,
         greets: bool = True,
         ends: bool = True,
         is_far: bool = False,
@@ -66,7 +67,7 @@ class Start:
         argv = stand_in(self._place / "engine", text, greets=greets, ends=ends)
         agent = self._agents.of(argv, is_far=is_far)
         kept = keep or io.BytesIO()
-        return Trial(agent, b'{"job": 1}', kept, limit_s=limit_s)
+        return Trial(agent, b'{"job": 1}', kept, limit_s=limit_s, is_of_silence=is_of_silence)
 
 
 def smoke(engine: Engine, directory: Path) -> bytes:
@@ -259,12 +260,27 @@ def test_an_agent_that_does_not_stop_is_killed(
     assert trial.exit_status == -9
 
 
-def test_what_hangs_is_stopped(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_of_silence", [False, True])
+def test_what_hangs_is_stopped(
+    start: Start, monkeypatch: pytest.MonkeyPatch, *, is_of_silence: bool
+) -> None:
     monkeypatch.setattr(executors, "_TICK_S", 0.05)
-    trial = start("read -r asked; exit 130", limit_s=0.2)
+    trial = start("read -r asked; exit 130", limit_s=0.2, is_of_silence=is_of_silence)
     assert list(trial.lines()) == []
     assert trial.timed_out
     assert trial.exit_status == 130
+
+
+@pytest.mark.parametrize("is_of_silence", [False, True])
+def test_what_goes_on_is_stopped_unless_only_its_silence_is_limited(
+    start: Start, monkeypatch: pytest.MonkeyPatch, *, is_of_silence: bool
+) -> None:
+    """It talks longer than it may be silent, each time shortly."""
+    monkeypatch.setattr(executors, "_TICK_S", 0.05)
+    talks = "for n in 1 2 3 4 5 6 7 8 9 10; do echo $n; sleep 0.5; done"
+    trial = start(talks, limit_s=3.0, is_of_silence=is_of_silence)
+    assert list(trial.lines())
+    assert trial.timed_out != is_of_silence
 
 
 def test_ctrl_c_in_the_terminal_does_not_reach_it(start: Start) -> None:

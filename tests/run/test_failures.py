@@ -17,7 +17,7 @@ from tiltyard.host.ledger import Ledger
 from tiltyard.host.packages import find_program
 from tiltyard.host.processes import named
 from tiltyard.plan.model import TrialKey
-from tiltyard.run import trial
+from tiltyard.run import stages, trial
 from tiltyard.run.history import History
 from tiltyard.run.observer import Outlook
 from tiltyard.run.read import read_run
@@ -153,7 +153,7 @@ ENGINES = {
     ),
     "says nothing": (
         "exec sleep 1000",
-        "stopped after 0.5 s: nothing is known of how long it takes, and that is the longest",
+        "stopped after 0.5 s without a word: no step of it takes as long",
     ),
 }
 
@@ -164,7 +164,7 @@ def test_an_engine_that(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     misbehave, reason = ENGINES[engine]
     monkeypatch.setattr(agent, "GRACE_S", 2.0)
     if engine == "says nothing":
-        monkeypatch.setattr(trial, "FIRST_LIMIT_S", 0.5)
+        monkeypatch.setattr(stages, "SILENCE_S", 0.5)
     real = Engine.find()
     marker = tmp_path / "died"
     stand_in = tmp_path / "engine"
@@ -185,11 +185,12 @@ def test_an_engine_that(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("known", "limit_s", "why"),
     [
-        ({}, 24 * 3600, "nothing is known of how long it takes"),
+        ({}, 3 * 3600, "no step of it takes as long"),
+        ({"budget_s": 10**6}, 3 * 3600, "no step of it takes as long"),
         ({"budget_s": 7200}, 7200, "longer than the budget of the whole study"),
         ({"budget_s": 60}, 600, "longer than the budget of the whole study"),
         ({"seconds": 100.0, "flows": [1, 2], "message": [1]}, 4000, "than it should take"),
-        ({"seconds": 1.0, "transactions": 10**9}, 24 * 3600, "nothing is known"),
+        ({"seconds": 1.0, "transactions": 10**9}, 3 * 3600, "no step of it"),
     ],
 )
 def test_a_first_trial_has_a_limit(known: dict[str, Any], limit_s: float, why: str) -> None:
@@ -198,6 +199,18 @@ def test_a_first_trial_has_a_limit(known: dict[str, Any], limit_s: float, why: s
     if known:
         far = plan.workloads[0].model_copy(update={"target": "far", "effective": known})
         plan = plan.model_copy(update={"workloads": (far,)})
-    found_s, told = trial._limit_s(History([]), plan, "iozone")
-    assert found_s == limit_s
-    assert why in told
+    found = trial._limit(History([]), plan, "iozone")
+    assert found.seconds == limit_s
+    assert why in found.why
+
+
+def test_the_first_trial_of_a_program_may_be_silent_as_long_as_it_says_itself() -> None:
+    """It may go on for days: each command has a word."""
+    plan = plan_of((image_system("ext2", "16M"),))
+    server = {"command": ["true"], "timeout": 60.0}
+    program = plan.workloads[0].model_copy(
+        update={"program": {}, "effective": {"timeout": 5.0, "servers": [server]}}
+    )
+    plan = plan.model_copy(update={"workloads": (program,)})
+    found = trial._limit(History([]), plan, "iozone")
+    assert (found.seconds, found.is_of_silence) == (2 * 5 + 2 * 60 + 1800, True)

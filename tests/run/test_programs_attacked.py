@@ -226,7 +226,7 @@ def test_what_a_program_makes_immutable_is_named_with_what_mends_it(
     with pytest.raises(NotRestoredError, match="kept in it") as refused:
         run_study(folder, plan, engine, go_on, Watcher())
     (trial,) = read_run(folder, plan).trials
-    assert "left what cannot be removed, in " in (trial.reason or "")
+    assert "left what cannot be removed: " in (trial.reason or "")
     fix = str(refused.value).partition("Fix: ")[2].partition(";")[0]
     assert f"chattr -R -f -i -a {folder.work}" in fix
     subprocess.run(fix.split(), check=True)

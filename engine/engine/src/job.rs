@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use kit::failure::{bad_parameter, failure};
+use kit::failure::{bad_parameter, failure, io_failure};
 use kit::limits::JOB_BYTES;
 use kit::params::read_value;
+use kit::reach;
 use serde_json::Value;
 use wire::{ConditionsWanted, Failure, FailureKind, Inject, Job, LONGEST_DELAY_NS, PROTOCOL};
 
@@ -81,6 +82,28 @@ pub fn check(job: &Job) -> Result<(), Failure> {
             ),
         )),
         _ => Ok(()),
+    }
+}
+
+/// Root works by path in the directory: nobody else may put another one in its place.
+///
+/// # Errors
+/// `Refused`, naming who could.
+pub fn check_way(job: &Job) -> Result<(), Failure> {
+    let Some(directory) = &job.target.directory else {
+        return Ok(());
+    };
+    let found = reach::exchanged_by(directory);
+    match found.map_err(|error| io_failure("use", directory, &error))? {
+        None => Ok(()),
+        Some(why) => {
+            let shown = directory.display();
+            let message = format!(
+                "{shown}: not used as root: {why}. Fix: run as an ordinary user, or let only root \
+                 change the directories above it (chown root, chmod o-w)"
+            );
+            Err(failure(FailureKind::Refused, message))
+        }
     }
 }
 

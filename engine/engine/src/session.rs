@@ -129,6 +129,12 @@ fn hello(job: &Job, trial: &dyn Trial, conditions: Conditions) -> Event {
 }
 
 fn execute(job: &Job, trial: Box<dyn Trial>, record: Record, emit: &mut dyn FnMut(&Event)) -> End {
+    // A program has a directory that is held, and a person chose the one of a classic tool.
+    if record == Record::Full && job.workload != ::program::NAME {
+        if let Err(failure) = job::check_way(job) {
+            return not_begun(failure);
+        }
+    }
     let place = match Place::take(&job.conditions, trial.threads()) {
         Ok(place) => place,
         Err(failure) => return not_begun(failure),

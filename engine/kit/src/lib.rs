@@ -29,6 +29,8 @@ pub mod place;
 pub mod probe;
 pub mod proc;
 pub mod program;
+pub mod reach;
+pub mod removal;
 pub mod settling;
 pub mod sizes;
 pub mod slices;

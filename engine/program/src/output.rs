@@ -3,11 +3,9 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::path::Path;
 use std::rc::Rc;
 
-use kit::text;
-use rustix::fs::{Mode, OFlags};
+use kit::{clock, text};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use wire::Output;
@@ -208,23 +206,28 @@ pub fn last_lines(end: &[u8], count: usize) -> String {
     last.join(" | ").chars().map(printable).collect()
 }
 
-/// A file that a program wrote.
+/// A regular file that a program wrote.
 ///
 /// # Errors
-/// It is no regular file, is larger than `flood_bytes`, or cannot be read.
-pub fn of_file(path: &Path, keep_bytes: u64, flood_bytes: u64) -> io::Result<Output> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
+/// It is larger than `flood_bytes`, or cannot be read, or not within `timeout_s`.
+pub fn of_file(
+    file: &File,
+    keep_bytes: u64,
+    flood_bytes: u64,
+    timeout_s: f64,
+) -> io::Result<Output> {
+    let deadline_ns = clock::now_ns() + (timeout_s * 1e9) as u64;
     let mut capture = Capture::new(keep_bytes);
     let mut chunk = chunk();
-    while capture.take(&file, &mut chunk)? == Taken::Some {
-        if capture.bytes() > flood_bytes {
-            let text = format!("it is larger than {flood_bytes} B. Fix: raise \"flood\"");
-            return Err(io::Error::other(text));
-        }
+    while capture.take(file, &mut chunk)? == Taken::Some {
+        let too_much = match capture.bytes() > flood_bytes {
+            true => format!("it is larger than {flood_bytes} B. Fix: raise \"flood\""),
+            false if clock::now_ns() > deadline_ns => format!(
+                "it was not read after {timeout_s} s. Fix: let it be shorter, or raise \"timeout\""
+            ),
+            false => continue,
+        };
+        return Err(io::Error::other(too_much));
     }
     Ok(capture.finish())
 }

@@ -4,19 +4,23 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs::File;
-use std::os::fd::AsFd;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use kit::failure::io_failure;
+use kit::reach::{self, Kind};
 use kit::splitmix::SplitMix;
-use rustix::fs::{Mode, OFlags};
-use wire::Failure;
+use rustix::fs::OFlags;
+use wire::{Failure, Output};
 
+use crate::account::acting;
 use crate::execute::Added;
+use crate::output;
 use crate::plan::Planned;
-use crate::room::Room;
+use crate::room::{Room, FILE_MODE};
 use crate::spawn::{c_text, NotStarted, Recipe, Strings};
 use crate::words::{self, Values};
 use crate::{plan, reason};
@@ -27,8 +31,8 @@ const PADDING_STEP_BYTES: u32 = 16;
 const PADDING: &str = "TILTYARD_PADDING";
 /// Lengths of the path that execve is given: so many, a byte apart. A power of 3.
 const PATHS: u32 = 81;
-/// Of the file of standard output.
-const MODE: Mode = Mode::from_raw_mode(0o644);
+/// What is read of a program, to see what it is.
+const BEGINNING_BYTES: u64 = 256;
 
 /// Where commands are executed.
 pub struct Scene<'a> {
@@ -46,12 +50,13 @@ pub struct Scene<'a> {
 type Program = (PathBuf, bool);
 
 /// All that a recipe refers to.
-pub struct Prepared {
+pub struct Prepared<'a> {
     program: PathBuf,
     path: CString,
     arguments: Strings,
     environment: Strings,
     directory: CString,
+    home: (CString, BorrowedFd<'a>),
     stdin: Rc<File>,
     stdout: Option<File>,
     /// What was added to its environment and its path.
@@ -67,12 +72,14 @@ impl<'a> Scene<'a> {
             Some(place) => words::fill("where", place, &values)?.into(),
             None => room.path.clone(),
         };
+        let nothing = Path::new("/dev/null");
+        let opened = File::open(nothing).map_err(|error| io_failure("open", nothing, &error))?;
         Ok(Self {
             planned,
             room,
             place,
             found: RefCell::default(),
-            nothing: Rc::new(opened(Path::new("/dev/null"))?),
+            nothing: Rc::new(opened),
         })
     }
 
@@ -118,13 +125,55 @@ impl<'a> Scene<'a> {
         Ok(path.transpose()?.map(PathBuf::from))
     }
 
+    /// Opens a file of the programs with the rights of their user, below the trial's directory
+    /// without a link that he could have made.
+    fn open(&self, path: &Path, flags: OFlags, kind: Kind) -> io::Result<File> {
+        let (base, path) = self.room.way(path);
+        acting(self.planned.account.as_ref(), || {
+            reach::file(base, path, flags, FILE_MODE, kind)
+        })
+    }
+
+    /// Reads what a program wrote; `None` of /dev/null, where that may be. It has the time that a
+    /// command has.
+    ///
+    /// # Errors
+    /// It is no regular file, too large, or cannot be read, or not in time.
+    pub fn read(&self, path: &Path, kind: Kind) -> io::Result<Option<Output>> {
+        let file = self.open(path, OFlags::RDONLY, kind)?;
+        if !file.metadata()?.is_file() {
+            return Ok(None);
+        }
+        let params = &self.planned.params;
+        output::of_file(
+            &file,
+            params.keep.bytes(),
+            params.flood.bytes(),
+            params.timeout,
+        )
+        .map(Some)
+    }
+
+    /// Whether there is something, as far as the user of the programs can see.
+    pub fn sees(&self, path: &Path) -> bool {
+        acting(self.planned.account.as_ref(), || Ok(path.exists())).unwrap_or(false)
+    }
+
+    /// How a program begins; nothing of one that may not be read.
+    fn beginning(&self, program: &Path) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let file = self.open(program, OFlags::RDONLY, Kind::Regular);
+        let _ = file.and_then(|file| file.take(BEGINNING_BYTES).read_to_end(&mut bytes));
+        bytes
+    }
+
     /// Where a program is.
     fn find(&self, program: &str) -> Option<Program> {
         if let Some(known) = self.found.borrow().get(program) {
             return Some(known.clone());
         }
         let path = plan::find(program, &self.place, self.planned.path())?;
-        let is_binary = reason::is_binary(&path);
+        let is_binary = reason::is_binary(&self.beginning(&path));
         let found = (path, is_binary);
         if !program.contains('/') {
             let mut known = self.found.borrow_mut();
@@ -143,7 +192,7 @@ impl<'a> Scene<'a> {
         words: &[String],
         execution: u32,
         mut layout: Added,
-    ) -> Result<Prepared, Failure> {
+    ) -> Result<Prepared<'a>, Failure> {
         let program = self.find(&words[0]);
         let missing = || reason::missing(what, &words[0], self.planned.path());
         let (program, is_binary) = program.ok_or_else(missing)?;
@@ -155,7 +204,9 @@ impl<'a> Scene<'a> {
         let stdin = match &self.planned.params.stdin {
             Some(path) => {
                 let path = words::fill("stdin", path, &self.values(execution))?;
-                Rc::new(opened(Path::new(&path))?)
+                let path = Path::new(&path);
+                let opened = self.open(path, OFlags::RDONLY, Kind::OrNothing);
+                Rc::new(opened.map_err(|error| io_failure("read", path, &error))?)
             }
             None => Rc::clone(&self.nothing),
         };
@@ -169,7 +220,8 @@ impl<'a> Scene<'a> {
             path: c_text(path.as_deref().unwrap_or(program.as_os_str().as_bytes())),
             arguments: Strings::of(words.iter().cloned()),
             environment: Strings::of(variables.map(|(name, value)| format!("{name}={value}"))),
-            directory: bytes(&self.place),
+            directory: bytes(self.room.way(&self.place).1),
+            home: (bytes(&self.room.path), self.room.way(&self.room.path).0),
             program,
             stdin,
             layout,
@@ -186,20 +238,15 @@ fn lengthened(program: &Path, slashes: u32) -> Option<Vec<u8>> {
     (path.len() < libc::PATH_MAX as usize).then_some(path)
 }
 
-fn opened(path: &Path) -> Result<File, Failure> {
-    File::open(path).map_err(|error| io_failure("open", path, &error))
-}
-
-impl Prepared {
+impl Prepared<'_> {
     /// Has it print to a file, which is made, or emptied.
     ///
     /// # Errors
-    /// Those of open(2).
-    pub fn print_to(&mut self, path: &Path) -> Result<(), Failure> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
-        let opened = rustix::fs::open(path, flags | OFlags::NOFOLLOW, MODE);
-        let file = opened.map_err(|error| io_failure("write to", path, &error.into()))?;
-        self.stdout = Some(File::from(file));
+    /// Those of open(2); it is no regular file.
+    pub fn print_to(&mut self, path: &Path, scene: &Scene) -> Result<(), Failure> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
+        let opened = scene.open(path, flags, Kind::OrNothing);
+        self.stdout = Some(opened.map_err(|error| io_failure("write to", path, &error))?);
         Ok(())
     }
 
@@ -209,6 +256,7 @@ impl Prepared {
             arguments: &self.arguments,
             environment: &self.environment,
             directory: &self.directory,
+            home: (&self.home.0, self.home.1),
             network: None,
             stdin: self.stdin.as_fd(),
             stdout: self.stdout.as_ref().map(AsFd::as_fd),
@@ -220,7 +268,8 @@ impl Prepared {
 
     pub fn not_started(&self, what: &str, scene: &Scene, why: &NotStarted) -> Failure {
         let place = scene.place.display().to_string();
-        reason::not_started(what, &self.program, &place, why)
+        let beginning = scene.beginning(&self.program);
+        reason::not_started(what, &self.program, &beginning, &place, why)
     }
 }
 
@@ -300,9 +349,7 @@ mod tests {
 
     #[test]
     fn a_script_is_no_binary() {
-        assert!(reason::is_binary(Path::new("/bin/sh")));
-        let script = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(script.path(), "#!/bin/sh\n").unwrap();
-        assert!(!reason::is_binary(script.path()));
+        assert!(reason::is_binary(&std::fs::read("/bin/sh").unwrap()));
+        assert!(!reason::is_binary(b"#!/bin/sh\n"));
     }
 }

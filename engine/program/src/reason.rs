@@ -1,7 +1,7 @@
 //! Why a command failed: one clear sentence each.
 
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use kit::failure::{failure, interrupted};
@@ -54,13 +54,19 @@ pub fn missing(what: &str, program: &str, path: &str) -> Failure {
     failure(FailureKind::HostLacks, message)
 }
 
-/// The program could not be started. `program` is where it was found.
-pub fn not_started(what: &str, program: &Path, directory: &str, why: &NotStarted) -> Failure {
+/// The program could not be started. `program` is where it was found, and `beginning` its first bytes.
+pub fn not_started(
+    what: &str,
+    program: &Path,
+    beginning: &[u8],
+    directory: &str,
+    why: &NotStarted,
+) -> Failure {
     let (step, error) = (why.step, &why.error);
     let program_shown = program.display();
     let lacks = |message: String| failure(FailureKind::HostLacks, message);
     match (step, error.kind()) {
-        (Step::Execute, ErrorKind::NotFound) => match interpreter(program) {
+        (Step::Execute, ErrorKind::NotFound) => match interpreter(beginning) {
             Some(interpreter) => lacks(format!(
                 "{what}: {program_shown} wants the interpreter {interpreter}, which is not there. \
                  Fix: install it, or correct the first line"
@@ -76,7 +82,7 @@ pub fn not_started(what: &str, program: &Path, directory: &str, why: &NotStarted
              it must not be on a file system mounted noexec"
         )),
         (Step::Execute, _) if error.raw_os_error() == Some(libc::ENOEXEC) => {
-            lacks(match is_binary(program) {
+            lacks(match is_binary(beginning) {
                 true => format!(
                     "{what}: {program_shown} is damaged, or built for another machine than this \
                      {}. Fix: build or install it for this one (see: file {program_shown})",
@@ -103,18 +109,14 @@ pub fn not_started(what: &str, program: &Path, directory: &str, why: &NotStarted
 }
 
 /// Whether it is, or was to be, one that the kernel executes itself.
-pub fn is_binary(program: &Path) -> bool {
-    let mut begin = [0; ELF.len()];
-    let read = File::open(program).and_then(|mut file| file.read_exact(&mut begin));
-    read.is_ok() && begin == ELF
+pub fn is_binary(beginning: &[u8]) -> bool {
+    beginning.starts_with(&ELF)
 }
 
 /// What a script names in its first line.
-fn interpreter(program: &Path) -> Option<String> {
-    let mut line = Vec::new();
-    let file = fs::File::open(program).ok()?.take(256);
-    BufReader::new(file).read_until(b'\n', &mut line).ok()?;
-    let line = String::from_utf8_lossy(&line).into_owned();
+fn interpreter(beginning: &[u8]) -> Option<String> {
+    let line = beginning.split(|&byte| byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line).into_owned();
     let named = line.strip_prefix("#!")?.split_whitespace().next()?;
     Some(named.to_owned())
 }

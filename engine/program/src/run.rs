@@ -122,8 +122,7 @@ fn run(planned: &Planned, sink: &mut EventSink) -> Result<(), Failure> {
 impl Course<'_, '_> {
     fn carry_out(&mut self) -> Result<(), Failure> {
         let params = &self.planned.params;
-        let account = self.planned.account.as_ref();
-        self.scene.room.write(&params.inputs, account)?;
+        self.scene.room.write(&params.inputs)?;
         self.once(Step::Setup, &params.setup)?;
         self.start_servers()?;
         self.measure_shell()?;

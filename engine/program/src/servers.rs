@@ -117,7 +117,7 @@ impl Running {
                     probe(executor, &words)?
                 }
                 Ready::Port(port) => accepts(address, &fill(port)?)?,
-                Ready::Path(path) => scene.place.join(fill(path)?).exists(),
+                Ready::Path(path) => scene.sees(&scene.place.join(fill(path)?)),
                 Ready::Stdout(text) => {
                     let text = fill(text)?;
                     self.printed().iter().any(|printed| printed.has(&text))

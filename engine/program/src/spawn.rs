@@ -22,7 +22,10 @@ pub struct Recipe<'a> {
     pub path: &'a CStr,
     pub arguments: &'a Strings,
     pub environment: &'a Strings,
+    /// The working directory, from `home` unless it is absolute.
     pub directory: &'a CStr,
+    /// The path of a directory, which the program must be able to use, and the directory itself.
+    pub home: (&'a CStr, BorrowedFd<'a>),
     /// The network namespace, where it is not ours.
     pub network: Option<BorrowedFd<'a>>,
     pub stdin: BorrowedFd<'a>,
@@ -339,6 +342,11 @@ unsafe fn prepare(
         ] {
             done(Step::Account, failed as c_int)?;
         }
+    }
+    if recipe.directory.to_bytes().first() != Some(&b'/') {
+        let (path, held) = recipe.home;
+        done(Step::Directory, libc::chdir(path.as_ptr()))?;
+        done(Step::Directory, libc::fchdir(held.as_raw_fd()))?;
     }
     done(Step::Directory, libc::chdir(recipe.directory.as_ptr()))?;
     libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);

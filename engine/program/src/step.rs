@@ -1,11 +1,10 @@
 //! One command of a trial: executed, handed over, and held against what is expected.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::PathBuf;
 use std::rc::Rc;
 
-use kit::failure::{interrupted, io_failure};
+use kit::failure::interrupted;
+use kit::reach::Kind;
 use kit::{barrier, stop, EventSink};
 use wire::{Event, Execution, Failure, Output, Step};
 
@@ -83,17 +82,18 @@ impl Course<'_, '_> {
         let mut files = Vec::new();
         let mut missing = None;
         if is_main && wrong.is_none() {
-            if let Some(path) = self.scene.stdout(execution)?.filter(|path| path.is_file()) {
-                match output::of_file(&path, params.keep.bytes(), flood_bytes) {
-                    Ok(found) => done.outputs[0] = Rc::new(found),
+            if let Some(path) = self.scene.stdout(execution)? {
+                match self.scene.read(&path, Kind::OrNothing) {
+                    Ok(Some(found)) => done.outputs[0] = Rc::new(found),
+                    Ok(None) => {}
                     Err(error) => missing = Some((path, error)),
                 }
             }
             for file in &params.files {
                 let name = words::fill("files", file, &self.scene.values(execution))?;
                 let path = self.scene.place.join(name);
-                match output::of_file(&path, params.keep.bytes(), flood_bytes) {
-                    Ok(found) => files.push((file.clone(), found)),
+                match self.scene.read(&path, Kind::Regular) {
+                    Ok(found) => files.extend(found.map(|found| (file.clone(), found))),
                     Err(error) => missing = Some((path, error)),
                 }
             }
@@ -153,17 +153,17 @@ impl Course<'_, '_> {
             whole(what, &printed)?,
         ];
         let hashes = format!("{} and {}", &expected.sha256[..12], &printed.sha256[..12]);
-        let directory = self.scene.room.path.join(DIRECTORY);
-        let values = with_outputs(
-            self.scene.values(done.number),
-            &directory.display().to_string(),
-        );
+        let room = self.scene.room;
+        let directory = room.path.join(DIRECTORY).display().to_string();
+        let values = with_outputs(self.scene.values(done.number), &directory);
         let words = &self.planned.params.expect.compare;
         let words = words.iter().map(|word| words::fill(COMPARE, word, &values));
         let words: Vec<String> = words.collect::<Result<_, _>>()?;
-        let _files = Outputs::write(directory, [&both[0], &both[1]])?;
         let by = reason::shown(&words);
-        let compared = self.execute(Step::Compare, &by, &words, done.number)?;
+        let files = [0, 1].map(|which| (COMPARED[which], &both[which][..]));
+        let compared = room.with_files(DIRECTORY, files, || {
+            self.execute(Step::Compare, &by, &words, done.number)
+        })?;
         let said = compared.outputs.each_ref().map(|output| {
             let text = output.text.as_deref().unwrap_or_default();
             output::last_lines(text.as_bytes(), LINES_QUOTED)
@@ -220,7 +220,7 @@ impl Course<'_, '_> {
         let mut prepared = self.scene.prepare(what, words, execution, layout)?;
         if matches!(step, Step::Measure | Step::Warmup) {
             if let Some(path) = self.scene.stdout(execution)? {
-                prepared.print_to(&path)?;
+                prepared.print_to(&path, &self.scene)?;
             }
         }
         let timeout_ns = (self.timeout_s(step) * 1e9) as u64;
@@ -296,27 +296,6 @@ impl Course<'_, '_> {
             self.sink.event(Event::Output(output));
         }
         hash
-    }
-}
-
-/// Both outputs as files; removed when dropped.
-struct Outputs(PathBuf);
-
-impl Outputs {
-    fn write(directory: PathBuf, outputs: [&[u8]; 2]) -> Result<Self, Failure> {
-        let failed = |error: &_| io_failure("write", &directory, error);
-        fs::create_dir(&directory).map_err(|error| failed(&error))?;
-        let written = Self(directory.clone());
-        for (name, bytes) in COMPARED.iter().zip(outputs) {
-            fs::write(directory.join(name), bytes).map_err(|error| failed(&error))?;
-        }
-        Ok(written)
-    }
-}
-
-impl Drop for Outputs {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

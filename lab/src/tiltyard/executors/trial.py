@@ -37,6 +37,7 @@ class Trial:
         keep: BinaryIO,
         *,
         limit_s: float | None = None,
+        is_of_silence: bool = False,
         secret: str = "",
         barrier: Barrier | None = None,
     ) -> None:
@@ -47,14 +48,15 @@ class Trial:
             job: the document.
             keep: receives the output of the trial verbatim.
             limit_s: it is stopped after that time; ``None`` for no limit.
+            is_of_silence: that time begins anew with each word of it.
             secret: what is kept and said of it has ``{secret}`` in its place.
             barrier: each of its timed regions begins when all who meet there are ready for theirs.
         """
         self._agent = agent
-        self._began = self._asked_at = agent.heard_at = time.monotonic()
+        self._counts_from = self._asked_at = agent.heard_at = time.monotonic()
         self._keep = keep
         self._secret = secret
-        self._limit_s = limit_s
+        self._limit_s, self._is_of_silence = limit_s, is_of_silence
         self._stopped_at: float | None = None
         self._said_bytes = 0
         self._lines = 0
@@ -161,7 +163,7 @@ class Trial:
                 self._meet_the_others()
             elif isinstance(heard, bytes):
                 yield heard
-            self._watch_deadlines()
+            self._watch_deadlines(has_a_word=isinstance(heard, bytes))
 
     def _meet_the_others(self) -> None:
         """Let it begin when all are ready; where some will never be, it is stopped."""
@@ -182,13 +184,15 @@ class Trial:
     def _waits(self) -> bool:
         """Whether it still waits for the others; it is told that we are there."""
         is_quiet = self._agent.is_quiet()
-        self._watch_deadlines()
+        self._watch_deadlines(has_a_word=True)  # It waits as it is told.
         return is_quiet and self._stopped_at is None
 
-    def _watch_deadlines(self) -> None:
+    def _watch_deadlines(self, *, has_a_word: bool = False) -> None:
         """Stop what takes too long, and kill an agent that does not stop it."""
         now = time.monotonic()
-        if self._limit_s is not None and now - self._began > self._limit_s:
+        if has_a_word and self._is_of_silence:
+            self._counts_from = now
+        if self._limit_s is not None and now - self._counts_from > self._limit_s:
             self.timed_out = True
             self.stop()
         if self._agent.is_far and now - self._asked_at > _BEAT_S:

@@ -43,6 +43,8 @@ class Hearing:
     """Why it has failed, when it has ended."""
     limit_s: float
     """After that time it is stopped."""
+    is_of_silence: bool
+    """Whether that begins anew with each word of it."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,10 @@ def _execute(
         ]
         for client, agent, keep in zip(clients, agents, keeps, strict=True):
             job = client.job.message()
-            trials.append(Trial(agent, job, keep, limit_s=hearing.limit_s, barrier=barrier))
+            limit = (hearing.limit_s, hearing.is_of_silence)
+            trials.append(
+                Trial(agent, job, keep, limit_s=limit[0], is_of_silence=limit[1], barrier=barrier)
+            )
         with context.interrupt.stops(stop):
             others = [Thread(target=hear, args=(place,)) for place in range(1, len(trials))]
             for thread in others:

@@ -30,6 +30,11 @@ from tiltyard.systems.kind import Up
 Level = Literal["study", "turn"]
 _LAST_S: Final = 10.0
 """What the engine gives to a cleanup when a person has asked to stop."""
+SILENCE_S: Final = 3 * 3600.0
+"""The longest that a workload may say nothing: one phase that writes 2 TiB at 200 MB/s."""
+_ASIDE_S: Final = 1800.0
+"""What a program may take without a word beside its commands: its directory, with a million files,
+is removed over a network at 1 ms each."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,20 @@ def _job_on(
         far_place=up.far_place,
         conditions=conditions,
     )
+
+
+def silence_s(workload: PlannedWorkload) -> float:
+    """After so long without a word a trial hangs.
+
+    Of a program each command has a word, and a time that it may take; so has what it wrote, to be
+    read. A server may take its time to begin and to end.
+    """
+    timeout_s, servers = (workload.effective.get(name) for name in ("timeout", "servers"))
+    if workload.program is None or not isinstance(timeout_s, int | float):
+        return SILENCE_S
+    listed = servers if isinstance(servers, list) else []
+    of_servers = sum(2 * server["timeout"] for server in listed if isinstance(server, dict))
+    return float(2 * timeout_s + of_servers + _ASIDE_S)
 
 
 def directory_of(context: Context, up: Up) -> Path:
@@ -207,7 +226,8 @@ def _execute(
             context.agent(up),
             _job(context, where, workload, what).message(),
             keep,
-            limit_s=_LAST_S if is_last else None,
+            limit_s=_LAST_S if is_last else silence_s(workload),
+            is_of_silence=not is_last,
             secret=up.variables.get(SECRET, "") if up else "",
         )
         stops = context.interrupt.stops(trial.stop)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from tiltyard.executors.engine import Job
 from tiltyard.executors.trial import Trial
@@ -34,7 +34,7 @@ from tiltyard.run.journal import TrialFinished, TrialStarted, now
 from tiltyard.run.observer import Observer
 from tiltyard.run.same_output import expected_output, outcome_of
 from tiltyard.run.settle import CALM_BYTES, settle
-from tiltyard.run.stages import program_job
+from tiltyard.run.stages import program_job, silence_s
 from tiltyard.run.stream import Stream, file_of, read_stream
 from tiltyard.study.program import PROGRAM, SECRET
 from tiltyard.systems.kind import Up
@@ -43,11 +43,25 @@ from tiltyard.wire import Hello, HelloEvent, ProgressEvent, read_event
 
 _LEAST_LIMIT_S = 600.0
 _LIMIT_FACTOR = 20
-FIRST_LIMIT_S: Final = 24 * 3600.0
-"""Of a workload of which nothing is known."""
 _SHOWN_EVERY_S = 0.05
 _PROGRESS = b'"type":"progress"'
 _HELLO = b'"type":"hello"'
+
+
+@dataclass(frozen=True)
+class Limit:
+    """When a trial is taken for hung, and why then."""
+
+    seconds: float
+    why: str
+    is_of_silence: bool = False
+    """Whether it counts from its last word."""
+
+    @property
+    def reason(self) -> str:
+        """Of a trial that was stopped."""
+        silent = " without a word" if self.is_of_silence else ""
+        return f"stopped after {format_duration(self.seconds)}{silent}: {self.why}"
 
 
 @dataclass(frozen=True)
@@ -143,7 +157,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bo
     """Run the engine to its end, or one for each client; the output is in ``partial``."""
     workload = context.plan.workload(key.workload)
     job = job_of(context, key, up, watched=not sync and _is_watched(context, key, up))
-    limit = _limit_s(context.history, context.plan, key.workload)
+    limit = _limit(context.history, context.plan, key.workload)
     with create_file(partial) as keep, _watching(context, up, brief=not sync) as telemetry_of:
         began = time.monotonic()
         cpus: tuple[int, ...] | None = ()
@@ -152,14 +166,22 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bo
             hearing = Hearing(
                 follow=lambda one: _follow(one, context.observer),
                 flaw=lambda one, its, at: _flaw(one, its, at, limit) or its.outcome[1],
-                limit_s=limit[0],
+                limit_s=limit.seconds,
+                is_of_silence=limit.is_of_silence,
             )
             own = context.folder.root / file_of(key)
             pooled, flaw, seen = execute_together(context, clients, up, job, own, hearing)
             keep.write(pooled)
         else:
             secret = up.variables.get(SECRET, "")
-            trial = Trial(context.agent(up), job.message(), keep, limit_s=limit[0], secret=secret)
+            trial = Trial(
+                context.agent(up),
+                job.message(),
+                keep,
+                limit_s=limit.seconds,
+                is_of_silence=limit.is_of_silence,
+                secret=secret,
+            )
             with context.interrupt.stops(trial.stop):
                 cpus = _measuring(up, _follow(trial, context.observer), job)
         elapsed_s = time.monotonic() - began
@@ -182,11 +204,10 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bo
     return _Ended(outcome, reason, elapsed_s, telemetry, stream, sha256(said))
 
 
-def _flaw(trial: Trial, stream: Stream, up: Up, limit: tuple[float, str]) -> str | None:
+def _flaw(trial: Trial, stream: Stream, up: Up, limit: Limit) -> str | None:
     """Why what a trial has said cannot be its result, but for what it says itself."""
     if trial.timed_out:
-        limit_s, why = limit
-        return f"stopped after {format_duration(limit_s)}: {why}"
+        return limit.reason
     if trial.excess is not None:
         return f"the engine was stopped: {trial.excess}"
     if stream.end is None and (stream.flaw is None or trial.exit_status):
@@ -316,19 +337,22 @@ def _measuring(up: Up, hello: Hello | None, job: Job) -> tuple[int, ...] | None:
     return tuple(hello.conditions.cpus)
 
 
-def _limit_s(history: History, plan: Plan, workload: str) -> tuple[float, str]:
-    """When a trial must be taken for hung, and why then.
+def _limit(history: History, plan: Plan, workload: str) -> Limit:
+    """When a trial must be taken for hung.
 
-    Before a trial of the workload is done, what it is told to take and what the study may take
-    are all that is known.
+    Before a trial of the workload is done, what it is told to take, how long it may say nothing
+    and what the study may take are all that is known.
     """
     if longest_s := history.longest_done_s.get(workload):
-        return max(_LEAST_LIMIT_S, _LIMIT_FACTOR * longest_s), "far longer than before"
-    if told_s := _told_s(plan.workload(workload)):
-        return max(_LEAST_LIMIT_S, _LIMIT_FACTOR * told_s), "far longer than it should take"
-    if budget_s := plan.budget_s:
-        return max(_LEAST_LIMIT_S, budget_s), "longer than the budget of the whole study"
-    return FIRST_LIMIT_S, "nothing is known of how long it takes, and that is the longest"
+        return Limit(max(_LEAST_LIMIT_S, _LIMIT_FACTOR * longest_s), "far longer than before")
+    planned = plan.workload(workload)
+    if told_s := _told_s(planned):
+        return Limit(max(_LEAST_LIMIT_S, _LIMIT_FACTOR * told_s), "far longer than it should take")
+    silent = Limit(silence_s(planned), "no step of it takes as long", is_of_silence=True)
+    budget_s = max(_LEAST_LIMIT_S, plan.budget_s or math.inf)
+    if budget_s < silent.seconds:
+        return Limit(budget_s, "longer than the budget of the whole study")
+    return silent
 
 
 def _told_s(workload: PlannedWorkload) -> float | None:

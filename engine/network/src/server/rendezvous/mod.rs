@@ -3,7 +3,7 @@
 mod datagrams;
 mod streams;
 
-use std::fs::{self, DirBuilder};
+use std::fs::DirBuilder;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::os::fd::BorrowedFd;
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{io, iter};
 
+use kit::removal;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use socket2::{Domain, Socket, Type};
 use wire::Failure;
@@ -246,13 +247,14 @@ impl Directory {
 impl Drop for Directory {
     fn drop(&mut self) {
         // Nothing could be done about an error.
-        let _ = fs::remove_dir_all(&self.path);
+        let _ = removal::remove(&self.path);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     #[test]

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use kit::failure::io_failure;
+use kit::removal;
 use wire::Failure;
 
 use crate::scratch::in_the_way;
@@ -59,8 +60,8 @@ impl CreatedTrees {
     /// The first of those that could not be removed.
     pub fn clear(mut self) -> Result<(), Failure> {
         while let Some(name) = self.names.first().cloned() {
-            let path = self.directory.join(&name);
-            fs::remove_dir_all(&path).map_err(|error| io_failure("remove", &path, &error))?;
+            removal::remove(&self.directory.join(&name))
+                .map_err(|remains| io_failure("remove", &remains.path, &remains.error))?;
             self.names.remove(&name);
         }
         Ok(())
@@ -71,7 +72,7 @@ impl Drop for CreatedTrees {
     fn drop(&mut self) {
         for name in &self.names {
             // It is the failure of the trial that is reported.
-            let _ = fs::remove_dir_all(self.directory.join(name));
+            let _ = removal::remove(&self.directory.join(name));
         }
     }
 }

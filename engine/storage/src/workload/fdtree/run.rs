@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use kit::removal;
 use kit::{EventSink, OperationProbe, Probe};
 use rustix::time::{clock_gettime, ClockId};
 use wire::Failure;
@@ -116,7 +117,7 @@ impl Drop for Tree {
     fn drop(&mut self) {
         if self.is_ours {
             // It is the failure of the trial that is reported.
-            let _ = std::fs::remove_dir_all(&self.root);
+            let _ = removal::remove(&self.root);
         }
     }
 }
