@@ -27,7 +27,7 @@ from tiltyard import __version__
 from tiltyard.cli.commands import instead_of, translated
 from tiltyard.cli.console import broken, err, out, remark
 from tiltyard.cli.phase_line import PhaseLine
-from tiltyard.errors import ExitCode, TiltyardError, WrittenWarning
+from tiltyard.errors import ExitCode, TiltyardError, UsageError, WrittenWarning
 from tiltyard.installation import repair
 from tiltyard.phases import listening
 from tiltyard.printable import one_line, visible
@@ -59,6 +59,10 @@ VERBS: Final = (
     "schema",
     "completion",
 )
+
+
+_DIGITS_OF_TIME: Final = 11
+"""Of seconds since 1970, until the year 5138."""
 
 
 def _shown_default(default: object) -> str | None:
@@ -94,6 +98,7 @@ def main() -> None:
     _accept_any_terminal()
     warnings.showwarning = _warn
     try:
+        _require_time()
         with listening(PhaseLine()):
             arguments = [*translated(sys.argv[1:])]
             if arguments in ([], ["--help"], ["-h"]):
@@ -128,6 +133,19 @@ def main() -> None:
         fix = ". Fix: make room there; tiltyard clean shows what may go" if full else ""
         code = _fail(f"{place}{error.strerror or error}{fix}", ExitCode.HOST_LACKS)
     sys.exit(int(code or ExitCode.DONE))
+
+
+def _require_time() -> None:
+    """Libraries that write documents take the time from the environment, and fail at another one.
+
+    Raises:
+        UsageError: if it is none before the year 5138.
+    """
+    told = os.environ.get("SOURCE_DATE_EPOCH", "0")
+    if not (told.isascii() and told.isdigit() and len(told) <= _DIGITS_OF_TIME):
+        raise UsageError(
+            f'SOURCE_DATE_EPOCH: "{told[:40]}" is no number of seconds since 1970. Fix: unset it'
+        )
 
 
 def _load_verbs() -> None:
