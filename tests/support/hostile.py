@@ -87,6 +87,7 @@ def answer(*words: str) -> Answer:
         contextlib.redirect_stderr(err),
         warnings.catch_warnings(),
     ):
+        warnings.simplefilter("default")  # printed, as for whoever types the command
         code: Any = None
         try:
             cli.main()
@@ -94,7 +95,7 @@ def answer(*words: str) -> Answer:
             code = ended.code
     for stream in (out, err):
         stream.flush()
-    said = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
+    said = [stream.buffer.getvalue().decode(errors="replace") for stream in (out, err)]  # type: ignore[attr-defined]
     return Answer(code, *said)
 
 

@@ -13,16 +13,48 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tiltyard.errors import RefusedError
+from tiltyard.errors import HostLacksError, RefusedError
 
 _OF_ALL_USERS: Final = ["0", "0", "4294967295"]
 _LINKS_MAX: Final = 40
 """As many links as the kernel follows on one way: path_resolution(7)."""
 
 
+def home() -> Path:
+    """The user's own directory.
+
+    Raises:
+        HostLacksError: if neither HOME nor the list of users names it.
+    """
+    return expanded(Path("~"))
+
+
+def expanded(path: Path) -> Path:
+    """A path with what ``~`` or ``~user`` at its beginning stands for.
+
+    Raises:
+        HostLacksError: if nobody knows.
+    """
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise HostLacksError(
+            f"{path}: {path.parts[0]} is the home of nobody known here. Fix: set HOME, or write "
+            "the whole path"
+        ) from None
+
+
+def name_of(uid: int) -> str:
+    """A user as others call him; one without a name by his number."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
 def cache_directory() -> Path:
     """Where what can be made again is kept, of this user; it need not be there."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cache = os.environ.get("XDG_CACHE_HOME") or home() / ".cache"
     return Path(cache) / "tiltyard"
 
 
@@ -43,7 +75,7 @@ def require_ours(directory: Path, mend: str, *, others: int = stat.S_IWOTH) -> N
     trusted = _trusted()
     for at, found, is_last in _way_to(directory):
         if found.st_uid not in trusted:
-            fault = f"belongs to {_name(found.st_uid)}"
+            fault = f"belongs to user {name_of(found.st_uid)}"
         elif is_last and found.st_mode & others:
             fault = f"others can write to it (mode {stat.S_IMODE(found.st_mode):04o})"
         elif not is_last and _lets_anybody_swap(found):
@@ -130,10 +162,3 @@ def _lets_anybody_swap(found: os.stat_result) -> bool:
     """A directory for all is one where names stay only if it is sticky, as /tmp is."""
     mode = found.st_mode
     return stat.S_ISDIR(mode) and bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
-
-
-def _name(uid: int) -> str:
-    try:
-        return f"user {pwd.getpwuid(uid).pw_name}"
-    except KeyError:
-        return f"user {uid}"

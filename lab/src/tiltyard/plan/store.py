@@ -106,7 +106,7 @@ def _contradictions(plan: Plan) -> Iterator[str]:
     turns = (turn for block in plan.blocks for turn in block.turns)
     trials = sum(in_a_turn[name] for turn in turns for name in turn.workloads)
     if trials > TRIALS_MAX or min(in_a_turn.values(), default=1) < 1:
-        yield f"workloads: {trials} trials in all, or less than one in a turn"
+        yield f"workloads: {count_of(trials, 'trial')} in all, or less than one in a turn"
 
 
 def _of_design(design: Design) -> Iterator[str]:
@@ -118,5 +118,5 @@ def _of_design(design: Design) -> Iterator[str]:
     before = 0
     for look in design.looks:
         if look.blocks <= before or not 0 <= look.c <= look.blocks * (look.blocks + 1) // 4:
-            yield f"design.looks: {look.blocks} blocks of which {look.c} are cut off"
+            yield f"design.looks: {look.c} of {look.blocks} are cut off"
         before = look.blocks

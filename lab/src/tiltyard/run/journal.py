@@ -414,7 +414,7 @@ def _unreadable(path: Path, number: int, error: ValueError) -> str:
             "Fix: put the journal back from a copy"
         )
     return (
-        f"{where}: not a line of a journal: {flaw(error)}. Fix: put the journal back from a copy; or "
-        f"cut it off before that line (head -n {number - 1}), move the trials that it then lacks out "
-        "of trials/, and run again: what was cut off is measured again"
+        f"{where}: not a line of a journal: {flaw(error)}. Fix: put the journal back from a copy; "
+        f"or cut it off before that line (head -n {number - 1}), move the trials that it then "
+        "lacks out of trials/, and run again: what was cut off is measured again"
     )

@@ -13,6 +13,7 @@ from pydantic import Field
 from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.mounts import mount_of
 from tiltyard.host.steps import MakeDirectory, Step, Steps, TakeBack, UndoTemporarily
+from tiltyard.ownership import expanded
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.remote import Remote, RemoteSettings
 from tiltyard.systems.service.settings import ServiceableSettings
@@ -34,7 +35,7 @@ class Directory(System):
 
     def __init__(self, name: str, settings: DirectorySettings, site: Site) -> None:  # noqa: ARG002
         """Nothing is touched yet."""
-        self._given = (site.root / settings.directory.expanduser()).resolve()
+        self._given = (site.root / expanded(settings.directory)).resolve()
         self._path = self._given / site.ledger.name("trials")
         self._ledger = site.ledger
         self.steps = Steps(site.ledger, site.check)
