@@ -328,7 +328,7 @@ def _damage_collection(random: Random, folder: Path) -> None:
     file.write_bytes(dumped(document))
     with contextlib.suppress(ValueError):
         told = _Sealed.of_json(file.read_bytes())
-        _says(file, told.sha256, told.collection.hash)
+        says(file, told.sha256, told.collection.hash)
 
 
 def _damage_study(random: Random, root: Path) -> None:
@@ -339,30 +339,30 @@ def _damage_study(random: Random, root: Path) -> None:
         document = json.loads(folder.plan.read_bytes())
         damage(random, document)
         folder.plan.write_bytes(dumped(document))
-        _plan_fits(folder)
+        plan_fits(folder)
     elif sort < 7:
         folder.journal.write_bytes(damaged_lines(random, folder.journal.read_bytes()))
     elif sort < 9:
         trial = random.choice(sorted(folder.trials.iterdir()))
         before = sha256(trial.read_bytes())
         trial.write_bytes(damaged_lines(random, trial.read_bytes()))
-        _says(folder.journal, before, sha256(trial.read_bytes()))
+        says(folder.journal, before, sha256(trial.read_bytes()))
     else:
         file = random.choice((folder.plan, folder.journal, folder.study))
         before = sha256(file.read_bytes())
         file.write_bytes(damaged_bytes(random, file.read_bytes()))
         if file == folder.study:
-            _says(folder.plan, before, sha256(file.read_bytes()))
-            _plan_fits(folder)
+            says(folder.plan, before, sha256(file.read_bytes()))
+            plan_fits(folder)
 
 
-def _plan_fits(folder: StudyFolder) -> None:
+def plan_fits(folder: StudyFolder) -> None:
     """The journal names the plan that is there."""
     with contextlib.suppress(ValueError, LookupError, TypeError):
         plan = Plan.model_validate_json(folder.plan.read_bytes())
         started = json.loads(folder.journal.read_bytes().splitlines()[0])
-        _says(folder.journal, started["event"]["plan_hash"], plan.hash)
+        says(folder.journal, started["event"]["plan_hash"], plan.hash)
 
 
-def _says(file: Path, before: str, now: str) -> None:
+def says(file: Path, before: str, now: str) -> None:
     file.write_bytes(file.read_bytes().replace(before.encode(), now.encode()))
