@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from itertools import count
 
+import msgspec
 import pytest
 
 from support.documents import everything
@@ -124,7 +125,9 @@ def test_a_study_whose_values_are_all_zero_or_less_is_printed(form: Format, valu
     plan, run = synthetic_study(("a", "b"), blocks=7)
     trials = []
     for trial in run.trials:
-        samples = SampleTable().add([replace(one, value=value) for one in trial.samples])
+        samples = SampleTable().add(
+            [msgspec.structs.replace(one, value=value) for one in trial.samples]
+        )
         trials.append(trial.model_copy(update={"samples": samples}))
     findings = analyse(plan, run.model_copy(update={"trials": tuple(trials)}))
     for style in STYLES:

@@ -148,11 +148,11 @@ def test_output_without_the_number_fails_the_trial(folder: StudyFolder, engine: 
 @pytest.mark.parametrize(
     ("prints", "where", "told"),
     [
-        ("""printf '{"tps": 1%05000d}' 1""", 'json = "$.tps"', "is '10000"),
+        ("""printf '{"tps": 1%05000d}' 1""", 'json = "$.tps"', 'is "10000'),
         ("""printf 'tps\\n4%0140000d\\n' 1""", 'csv = "tps"', "line 2: field larger than"),
         ("""printf '"%0140000d' 1; printf '\\ntps\\n4\\n'""", 'csv = "tps"', None),
-        ("printf 'tps = %0140000d' 1", "regex = 'tps = ([0-9]+)'", "is '0000"),
-        ("""printf '{"tps": 1e999}'""", 'json = "$.tps"', "is 'inf'"),
+        ("printf 'tps = %0140000d' 1", "regex = 'tps = ([0-9]+)'", 'is "0000'),
+        ("""printf '{"tps": 1e999}'""", 'json = "$.tps"', 'is "inf"'),
         ("printf '%*s' 9000 '' | tr ' ' '['", 'json = "$.tps"', "JSON"),
     ],
 )

@@ -8,6 +8,9 @@ from pydantic_core import from_json
 LARGEST: Final = 10**24
 """Nothing that a machine does is more, in any unit; nor is any part of it less than 1 by this."""
 
+_LONGEST_KEY: Final = 200
+"""Characters, in a message."""
+
 
 class Frozen(BaseModel):
     """Never changed, without keys that nobody knows and numbers that are not finite."""
@@ -29,7 +32,8 @@ def flaw(error: ValueError) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
     first = error.errors(include_url=False)[0]
-    return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+    key = ".".join(str(one)[:_LONGEST_KEY] for one in first["loc"])
+    return ": ".join(filter(None, (key, first["msg"])))
 
 
 def read_json(text: str | bytes) -> Any:
@@ -48,5 +52,5 @@ def read_json(text: str | bytes) -> Any:
         elif isinstance(value, list):
             left += [(f"{path}.{place}", each) for place, each in enumerate(value)]
         elif isinstance(value, int | float) and not -LARGEST <= value <= LARGEST:
-            raise ValueError(f"{path}: {str(value)[:20]} is no number up to 1e24")
+            raise ValueError(f"{path[:_LONGEST_KEY]}: {str(value)[:20]} is no number up to 1e24")
     return document
