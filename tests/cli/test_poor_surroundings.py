@@ -3,11 +3,13 @@
 Real processes; each ends with a code of the table, and says in its last line what is to be done.
 """
 
+import marshal
 import os
 import resource
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -147,6 +149,17 @@ def test_a_small_limit_is_named(
     own = {"HOME": study, "TILTYARD_STATE": study / "state"}
     done = tiltyard(*words, cwd=study.parent, limits={which: most}, **own)
     require_told(done, ExitCode.HOST_LACKS, told)
+
+
+def test_a_limit_of_files_leaves_no_compiled_module_cut_off(study: Path, tmp_path: Path) -> None:
+    """Or every later command fails, also without a limit."""
+    kept = tmp_path / "compiled"
+    own = {"HOME": study, "TILTYARD_STATE": study / "state", "PYTHONPYCACHEPREFIX": kept}
+    limits = {resource.RLIMIT_FSIZE: 20_000}
+    tiltyard("report", "study", "--json", cwd=study.parent, limits=limits, **own)
+    standard = kept / sysconfig.get_path("stdlib")[1:]  # has been compiled when it was installed
+    for compiled in {*kept.rglob("*.pyc")} - {*standard.rglob("*.pyc")}:
+        assert marshal.loads(compiled.read_bytes()[16:]), compiled
 
 
 @pytest.mark.parametrize("words", [COMPARE, ("report", "study", "--format", "html")])
