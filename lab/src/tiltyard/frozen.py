@@ -43,7 +43,10 @@ def read_json(text: str | bytes) -> Any:
         ValueError: if it is none, is no Unicode, is nested more than 200 deep, or has a number that
             is not finite or is beyond :data:`LARGEST`; it says which, and where.
     """
-    document = from_json(text)
+    try:
+        document = from_json(text)
+    except ValueError as error:
+        raise ValueError(f"Invalid JSON: {error}") from error
     left = [("", document)]
     while left:
         path, value = left.pop()

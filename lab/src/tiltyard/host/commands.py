@@ -66,7 +66,7 @@ class Output:
             return read_json(self.stdout)
         except ValueError as error:
             line = shlex.join(self.command.argv)
-            raise TiltyardError(f"{line}: what it says is no JSON: {error}") from error
+            raise TiltyardError(f"{line}: {error}") from error
 
 
 def run(
