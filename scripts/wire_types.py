@@ -13,19 +13,27 @@ NAMES = {"Warning": "WarningNote", "Catalogue": "CatalogueMessage"}
 """Types whose name means something else in Python, or in the lab."""
 FURTHER = {"Unit": ("instr/op", "instr")}
 """Values that the lab derives (:mod:`tiltyard.plan.path_length`) and the engine never sends."""
-NARROWED = {("Sample", "at"): "dict[str, int | str]"}
+NARROWED = {("Sample", "at"): "dict[str, Count | str]"}
 """Types that are stricter than the schema."""
 COMPACT = {"Sample", "SampleEvent", "Native", "Latency"}
 """What a trial may have thousands of: structs, see ``Compact``."""
-SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+SCALARS = {
+    "string": "str", "integer": "int", "number": "Quantity", "boolean": "bool", "null": "None"
+}  # fmt: skip
 FEW = 40
 """Characters of a description, with its quotes and indent, that say no more than the name."""
-SCALARS_ABSENT = {"str": "", "int": 0, "float": 0.0, "bool": False}
+SCALARS_ABSENT = {"str": "", "int": 0, "Count": 0, "Quantity": 0.0, "bool": False}
 HEAD = '''"""Generated from `schema/wire.schema.json` by `make docs`; do not edit."""
 
 {imports}
 {literals}'''
 BASE = '''
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1), Field(ge=0, le=2**63 - 1)]
+"""A number of things, as the engine counts them."""
+
+Quantity = Annotated[float, Meta(ge=-1e24, le=1e24), Field(ge=-1e24, le=1e24)]
+"""Nothing that a machine does is more, in any unit."""
+
 
 class Message(BaseModel):
     """Base of everything that the engine sends; fields that it does not know pass through."""
@@ -41,7 +49,7 @@ class Compact(Struct, frozen=True, gc=False, omit_defaults=True):
 '''
 IMPORTS = {
     "typing": ("Annotated", "Any", "Literal"),
-    "msgspec": ("Struct",),
+    "msgspec": ("Meta", "Struct"),
     "pydantic": ("BaseModel", "ConfigDict", "Field"),
 }
 """Whatever of these a module uses."""
@@ -66,8 +74,7 @@ def wire_types(schema: Schema) -> dict[str, str]:
         imports = _imports({**IMPORTS, **known}, "".join((*literals, body)))
         modules[module] = HEAD.format(imports=imports, literals="\n".join(literals)) + body
         known[f"tiltyard.wire.{module}"] = (
-            "Message",
-            "Compact",
+            *("Message", "Compact", "Count", "Quantity"),
             *(NAMES.get(name, name) for name in done),
         )
     return modules
@@ -170,7 +177,7 @@ def _type(schema: Schema, place: tuple[str, str]) -> str:
         return " | ".join(_type(own, place) for own in schema["anyOf"])
     kind = schema.get("type", "object")
     if isinstance(kind, list):
-        return " | ".join(SCALARS[own] for own in kind)
+        return " | ".join(_type({**schema, "type": own}, place) for own in kind)
     if kind == "array":
         if fixed := schema.get("prefixItems"):
             return f"tuple[{', '.join(_type(own, place) for own in fixed)}]"
@@ -178,7 +185,7 @@ def _type(schema: Schema, place: tuple[str, str]) -> str:
     if kind == "object":
         of = schema.get("additionalProperties", True)
         return f"dict[str, {_type(of, place) if isinstance(of, dict) else 'Any'}]"
-    return SCALARS[kind]
+    return "Count" if kind == "integer" and schema.get("minimum") == 0 else SCALARS[kind]
 
 
 def _text(schema: Schema, indent: str) -> str:

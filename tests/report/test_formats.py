@@ -4,14 +4,19 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from itertools import count
 
+import msgspec
 import pytest
 
 from support.documents import everything
 from support.printed import READERS, squeezed
 from support.specimen import findings as specimen
+from support.synthetic import synthetic_study
+from tiltyard.analysis.findings import analyse
 from tiltyard.report.document import Document, Entry, Paragraph
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.formats.format import Format
+from tiltyard.report.styles import STYLES
+from tiltyard.run.samples import SampleTable
 
 TABLES_ONLY = frozenset({"latex", "csv"})
 """Formats that print the tables of a document and nothing else."""
@@ -112,6 +117,21 @@ def test_the_file_to_open_is_made(form: Format) -> None:
     files = form.render(everything(), specimen(blocks=2))
     assert form.file in files
     assert not [path for path in files if path.startswith("/") or ".." in path]
+
+
+@pytest.mark.parametrize("value", [0.0, -3.0])
+def test_a_study_whose_values_are_all_zero_or_less_is_printed(form: Format, value: float) -> None:
+    """None of its systems has a value that can be compared."""
+    plan, run = synthetic_study(("a", "b"), blocks=7)
+    trials = []
+    for trial in run.trials:
+        samples = SampleTable().add(
+            [msgspec.structs.replace(one, value=value) for one in trial.samples]
+        )
+        trials.append(trial.model_copy(update={"samples": samples}))
+    findings = analyse(plan, run.model_copy(update={"trials": tuple(trials)}))
+    for style in STYLES:
+        assert all(form.render(style.compose(findings), findings).values())
 
 
 def test_the_same_findings_give_the_same_bytes(form: Format) -> None:

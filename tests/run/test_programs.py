@@ -145,6 +145,36 @@ def test_output_without_the_number_fails_the_trial(folder: StudyFolder, engine: 
     assert all("transactions: none" in (trial.reason or "") for trial in failed)
 
 
+@pytest.mark.parametrize(
+    ("prints", "where", "told"),
+    [
+        ("""printf '{"tps": 1%05000d}' 1""", 'json = "$.tps"', 'is "10000'),
+        ("""printf 'tps\\n4%0140000d\\n' 1""", 'csv = "tps"', "line 2: field larger than"),
+        ("""printf '"%0140000d' 1; printf '\\ntps\\n4\\n'""", 'csv = "tps"', None),
+        ("printf 'tps = %0140000d' 1", "regex = 'tps = ([0-9]+)'", 'is "0000'),
+        ("""printf '{"tps": 1e999}'""", 'json = "$.tps"', 'is "inf"'),
+        ("printf '%*s' 9000 '' | tr ' ' '['", 'json = "$.tps"', "JSON"),
+    ],
+)
+def test_output_that_no_program_prints_fails_no_more_than_its_own_trial(
+    folder: StudyFolder, engine: Engine, prints: str, where: str, told: str | None
+) -> None:
+    """Neither the other trials nor the run, and it reads the same afterwards."""
+    sound = where.partition(" ")[0]
+    ordinary = {"json": """'{"tps": 4}'""", "csv": "'tps\\n4\\n'", "regex": "'tps = 4\\n'"}[sound]
+    program(folder.root / "bin/old", f"printf {ordinary}")
+    program(folder.root / "bin/new", prints)
+    metrics = f'[workload.metrics]\ntps = {{ {where}, unit = "1/s", better = "higher" }}'
+    record = run(folder, engine, plan_of(folder, engine, metrics))
+    assert [trial.outcome for trial in record.trials if trial.key.system == "old"] == ["done"] * 2
+    new = [trial for trial in record.trials if trial.key.system == "new"]
+    if told is None:
+        assert {trial.outcome for trial in new} == {"done"}
+    else:
+        assert {trial.outcome for trial in new} == {"failed"}
+        assert all(told in (trial.reason or "") for trial in new), reasons(record)
+
+
 def test_what_prints_something_else_has_failed(folder: StudyFolder, engine: Engine) -> None:
     plan = plan_of(folder, engine, 'expect = { stdout = "same" }')
     record = run(folder, engine, plan)

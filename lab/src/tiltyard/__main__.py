@@ -1,8 +1,10 @@
 """The command ``tiltyard``, and ``python -m tiltyard``."""
 
+import resource
 import sys
 
-from tiltyard.errors import ExitCode
+# Where files may have so many bytes and no more, Python keeps compiled modules cut off, for all.
+sys.dont_write_bytecode |= resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
 
 
 def main() -> None:
@@ -10,6 +12,8 @@ def main() -> None:
     try:
         from tiltyard import cli
     except KeyboardInterrupt:
+        from tiltyard.errors import ExitCode
+
         sys.stderr.write("tiltyard: interrupted\n")
         sys.exit(int(ExitCode.INTERRUPTED))
     cli.main()

@@ -7,7 +7,7 @@ it away again. Numbers are written as they are.
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from typing import Final
 
@@ -26,6 +26,53 @@ def delimited(heads: Sequence[str], rows: Iterable[Sequence[str | float | None]]
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerows([_written(field) for field in row] for row in (heads, *rows))
     return text.getvalue().encode()
+
+
+class NoCsvError(ValueError):
+    """A line is not CSV, or has a field of more than 128 KiB.
+
+    Attributes:
+        line: number of lines before the row that begins there.
+    """
+
+    def __init__(self, why: str, line: int) -> None:
+        super().__init__(why)
+        self.line = line
+
+
+def rows_of(
+    lines: Iterable[str], delimiter: str = ",", *, strict: bool = False
+) -> Iterator[tuple[int, list[str]]]:
+    """Rows of CSV that somebody else has written, each with the number of lines before it.
+
+    Args:
+        lines: with their ends, where a field may hold one.
+        delimiter: what stands between fields.
+        strict: quotes that do not fit are an error.
+
+    Raises:
+        NoCsvError: at the first that cannot be read.
+    """
+    reader = csv.reader(lines, delimiter=delimiter, strict=strict)
+    before = 0
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise NoCsvError(str(error), before) from error
+        yield before, row
+        before = reader.line_num
+
+
+def fields_of(line: str, delimiter: str = ",", *, strict: bool = False) -> list[str]:
+    """The fields of one line; of an empty one none.
+
+    Raises:
+        NoCsvError: as :func:`rows_of`.
+    """
+    return next((row for _, row in rows_of([line], delimiter, strict=strict)), [])
 
 
 def undefused(field: str) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tiltyard.errors import RefusedError
+from tiltyard.errors import HostLacksError, RefusedError
 
 _OF_ALL_USERS: Final = ["0", "0", "4294967295"]
 _LINKS_MAX: Final = 40
@@ -24,9 +24,41 @@ _STEP: Final = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _PLACE: Final = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
+def home() -> Path:
+    """The user's own directory.
+
+    Raises:
+        HostLacksError: if neither HOME nor the list of users names it.
+    """
+    return expanded(Path("~"))
+
+
+def expanded(path: Path) -> Path:
+    """A path with what ``~`` or ``~user`` at its beginning stands for.
+
+    Raises:
+        HostLacksError: if nobody knows.
+    """
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise HostLacksError(
+            f"{path}: {path.parts[0]} is the home of nobody known here. Fix: set HOME, or write "
+            "the whole path"
+        ) from None
+
+
+def name_of(uid: int) -> str:
+    """A user as others call him; one without a name by his number."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
 def cache_directory() -> Path:
     """Where what can be made again is kept, of this user; it need not be there."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cache = os.environ.get("XDG_CACHE_HOME") or home() / ".cache"
     return Path(cache) / "tiltyard"
 
 
@@ -254,7 +286,7 @@ def _walked(directory: Path) -> int:
 def _swapped_by(found: os.stat_result) -> str:
     """Who may exchange a link, or what lies in a directory, but for those who are trusted."""
     if found.st_uid not in _trusted():
-        return f"belongs to {_name(found.st_uid)}"
+        return f"belongs to user {name_of(found.st_uid)}"
     return "anybody can write to it" if _lets_anybody_swap(found) else ""
 
 
@@ -262,10 +294,3 @@ def _lets_anybody_swap(found: os.stat_result) -> bool:
     """A directory for all is one where names stay only if it is sticky, as /tmp is."""
     mode = found.st_mode
     return stat.S_ISDIR(mode) and bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
-
-
-def _name(uid: int) -> str:
-    try:
-        return f"user {pwd.getpwuid(uid).pw_name}"
-    except KeyError:
-        return f"user {uid}"

@@ -1,12 +1,12 @@
 """A table of a printed study: CSV, as it was printed, every number with its place."""
 
-import csv
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tiltyard.delimited import NoCsvError, fields_of
 from tiltyard.errors import UsageError
 from tiltyard.study.problems import shown
 from tiltyard.units import count_of
@@ -81,8 +81,8 @@ def _rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
     for line, content in enumerate(text.splitlines(), 1):
         if content.strip() and not content.startswith(REMARK):
             try:
-                yield line, [cell.strip() for cell in next(csv.reader([content], strict=True))]
-            except csv.Error as error:
+                yield line, [cell.strip() for cell in fields_of(content, strict=True)]
+            except NoCsvError as error:
                 raise UsageError(f"{path}:{line}: this is not CSV: {error}") from error
 
 

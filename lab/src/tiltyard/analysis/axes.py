@@ -40,8 +40,8 @@ class Axis:
         return " and ".join(name.replace("_", " ") for name in self.names)
 
     def level(self, point: Point) -> Level:
-        """Where a point stands on it."""
-        return point[self.names[0]]
+        """Where a point stands on it; what a program prints may have it in some trials only."""
+        return point.get(self.names[0], "no")
 
     def text(self, level: Level) -> str:
         """A level alone: ``64 KiB``, ``65,507 B``, ``auto``, ``8``."""

@@ -18,7 +18,7 @@ from tiltyard.frozen import Frozen
 from tiltyard.plan.model import PlannedWorkload
 from tiltyard.plan.pilot import CellTime
 from tiltyard.run.record import RunRecord
-from tiltyard.study.amounts import amounts_in_force, larger
+from tiltyard.study.amounts import amounts_in_force, is_amount, larger
 from tiltyard.units import parse_size
 
 LEAST_S: Final = 0.1
@@ -148,7 +148,8 @@ def _factor(cells: Iterable[CellTime], name: str, point: JsonValue) -> float:
 
 def _is_at(cell: CellTime, name: str, point: JsonValue) -> bool:
     """Whether an amount has this value where a cell is; what is no dimension has it anywhere."""
-    return name not in cell.at or _number(cell.at[name]) == _number(point)
+    at = cell.at.get(name, point)
+    return is_amount(at) and _number(at) == _number(point)
 
 
 def _longer_s(
@@ -163,10 +164,11 @@ def _longer_s(
     for cell in cells:
         factor, at = 1.0, dict[str, object](cell.at)
         for name, points in grown.items():
-            before, after = next(point for point in points if _is_at(cell, name, point[0]))
-            factor = max(factor, _number(after) / _number(before))
-            if name in at:
-                at[name] = after
+            for before, after in (one for one in points if _is_at(cell, name, one[0])):
+                if _number(before):
+                    factor = max(factor, _number(after) / _number(before))
+                if name in at:
+                    at[name] = after
         place = cell.metric, tuple(at.items())
         times[place] = max(times.get(place, 0.0), factor * cell.elapsed_s)
     return trial_s + min(1.0, trial_s / measured_s) * (sum(times.values()) - measured_s)

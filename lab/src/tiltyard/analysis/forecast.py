@@ -24,7 +24,7 @@ from tiltyard.stats.replication import VarianceComponents
 from tiltyard.stats.types import FloatArray
 
 
-class Basis(Frozen):
+class Basis(Frozen, allow_inf_nan=True):
     """What is known of one workload before the study."""
 
     values: dict[str, tuple[tuple[float, ...], ...]]

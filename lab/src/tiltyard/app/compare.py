@@ -3,7 +3,6 @@
 import itertools
 import os
 import re
-import tomllib
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +17,7 @@ from tiltyard.plan.program import PATHS
 from tiltyard.run.record import AS_PLANNED, Amendment
 from tiltyard.run.trust import Bringing
 from tiltyard.study.compare import NOTHING, Asked, Place, TypedCommands, compare_study
-from tiltyard.study.load import read_study, read_text
+from tiltyard.study.load import parsed, read_study, read_text
 from tiltyard.study.scaling import parse_scale
 from tiltyard.study.toml import TomlValue
 from tiltyard.systems import KINDS, host, pair
@@ -128,7 +127,7 @@ def _amended(folder: StudyFolder, text: str) -> Amendment | None:
     """
     if not folder.study.is_file():
         return None
-    before, now = (tomllib.loads(each) for each in (read_text(folder.study), text))
+    before, now = (parsed(each, folder.study) for each in (read_text(folder.study), text))
     budgets = [_taken(each, "precision", "budget") for each in (before, now)]
     fates = [_taken(each, "noise", "disturbed") for each in (before, now)]
     kept, longer = fates[0] != fates[1], budgets[0] != budgets[1]

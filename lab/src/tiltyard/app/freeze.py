@@ -131,7 +131,7 @@ def _fixed(text: str, source: Path, folder: Path, blocks: int) -> str:
     table = re.compile(r"^[ \t]*\[precision\].*\n?((?:(?![ \t]*\[).*\n?)*)", re.M)
     try:
         stated = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return text  # Whoever loads it says what is wrong, and in which line.
     for path in _texts((stated.get("factors"), stated.get("systems"))):
         leaves = Path(path).is_absolute() or Path(path).parts[:1] in ((), ("..",))

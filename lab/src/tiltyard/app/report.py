@@ -96,7 +96,11 @@ def _folder_of(study: Path) -> Path:
 def redacted_here(findings: Findings) -> Redacted:
     """Findings for others: also without the names of this host and of who reports."""
     host = socket.gethostname()
-    return redacted(findings, (host, host.partition(".")[0]), (getpass.getuser(),))
+    try:
+        people = [getpass.getuser()]
+    except (KeyError, OSError):
+        people = []  # a user without a name
+    return redacted(findings, (host, host.partition(".")[0]), people)
 
 
 def concluded(

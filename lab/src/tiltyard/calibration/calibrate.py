@@ -15,6 +15,7 @@ from tiltyard.calibration.subjects import OtherHost, Subject, place_of
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import write_whole
+from tiltyard.frozen import flaw
 from tiltyard.host import calibrations
 from tiltyard.host.place import HERE, Place
 from tiltyard.run.observer import Observer
@@ -101,7 +102,7 @@ def calibrate(
         overheads=overheads,
         subjects=tuple(one.findings() for one in benches),
         ladders=ladders,
-        simulated=Simulated.model_validate_json(_SIMULATED.read_bytes()),
+        simulated=Simulated.of_json(_SIMULATED.read_bytes()),
         remarks=tuple(remarks),
     )
 
@@ -122,7 +123,12 @@ def _require_same(root: Path, wanted: Wanted) -> None:
     path = root / "asked.json"
     if not path.exists():
         write_whole(path, asked.model_dump_json(indent=1).encode())
-    elif Asked.model_validate_json(path.read_bytes()) != asked:
+        return
+    try:
+        before = Asked.of_json(path.read_bytes())
+    except ValueError as error:
+        raise UsageError(f"{path}: {flaw(error)}. Fix: remove {root}") from error
+    if before != asked:
         raise UsageError(
             f"{root}: another calibration is in this folder (asked.json tells which). "
             "Choose another one with --folder, or remove it"

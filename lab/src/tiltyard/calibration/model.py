@@ -3,7 +3,7 @@
 Thresholds are those of the acceptance table C1, C2, C4, C7 and C8 in ``docs/acceptance.md``.
 """
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from tiltyard.folder import sha256
 from tiltyard.frozen import Frozen
@@ -268,7 +268,7 @@ class Calibration(Frozen):
         )
 
 
-class Asked(BaseModel):
+class Asked(Frozen):
     """What a folder is a calibration of; written first, so that it is gone on with the same."""
 
     machine: str

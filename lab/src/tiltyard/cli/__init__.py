@@ -7,8 +7,10 @@ it is called, and imports the heavy rooms inside its functions, so that ``--help
 import errno
 import io
 import os
+import resource
 import shlex
 import sys
+import threading
 import warnings
 from importlib.metadata import entry_points
 from inspect import signature
@@ -27,7 +29,7 @@ from tiltyard import __version__
 from tiltyard.cli.commands import instead_of, translated
 from tiltyard.cli.console import broken, err, out, remark
 from tiltyard.cli.phase_line import PhaseLine
-from tiltyard.errors import ExitCode, TiltyardError, WrittenWarning
+from tiltyard.errors import ExitCode, HostLacksError, TiltyardError, UsageError, WrittenWarning
 from tiltyard.installation import repair
 from tiltyard.phases import listening
 from tiltyard.printable import one_line, visible
@@ -59,6 +61,20 @@ VERBS: Final = (
     "schema",
     "completion",
 )
+
+
+_DIGITS_OF_TIME: Final = 11
+"""Of seconds since 1970, until the year 5138."""
+_LEAST: Final = (
+    ("v", resource.RLIMIT_AS, 2**27, 2**10),
+    ("n", resource.RLIMIT_NOFILE, 2**6, 1),
+)
+"""Of ulimit: a letter, what it limits, what a command takes of it, and the unit.
+
+The library that draws reserves more than 64 GiB of addresses, or ends the process.
+"""
+_THREADS: Final = 32
+"""That libraries and we start, at most."""
 
 
 def _shown_default(default: object) -> str | None:
@@ -94,6 +110,8 @@ def main() -> None:
     _accept_any_terminal()
     warnings.showwarning = _warn
     try:
+        _require_time()
+        _require_room()
         with listening(PhaseLine()):
             arguments = [*translated(sys.argv[1:])]
             if arguments in ([], ["--help"], ["-h"]):
@@ -116,6 +134,8 @@ def main() -> None:
         # The reader of our output has gone (`| head`): that is its right, not an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = ExitCode.DONE
+    except MemoryError:
+        code = _fail("there is too little memory. Fix: free some", ExitCode.HOST_LACKS)
     except ModuleNotFoundError as error:
         code = _fail(
             f"the Python package {error.name} is not installed. Fix: {repair(error.name)}",
@@ -128,6 +148,49 @@ def main() -> None:
         fix = ". Fix: make room there; tiltyard clean shows what may go" if full else ""
         code = _fail(f"{place}{error.strerror or error}{fix}", ExitCode.HOST_LACKS)
     sys.exit(int(code or ExitCode.DONE))
+
+
+def _require_time() -> None:
+    """Libraries that write documents take the time from the environment, and fail at another one.
+
+    Raises:
+        UsageError: if it is none before the year 5138.
+    """
+    told = os.environ.get("SOURCE_DATE_EPOCH", "0")
+    if not (told.isascii() and told.isdigit() and len(told) <= _DIGITS_OF_TIME):
+        raise UsageError(
+            f'SOURCE_DATE_EPOCH: "{told[:40]}" is no number of seconds since 1970. Fix: unset it'
+        )
+
+
+def _require_room() -> None:
+    """Libraries end the process, or panic, where a limit is too small.
+
+    Raises:
+        HostLacksError: at a limit of the shell, or of a batch system.
+    """
+    for letter, which, least, unit in _LEAST:
+        limit = resource.getrlimit(which)[0]
+        if limit != resource.RLIM_INFINITY and limit < least * unit:
+            raise HostLacksError(
+                f"ulimit -{letter} is {limit // unit}, and a command takes {least}. Fix: ulimit "
+                f"-{letter} {least}, or let that of the batch system be as large"
+            )
+    ends = threading.Event()
+    threads = [threading.Thread(target=ends.wait) for _ in range(_THREADS)]
+    try:
+        for thread in threads:
+            thread.start()
+    except RuntimeError:
+        raise HostLacksError(
+            f"not even {_THREADS} threads can be started. Fix: raise ulimit -u, or pids.max of the "
+            "control group"
+        ) from None
+    finally:
+        ends.set()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
 
 
 def _load_verbs() -> None:

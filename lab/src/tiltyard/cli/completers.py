@@ -133,7 +133,7 @@ def _paths(typed: str) -> list[Path]:
     begun = "" if typed.endswith("/") or not typed else Path(typed).name
     try:
         found = sorted(folder.expanduser().iterdir())
-    except OSError:
+    except (OSError, RuntimeError):  # nor a home of that name
         return []
     return [
         folder / path.name

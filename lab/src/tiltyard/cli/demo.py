@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tiltyard.cli.printing import WORDS, Printing
+from tiltyard.ownership import home
 
 
 def demo(*, folder: Path = Path("tiltyard-demo"), printing: Printing = WORDS) -> int:
@@ -39,7 +40,7 @@ def demo(*, folder: Path = Path("tiltyard-demo"), printing: Printing = WORDS) ->
         "root fresh ext4, XFS and btrfs images would be made, mounted in each block, and compared"
     )
     memory = Path("/dev/shm")
-    second = memory if os.access(memory, os.W_OK) else Path.home()
+    second = memory if os.access(memory, os.W_OK) else home()
     return compare(
         tempfile.gettempdir(),
         str(second),

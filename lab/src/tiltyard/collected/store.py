@@ -1,14 +1,13 @@
 """A collection in its study folder, and what kind of study a folder holds."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
-
-from pydantic import ValidationError
 
 from tiltyard.collected.model import Collection
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder, write_whole
-from tiltyard.frozen import Frozen
+from tiltyard.frozen import Frozen, flaw
 
 NAME: Final = "collection.json"
 
@@ -33,17 +32,35 @@ def read_collection(folder: Path) -> Collection:
     """
     path = folder / NAME
     try:
-        file = _Sealed.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        first = error.errors()[0]
-        what = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
-        raise UsageError(f"{path}: {what}; import the files again, into another folder") from error
-    if file.collection.hash != file.sha256:
-        raise UsageError(
-            f"{path}: was changed after the import: its SHA-256 is another one; "
-            "import the files again, into another folder"
-        )
+        file = _Sealed.of_json(path.read_bytes())
+        wrong = next(_contradictions(file.collection), None)
+    except ValueError as error:
+        wrong = flaw(error)
+    else:
+        if file.collection.hash != file.sha256:
+            wrong = "was changed after the import: its SHA-256 is another one"
+    if wrong:
+        raise UsageError(f"{path}: {wrong}; import the files again, into another folder")
     return file.collection
+
+
+def _contradictions(collection: Collection) -> Iterator[str]:
+    """What no importer writes, key first: the analysis relies on it."""
+    systems = [system.name for system in collection.systems]
+    if not systems or len({*systems}) < len(systems) or collection.baseline not in systems:
+        yield "systems: none, two of one name, or not the baseline"
+    if len({tuple(system.levels) for system in collection.systems}) > 1:
+        yield "systems: not all have levels of the same factors"
+    for workload in collection.workloads:
+        metrics = [metric.name for metric in workload.metrics]
+        if len({*metrics}) < len(metrics):
+            yield f"workloads.{workload.name}: two metrics have one name"
+        for one in workload.readings:
+            of_value = [len(own) for own in (one.blocks, one.groups) if own]
+            if one.metric not in metrics or one.system not in systems:
+                yield f"workloads.{workload.name}: a reading of what is not there"
+            if any(count != len(one.values) for count in of_value):
+                yield f"workloads.{workload.name}: not as many blocks or groups as values"
 
 
 def write_collection(folder: StudyFolder, collection: Collection) -> None:

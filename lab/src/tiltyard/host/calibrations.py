@@ -7,8 +7,6 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from tiltyard.folder import sha256, write_whole
 from tiltyard.frozen import Frozen
 from tiltyard.host.ledger import own_state_directory
@@ -85,8 +83,8 @@ def _kept(directory: Path) -> Iterator[KeptCalibration]:
     """All that can be read; what a newer Tiltyard wrote is passed over."""
     for path in sorted(directory.glob("*.json")):
         try:
-            yield KeptCalibration.model_validate_json(path.read_bytes())
-        except ValidationError:
+            yield KeptCalibration.of_json(path.read_bytes())
+        except ValueError:
             continue
 
 

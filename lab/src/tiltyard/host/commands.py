@@ -12,10 +12,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tiltyard.errors import HostLacksError, TiltyardError
-from tiltyard.frozen import Frozen
+from tiltyard.frozen import Frozen, read_json
 from tiltyard.host.packages import find_program
 from tiltyard.units import format_size
 
@@ -80,6 +80,19 @@ class Output:
     command: Command
     stdout: str
     stderr: str
+
+    @property
+    def json(self) -> Any:
+        """What it printed as JSON.
+
+        Raises:
+            TiltyardError: if it is none.
+        """
+        try:
+            return read_json(self.stdout)
+        except ValueError as error:
+            line = shlex.join(self.command.argv)
+            raise TiltyardError(f"{line}: {error}") from error
 
 
 def run(

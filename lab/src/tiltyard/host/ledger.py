@@ -25,7 +25,7 @@ from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.place import UnreachableError
 from tiltyard.host.processes import Process
 from tiltyard.host.recovery import PutBack, append, put_back, read_ledger, told_of_broken
-from tiltyard.ownership import require_ours
+from tiltyard.ownership import home, require_ours
 
 C = TypeVar("C", bound=Change)
 _OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -42,7 +42,7 @@ def state_directory() -> Path:
     if os.geteuid() == 0:
         return Path("/var/lib/tiltyard")
     base = os.environ.get("XDG_STATE_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "state") / "tiltyard"
+    return (Path(base) if base else home() / ".local" / "state") / "tiltyard"
 
 
 def own_state_directory(state: Path | None = None) -> Path:

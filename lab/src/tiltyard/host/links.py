@@ -1,6 +1,5 @@
 """Network devices in a network namespace, as ip(8), tc(8) and ethtool(8) show them."""
 
-import json
 import re
 from dataclasses import dataclass
 
@@ -30,7 +29,7 @@ class Link:
     def mtu(self) -> int:
         """Largest packet, in bytes."""
         shown = commands.run(("ip", "-n", self.namespace, "-j", "link", "show", self.device))
-        return int(json.loads(shown.stdout)[0]["mtu"])
+        return int(shown.json[0]["mtu"])
 
     def qdisc(self) -> str:
         """The queueing discipline at the root, in the words of tc, without its handle."""
@@ -49,7 +48,7 @@ class Link:
     def offloads(self) -> dict[str, bool]:
         """Every feature that ethtool knows by its full name, and whether it is on."""
         ask = (*inside(self.namespace), "ethtool", "--json", "-k", self.device)
-        features = json.loads(commands.run(ask).stdout)[0]
+        features = commands.run(ask).json[0]
         return {
             name: bool(state["active"])
             for name, state in features.items()

@@ -4,12 +4,12 @@
 1024 B, as bonnie++ counts.
 """
 
-import csv
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from tiltyard.collected.model import CollectedMetric
+from tiltyard.delimited import NoCsvError, fields_of
 from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
 from tiltyard.importers.quantities import (
     KIB_S,
@@ -90,8 +90,8 @@ def _fields(line: Line) -> Mapping[str, str]:
         UsageError: if there are more or fewer.
     """
     try:
-        values = next(csv.reader([line.text.strip()], strict=True))
-    except csv.Error as error:
+        values = fields_of(line.text.strip(), strict=True)
+    except NoCsvError as error:
         raise line.refused(f"not a line of bonnie++: {error}") from error
     seekers = _SEEKERS if values[0] >= "1.98" else ()
     latencies = [f"{name}_latency" for name in (*_DATA, *_FILES)]

@@ -1,17 +1,18 @@
 """Numbers in what a program printed, found where a study says that they stand."""
 
-import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from statistics import StatisticsError, fmean, geometric_mean, harmonic_mean
 from typing import Any, Final
 
+from tiltyard.delimited import NoCsvError, fields_of, rows_of
 from tiltyard.errors import UsageError
 from tiltyard.importers.patterns import TooSlowError, captured, require_expression
 from tiltyard.importers.quantities import KNOWN_UNITS, unit_named
-from tiltyard.importers.reading import number, printable, shown
+from tiltyard.importers.reading import LONGEST_NUMBER, number, printable, shown, within
 from tiltyard.study.program import MetricTable
 
 _NUMBER: Final = r"[-+]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
@@ -113,7 +114,8 @@ def value_of(name: str, table: MetricTable, printed: Printed) -> float:
     for text in numbers:
         try:
             exact = number(text.lstrip("+"), signed=True)
-            values.append(unit.value(1 / exact if table.inverse else exact) * table.scale)
+            exact = (1 / exact if table.inverse else exact) * Fraction(table.scale)
+            values.append(unit.value(within(exact)))
         except (ValueError, ZeroDivisionError) as error:
             raise printed.refused(
                 f"metrics.{name}: {looked_for} is {shown(text)}: {error}"
@@ -180,17 +182,23 @@ def _column(name: str, printed: Printed) -> list[str]:
     lines = printed.text.splitlines()
     for place, line in enumerate(lines):
         for delimiter in _DELIMITERS:
-            head = [one.strip() for one in next(csv.reader([line], delimiter=delimiter), [])]
+            try:
+                head = [one.strip() for one in fields_of(line, delimiter)]
+            except NoCsvError:  # no heading is so long
+                continue
             if name not in head:
                 continue
             if head.count(name) > 1:
                 raise printed.refused(f"the CSV column {name!r} is there twice")
-            rows = csv.reader(lines[place + 1 :], delimiter=delimiter)
             found = []
-            for row in rows:
-                if len(row) != len(head):
-                    break
-                found.append(row[head.index(name)].strip())
+            try:
+                for _, row in rows_of(lines[place + 1 :], delimiter):
+                    if len(row) != len(head):
+                        break
+                    found.append(row[head.index(name)].strip())
+            except NoCsvError as error:
+                at = place + error.line + 2
+                raise printed.refused(f"the CSV column {name!r}: line {at}: {error}") from error
             return found
     return []
 
@@ -212,9 +220,14 @@ def _of_json(name: str, expression: str, printed: Printed) -> Iterator[str]:
         yield node if isinstance(node, str) else repr(node)
 
 
+def _whole(text: str) -> int | str:
+    """A whole number; one of more digits than any number has stays the text that it is."""
+    return int(text) if len(text) <= LONGEST_NUMBER else text
+
+
 def _documents(printed: Printed) -> Iterator[Any]:
     """The JSON texts in an output; lines before and between them may be for people."""
-    decoder, text = json.JSONDecoder(), printed.text
+    decoder, text = json.JSONDecoder(parse_int=_whole), printed.text
     starts = re.compile(r"^(?=[\[{])", re.MULTILINE)  # what is indented is a part of another text
     place, flaw = 0, "there is no JSON"
     found = False

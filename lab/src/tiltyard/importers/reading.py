@@ -11,11 +11,12 @@ from functools import lru_cache
 from typing import Final
 
 from tiltyard.errors import UsageError
+from tiltyard.frozen import LARGEST
 
 LONGEST_LINE: Final = 2**16
 """Characters; no tool prints a longer line."""
-LARGEST_NUMBER: Final = 10**24
-"""Nothing that a machine does is more, in any unit that a tool prints."""
+LONGEST_NUMBER: Final = 64
+"""Characters; no tool prints a longer number."""
 
 _BYTE_ORDER_MARKS: Final = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
@@ -74,14 +75,24 @@ def number(text: str, *, signed: bool = False) -> Fraction:
     Raises:
         ValueError: if it is none, is negative, infinite or not a number, or beyond all reason.
     """
-    if len(text) > 64 or not (_NUMBER.fullmatch(text) or _GROUPED.fullmatch(text)):
+    if len(text) > LONGEST_NUMBER or not (_NUMBER.fullmatch(text) or _GROUPED.fullmatch(text)):
         raise ValueError("that is not a finite number")
     if text.startswith("-") and not signed:
         raise ValueError("it is negative")
-    found = _exact(text)
-    if abs(found.numerator) > LARGEST_NUMBER * found.denominator:
+    return within(_exact(text))
+
+
+def within(exact: Fraction) -> Fraction:
+    """The same number.
+
+    Raises:
+        ValueError: if it is beyond all reason.
+    """
+    if abs(exact.numerator) > LARGEST * exact.denominator:
         raise ValueError("it is larger than anything that a machine does")
-    return found
+    if exact and abs(exact.numerator) * LARGEST < exact.denominator:
+        raise ValueError("it is smaller than anything that a machine does")
+    return exact
 
 
 @lru_cache(maxsize=2**14)

@@ -3,11 +3,11 @@
 Since version 7 it prints means and percentiles of latencies, before that in CSV the rate only.
 """
 
-import csv
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from tiltyard.delimited import fields_of
 from tiltyard.importers.importer import Imported, Importer, Measured, single
 from tiltyard.importers.quantities import MILLISECONDS, PER_S, metric
 from tiltyard.importers.reading import Line, lines_of
@@ -43,7 +43,7 @@ def _rows(lines: Sequence[Line]) -> Iterator[Measured]:
     """Of CSV: the columns stand in the head, where there is one."""
     head = ["test", "rps"]
     for line in lines:
-        fields = next(csv.reader([line.text]), [])
+        fields = fields_of(line.text)
         if line.text.startswith(_HEAD):
             head = fields
         elif fields and line.text.startswith('"'):

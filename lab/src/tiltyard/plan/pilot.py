@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from tiltyard.errors import UsageError
 from tiltyard.folder import sha256
-from tiltyard.frozen import Frozen
+from tiltyard.frozen import Frozen, flaw
 from tiltyard.plan.model import Design, Look, Plan, PlannedWorkload
 from tiltyard.plan.order import draw_blocks
 from tiltyard.plan.program import is_unsized
@@ -121,11 +121,9 @@ def read_pilot(
         return None
     again = f"Delete it, or make another pilot: tiltyard plan {path.parent} --pilot"
     try:
-        pilot = Pilot.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{path}: {key}: {first['msg']}. {again}") from error
+        pilot = Pilot.of_json(text)
+    except ValueError as error:
+        raise UsageError(f"{path}: {flaw(error)}. {again}") from error
     if pilot.format != FORMAT:
         raise UsageError(
             f"{path}: a pilot of format {pilot.format}; this Tiltyard reads format {FORMAT}"

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
 from tiltyard.appended import append_whole, cut_off
 from tiltyard.errors import UsageError
@@ -23,7 +23,7 @@ from tiltyard.folder import (
     sync_directory,
     sync_file,
 )
-from tiltyard.frozen import Frozen
+from tiltyard.frozen import Frozen, flaw
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.ownership import named_in_errors
 from tiltyard.plan.model import TrialKey
@@ -413,9 +413,8 @@ def _unreadable(path: Path, number: int, error: ValueError) -> str:
             f"{where}: {error}: this line, or one before it, was changed, moved or taken out. "
             "Fix: put the journal back from a copy"
         )
-    what = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
     return (
-        f"{where}: not a line of a journal: {what}. Fix: put the journal back from a copy; or cut "
-        f"it off before that line (head -n {number - 1}), move the trials that it then lacks out "
-        "of trials/, and run again: what was cut off is measured again"
+        f"{where}: not a line of a journal: {flaw(error)}. Fix: put the journal back from a copy; "
+        f"or cut it off before that line (head -n {number - 1}), move the trials that it then "
+        "lacks out of trials/, and run again: what was cut off is measured again"
     )

@@ -13,7 +13,7 @@ from tiltyard.run.history import History
 from tiltyard.run.journal import TrialFinished
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.samples import Samples, SampleTable
-from tiltyard.run.stream import EMPTY, in_study, read_stream
+from tiltyard.run.stream import EMPTY, file_of, in_study, read_stream
 from tiltyard.wire import Sample
 
 AHEAD: Final = 64
@@ -74,11 +74,20 @@ def require_plan(folder: StudyFolder, plan: Plan, history: History) -> None:
     """A journal goes with one plan.
 
     Raises:
-        UsageError: if a start of the run names another one.
+        UsageError: if a start of the run names another one, or a line is about what it has not.
     """
     hashes = {start.plan_hash for start in history.starts}
     if hashes and hashes != {plan.hash}:
         raise UsageError(f"{folder.journal}: belongs to another plan than {folder.plan}")
+    planned = {key for block in plan.sequence for key in plan.trials_of(block)}
+    files = {key: finished.file for key, finished in history.finished.items()}
+    for key in (*history.finished, *history.begun):
+        if key not in planned or files.get(key) not in (None, "", file_of(key)):
+            words = f"block {key.block} of {key.system}, {key.workload}"
+            raise UsageError(
+                f"{folder.journal}: there is no trial in the plan as it is told of {words}. Put it "
+                "back from a copy"
+            )
 
 
 def _require_checked_blocks(folder: StudyFolder, plan: Plan, history: History) -> None:

@@ -2,12 +2,12 @@
 
 import contextlib
 import itertools
-import json
 import math
 from pathlib import Path
 from typing import Final
 
 from tiltyard.folder import sha256
+from tiltyard.frozen import read_json
 
 _WAITS: Final = b'"waits":true,"event":'
 _HEAD_BYTES: Final = 100
@@ -30,8 +30,8 @@ def before_lost(path: Path) -> float:
     lines = _last_lines(path) if at else []
     at -= sum(map(len, lines))
     for line in lines:
-        with contextlib.suppress(ValueError):
-            event = json.loads(line)["event"]
+        with contextlib.suppress(ValueError, LookupError, TypeError):
+            event = read_json(line)["event"]
             if event["type"] == "trial_finished" and not _is_there(path.parent, event):
                 return at
         at += len(line)

@@ -33,11 +33,27 @@ def amounts_in_force(effective: Mapping[str, Any], schema: Schema) -> dict[str, 
         found = {
             name: each
             for name, each in schema.get("properties", {}).items()
-            if each.get("amount") == sort and effective.get(name) is not None
+            if each.get("amount") == sort and _are_amounts(effective.get(name))
         }
         if found:
             return found
     return {}
+
+
+def _are_amounts(value: object) -> bool:
+    """Whether a plan has an amount there, or several that make a grid."""
+    each = value if isinstance(value, list) else [value]
+    return bool(each) and all(map(is_amount, each))
+
+
+def is_amount(value: object) -> bool:
+    """A number, or a size as it is typed; not less than nothing."""
+    if isinstance(value, str):
+        try:
+            value = parse_size(value)
+        except ValueError:
+            return False
+    return isinstance(value, int | float) and value >= 0
 
 
 def larger(value: JsonValue, schema: Schema, factor: float) -> JsonValue:

@@ -57,7 +57,7 @@ def as_typed(text: str) -> TomlValue:
         return [as_typed(each.strip()) for each in split_list(inside)] if inside else []
     try:
         document = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # a whole number of 5,000 digits too
         return text
     value: TomlValue = document.get("value")
     return value if document.keys() == {"value"} and _is_plain(value) else text

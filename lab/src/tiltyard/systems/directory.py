@@ -21,7 +21,14 @@ from tiltyard.host.changes import Change, MadeDirectory
 from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.mounts import bind, mount_of
 from tiltyard.host.steps import MakeDirectory, Step, Steps, TakeBack, UndoTemporarily
-from tiltyard.ownership import held_open, led_to, make_directory, open_inside, stranger_above
+from tiltyard.ownership import (
+    expanded,
+    held_open,
+    led_to,
+    make_directory,
+    open_inside,
+    stranger_above,
+)
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.remote import Remote, RemoteSettings
 from tiltyard.systems.service.settings import ServiceableSettings
@@ -45,7 +52,7 @@ class Directory(System):
 
     def __init__(self, name: str, settings: DirectorySettings, site: Site) -> None:  # noqa: ARG002
         """Nothing is touched yet."""
-        self._asked = (site.root / settings.directory.expanduser()).absolute()
+        self._asked = (site.root / expanded(settings.directory)).absolute()
         self._given = self._asked.resolve()
         self._made = self._path = self._given / site.ledger.name("trials")
         self._stranger = stranger_above(self._given)

@@ -5,7 +5,6 @@ open, in a directory with a fresh name, and is removed with it. What is measured
 through ssh.
 """
 
-import json
 import re
 import socket
 from collections.abc import Callable, Iterator, Mapping
@@ -243,7 +242,7 @@ def _way_to(address: str) -> dict[str, str]:
     """The device of this host that leads to an address, as far as that is known."""
     if find_program("ip") is None:
         return {}
-    (route,) = json.loads(commands.run(("ip", "-j", "route", "get", address)).stdout)
+    (route,) = commands.run(("ip", "-j", "route", "get", address)).json
     mtu = Path("/sys/class/net", route["dev"], "mtu").read_text().strip()
     return {_CLIENT_DEVICE: route["dev"], "MTU": mtu}
 

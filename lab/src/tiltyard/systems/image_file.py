@@ -20,6 +20,7 @@ from tiltyard.host.devices.extents import extents
 from tiltyard.host.devices.facts import cache_under
 from tiltyard.host.mounts import mount_of
 from tiltyard.host.steps import MakeDirectory, Run, Step, Steps
+from tiltyard.ownership import expanded
 from tiltyard.phases import Phase, phase
 from tiltyard.systems.kind import KindSettings, Problem, Site, Size
 from tiltyard.systems.mount.checks import strangers
@@ -271,7 +272,7 @@ class ImageFile:
         self._size_bytes = backing.image
         self._site = site
         self._memory = MemoryBacking(site, backing.image, slug) if at == "memory" else None
-        self.home = (site.root / at.expanduser() if isinstance(at, Path) else site.work).resolve()
+        self.home = (site.root / expanded(at) if isinstance(at, Path) else site.work).resolve()
         """On a disk, even if the image is not."""
         place = self._memory.path if self._memory else self.home
         self.path = place / site.ledger.name(f"{slug}-{backing.image}.img")

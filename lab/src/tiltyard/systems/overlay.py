@@ -17,6 +17,7 @@ from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.mounts import mount_of
 from tiltyard.host.packages import Tool
 from tiltyard.host.steps import MakeDirectory, Step
+from tiltyard.ownership import expanded
 from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.filesystems.server import ENDS_AT_SERVER, server_problems
@@ -114,7 +115,7 @@ class Overlay(MountSystem):
 
 def _given(site: Site, path: Path | None) -> Path | None:
     """A path that was given begins at the study file."""
-    return (site.root / path.expanduser()).resolve() if path else None
+    return (site.root / expanded(path)).resolve() if path else None
 
 
 def _brings(settings: OverlaySettings, _root: Path) -> Iterator[Brought]:

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import JsonValue, ValidationError
 
 from tiltyard.errors import UsageError
+from tiltyard.ownership import expanded
 from tiltyard.study.load import parsed, read_text
 from tiltyard.study.locate import KeyPath, locate
 from tiltyard.study.problems import Flaw, dotted, located, not_a, shown
@@ -114,7 +115,7 @@ def load_profile(name: str, root: Path, within: tuple[Path, ...] = ()) -> Profil
 def _path(name: str, root: Path) -> Path:
     """The file of a profile."""
     if is_path(name):
-        return (root / Path(name).expanduser()).resolve()
+        return (root / expanded(Path(name))).resolve()
     names = ready_names()
     if name not in names:
         raise UsageError(not_a(name, "tuning profile", names))

@@ -116,6 +116,13 @@ def read_event(line: str | bytes) -> Event:
     Raises:
         ValueError: if the line is not an event.
     """
+    try:
+        return _event(line)
+    except RecursionError:
+        raise ValueError("it is nested more deeply than any event") from None
+
+
+def _event(line: str | bytes) -> Event:
     if not _is_other(line):
         try:
             # A large grid has thousands of samples.

@@ -6,8 +6,10 @@ from pydantic import Field
 
 from tiltyard.wire.end_types import (
     Compact,
+    Count,
     End,
     Message,
+    Quantity,
 )
 
 Timing = Literal["pass", "operation"]
@@ -47,11 +49,11 @@ class Inject(Message):
 class Conditions(Message):
     """Conditions as the kernel granted them."""
 
-    cpus: list[int]
+    cpus: list[Count]
     """CPUs the measuring threads are pinned to, or that programs may use; empty when threads are
     not pinned."""
-    awake: list[int]
-    numa: int | None = None
+    awake: list[Count]
+    numa: Count | None = None
     """NUMA node whose memory the measuring threads prefer, as the kernel says."""
     inject: Inject | None = None
 
@@ -59,7 +61,7 @@ class Conditions(Message):
 class Hello(Message):
     """The effective configuration."""
 
-    protocol: int
+    protocol: Count
     engine: str
     workload: str
     effective: dict[str, Any]
@@ -73,7 +75,7 @@ class Hello(Message):
 class Progress(Message):
     """`Progress` of the wire."""
 
-    done: float
+    done: Quantity
     """Share of the work that is done, 0 … 1."""
     what: str
     """What is being done now, in a few words."""
@@ -82,24 +84,24 @@ class Progress(Message):
 class Region(Message):
     """A timed region of a trial that is held, on the clock of its host."""
 
-    began_ns: int
+    began_ns: Count
     """First instant by CLOCK_MONOTONIC."""
-    elapsed_s: float
+    elapsed_s: Quantity
     """Seconds between the two instants of the timing formula."""
-    operations: int
-    bytes: int
+    operations: Count
+    bytes: Count
 
 
 class ClientRegion(Message):
     """A timed region of one client."""
 
-    began_s: float
+    began_s: Quantity
     """Seconds from when the first client began it until this one did."""
-    uncertainty_s: float
+    uncertainty_s: Quantity
     """How far that may be wrong, because clocks of two hosts were compared."""
-    elapsed_s: float
-    operations: int
-    bytes: int
+    elapsed_s: Quantity
+    operations: Count
+    bytes: Count
 
 
 class Client(Message):
@@ -110,7 +112,7 @@ class Client(Message):
     file: str
     """Its verbatim stream, beside that of the trial."""
     sha256: str
-    clock_ahead_s: float
+    clock_ahead_s: Quantity
     """How far the clock of its host was ahead of the lab's at the last start."""
     regions: list[ClientRegion]
 
@@ -118,16 +120,16 @@ class Client(Message):
 class Interval(Message):
     """`Interval` of the wire."""
 
-    t_s: float
+    t_s: Quantity
     """End of the slice, in seconds since the timed work began."""
-    operations: int
-    bytes: int
+    operations: Count
+    bytes: Count
 
 
 class Native(Compact, frozen=True):
     """A classic tool's own figure."""
 
-    value: float
+    value: Quantity
     unit: str
     """The tool's own unit, in its own spelling; `kB/s` is 1024 B/s in IOzone's tables."""
 
@@ -135,19 +137,19 @@ class Native(Compact, frozen=True):
 class Latency(Compact, frozen=True):
     """A log-linear histogram with the percentiles read from it."""
 
-    count: int
+    count: Count
     """Number of recorded operations; equals the sample's `operations`."""
-    min: int
-    max: int
-    mean: float
-    p50: int
-    p90: int
-    p99: int
-    buckets: list[tuple[int, int]]
+    min: Count
+    max: Count
+    mean: Quantity
+    p50: Count
+    p90: Count
+    p99: Count
+    buckets: list[tuple[Count, Count]]
     """Non-empty buckets as [lowest value in ns, count], ascending."""
-    p999: int | None = None
+    p999: Count | None = None
     """Absent below 10,000 operations: too few to say."""
-    p9999: int | None = None
+    p9999: Count | None = None
     """Absent below 100,000 operations."""
 
 
@@ -156,15 +158,15 @@ class Sample(Compact, frozen=True):
 
     metric: str
     """Name of the metric, as `describe` lists it."""
-    value: float
+    value: Quantity
     unit: Unit
     direction: Direction
-    operations: int
+    operations: Count
     """Operations that the value covers."""
-    bytes: int
-    elapsed_s: float
+    bytes: Count
+    elapsed_s: Quantity
     """Seconds between the two instants of the timing formula."""
-    at: dict[str, int | str] = {}
+    at: dict[str, Count | str] = {}
     """The point of the workload's grid that the value belongs to; sizes in bytes."""
     native: Native | None = None
     latency_ns: Latency | None = None
@@ -173,21 +175,21 @@ class Sample(Compact, frozen=True):
 class Connection(Message):
     """TCP_INFO of one connection at one end (tcp(7)); what the kernel does not tell is absent."""
 
-    t_s: float
+    t_s: Quantity
     """Seconds since the timed work began."""
-    flow: int
+    flow: Count
     end: WhichEnd
-    rtt_s: float
-    rtt_variance_s: float
-    cwnd_segments: int
-    mss_bytes: int
-    retransmits: int
+    rtt_s: Quantity
+    rtt_variance_s: Quantity
+    cwnd_segments: Count
+    mss_bytes: Count
+    retransmits: Count
     """Segments sent again since the connection began."""
-    rtt_min_s: float | None = None
+    rtt_min_s: Quantity | None = None
     """Smallest round-trip time that was seen."""
-    delivery_rate: float | None = None
+    delivery_rate: Quantity | None = None
     """Bytes per second that the path delivered most recently."""
-    acknowledged_bytes: int | None = None
+    acknowledged_bytes: Count | None = None
     """Bytes that the other end has acknowledged."""
 
 
@@ -196,7 +198,7 @@ class Output(Message):
 
     sha256: str
     """SHA-256 (hex) of all that was printed; executions name it."""
-    bytes: int
+    bytes: Count
     text: str | None = None
     """What was kept, where it is UTF-8."""
     base64: str | None = None
@@ -209,33 +211,33 @@ class Execution(Message):
     """One execution of a command, with all processes that it started."""
 
     step: Step
-    number: int
+    number: Count
     """Number among those of its step, from 1."""
-    elapsed_s: float
+    elapsed_s: Quantity
     """Seconds from the start of the command to its end, less the start of the shell where it is a
     line for one; so are both CPU times."""
-    user_s: float
-    system_s: float
-    peak_memory_bytes: int
+    user_s: Quantity
+    system_s: Quantity
+    peak_memory_bytes: Count
     """Largest resident set of one of its processes, in bytes."""
-    minor_faults: int
-    major_faults: int
-    voluntary_switches: int
-    involuntary_switches: int
+    minor_faults: Count
+    major_faults: Count
+    voluntary_switches: Count
+    involuntary_switches: Count
     stdout: str
     """SHA-256 (hex) of what it printed on standard output, see [`Output`]."""
     stderr: str
-    read_bytes: int | None = None
+    read_bytes: Count | None = None
     """Bytes that its processes caused to be read from devices."""
-    written_bytes: int | None = None
+    written_bytes: Count | None = None
     """Bytes that its processes caused to be written to devices."""
     exit: int | None = None
     """Exit code; absent where a signal ended the command."""
     signal: str | None = None
     """Name of the signal that ended it: SIGSEGV."""
-    padding_bytes: int = 0
+    padding_bytes: Count = 0
     """Bytes that were added to its environment, so that its memory lies elsewhere."""
-    path_bytes: int = 0
+    path_bytes: Count = 0
     """Slashes that were added to the path by which the kernel found it, to the same end."""
     files: dict[str, str] = {}
     """Files that it wrote and that were asked for: path → SHA-256 (hex), see [`Output`]."""
@@ -390,7 +392,7 @@ class Card(Message):
 class CatalogueMessage(Message):
     """`Catalogue` of the wire."""
 
-    protocol: int
+    protocol: Count
     engine: str
     backends: list[BackendCard]
     workloads: list[Card]

@@ -16,6 +16,7 @@ from typing import Final, Literal
 from pydantic import JsonValue, ValidationError
 
 from tiltyard.executors.engine import JobRefused
+from tiltyard.ownership import home
 from tiltyard.study.load import parsed, read_text
 from tiltyard.study.locate import KeyPath, locate
 from tiltyard.study.problems import Flaw, located, one_of
@@ -67,7 +68,7 @@ def places(study: Iterable[Path]) -> Iterator[tuple[Origin, Path]]:
         study: directories of the study, the nearest first.
     """
     yield from (("study", each / FOLDER) for each in study)
-    config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    config = os.environ.get("XDG_CONFIG_HOME") or home() / ".config"
     yield "user", Path(config) / "tiltyard" / FOLDER
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         yield "package", Path(str(files(point.value)))

@@ -5,14 +5,13 @@ its world wide name, a partition by its identifier in the table, a loop device b
 it; sysfs and ``lsblk`` (util-linux, which asks udev where there is one) tell them.
 """
 
-import json
 import os
 import stat
 from pathlib import Path
 from typing import Self
 
 from tiltyard.errors import RefusedError
-from tiltyard.frozen import Frozen
+from tiltyard.frozen import Frozen, read_json
 from tiltyard.host import commands
 from tiltyard.host.devices import loops
 from tiltyard.host.mounts import mount_of
@@ -140,7 +139,7 @@ def _lsblk(node: str) -> dict[str, str | None]:
     """What ``lsblk`` says of a device alone; what it does not know is left out."""
     columns = ("--nodeps", "--json", "--output", "MODEL,SERIAL,WWN,REV,PARTUUID")
     try:
-        said = json.loads(commands.run(("lsblk", *columns, node)).stdout)
+        said = read_json(commands.run(("lsblk", *columns, node)).stdout)
     except ValueError:
         return {}
     found = said["blockdevices"]

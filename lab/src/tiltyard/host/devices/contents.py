@@ -6,13 +6,13 @@ A device counts as blank if no signature is found and all that is looked at is z
 
 import contextlib
 import fcntl
-import json
 import os
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tiltyard.errors import TiltyardError
+from tiltyard.frozen import read_json
 from tiltyard.host import commands
 from tiltyard.host.devices.places import END_BYTES, Part, data_of, looked_at
 
@@ -67,7 +67,7 @@ def signatures(node: str) -> list[Signature]:
     if not said:
         return []
     try:
-        found = json.loads(said)["signatures"]
+        found = read_json(said)["signatures"]
     except (ValueError, KeyError):
         raise TiltyardError(f"wipefs --json {node}: what it says is not understood") from None
     return [Signature(each["type"], each["uuid"] or "", each["offset"]) for each in found]

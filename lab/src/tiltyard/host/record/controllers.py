@@ -1,9 +1,9 @@
 """Controllers on the PCI bus: storage, network, display, and the chipset (lspci(8))."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 
+from tiltyard.frozen import read_json
 from tiltyard.host.record.section import (
     ABSENT,
     Command,
@@ -91,7 +91,7 @@ def _volumes(seen: Seen) -> str:
         return "none: there is no RAID controller"
     text = next(filter(None, (seen.answer(command) for command in _VOLUMES)), "")
     try:
-        told = json.loads(text or "{}").get("Controllers", [])
+        told = read_json(text or "{}").get("Controllers", [])
     except ValueError:
         told = []
     drives = [

@@ -1,9 +1,9 @@
 """The disks of the host, each with its queue; and which of them the study folder lies on."""
 
-import json
 import re
 from typing import Final
 
+from tiltyard.frozen import read_json
 from tiltyard.host.devices.disks import SECTOR_BYTES
 from tiltyard.host.record import stack
 from tiltyard.host.record.section import (
@@ -145,7 +145,7 @@ def _smart_command(name: str) -> Command:
 def _smart(seen: Seen, name: str) -> dict[str, str]:
     """What smartctl(8) adds: revolutions a minute."""
     try:
-        told = json.loads(seen.answer(_smart_command(name)) or "{}")
+        told = read_json(seen.answer(_smart_command(name)) or "{}")
     except ValueError:
         return {}
     rate = told.get("rotation_rate")

@@ -3,14 +3,13 @@
 Nothing is guessed: neither what parts the columns, nor what a comma in a number means.
 """
 
-import csv
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
 from tiltyard.collected.model import CollectedMetric
-from tiltyard.delimited import undefused
+from tiltyard.delimited import NoCsvError, rows_of, undefused
 from tiltyard.errors import UsageError
 from tiltyard.importers.csv_table.mapping import Column, Mapping, Quantity, read_mapping, unit_of
 from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
@@ -80,19 +79,13 @@ def _left_out(name: str, head: list[str], mapping: Mapping) -> Iterator[str]:
 
 def _rows(lines: list[Line], mapping: Mapping) -> Iterator[tuple[Line, list[str]]]:
     """Rows with the line in which each begins."""
-    reader = csv.reader(
-        (f"{line.text}\n" for line in lines), delimiter=mapping.delimiter, strict=True
-    )
-    begin = 0
-    while True:
-        try:
-            fields = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise lines[min(begin, len(lines) - 1)].refused(f"not CSV: {error}") from error
-        yield lines[begin], [undefused(field) for field in fields]
-        begin = reader.line_num
+    texts = (f"{line.text}\n" for line in lines)
+    try:
+        for place, fields in rows_of(texts, mapping.delimiter, strict=True):
+            yield lines[place], [undefused(field) for field in fields]
+    except NoCsvError as error:
+        place = min(error.line, len(lines) - 1)
+        raise lines[place].refused(f"not CSV: {error}") from error
 
 
 def _places(line: Line, head: list[str], mapping: Mapping) -> dict[str, int]:

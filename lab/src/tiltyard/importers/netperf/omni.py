@@ -1,10 +1,10 @@
 """What netperf prints by selectors: CSV, key=value, and JSON with selectors as keys."""
 
-import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from tiltyard.delimited import fields_of
 from tiltyard.importers.json_file import json_of
 from tiltyard.importers.netperf.classic import measured
 from tiltyard.importers.netperf.figures import US_PER_KB, Outcome, rate_unit, test_of
@@ -64,7 +64,7 @@ def csv_outcomes(lines: Sequence[Line]) -> Iterator[Outcome]:
             values = next(rest, None)
         if values is None:
             raise line.refused("no line of figures under this head; the file is cut off")
-        fields = next(csv.reader([values.text]), [])
+        fields = fields_of(values.text)
         if len(fields) != len(heads):
             raise values.refused(f"{len(fields)} fields under a head of {len(heads)}")
         named = {

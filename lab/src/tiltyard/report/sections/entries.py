@@ -274,8 +274,11 @@ def levels_note(levels: Iterable[float], rate: float | None = None) -> tuple[Blo
 def without_empty_columns(table: Table) -> Table:
     """The table without columns in which nothing stands: no intervals, no blocks.
 
-    Columns that its charts name have values, so their places stay.
+    Columns that its charts name have values, so their places stay; so do all heads where there is
+    no row: no system has a value that can be told.
     """
+    if not table.rows:
+        return table
     kept = [
         place
         for place in range(len(table.columns))

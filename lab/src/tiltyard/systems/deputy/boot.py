@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import pwd
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from tiltyard.host.place import Place, UnreachableError
 from tiltyard.host.processes import named, on_terminals
 from tiltyard.host.recovery import read_ledger
 from tiltyard.host.resumption import BOOT_COMMAND, has_systemd
+from tiltyard.ownership import name_of
 from tiltyard.units import format_duration
 
 LIMIT_S: Final = 1200.0
@@ -61,11 +61,7 @@ def require_bootable(command: Sequence[str], ledger: Path | None) -> None:
 def _logged_in() -> Iterator[str]:
     """``alice on pts/3 (vim)``."""
     for terminal, (user, program) in on_terminals().items():
-        try:
-            name = pwd.getpwuid(user).pw_name
-        except KeyError:
-            name = str(user)
-        yield f"{name} on {terminal} ({program})"
+        yield f"{name_of(user)} on {terminal} ({program})"
 
 
 def _other_runs(ledger: Path | None) -> Iterator[str]:

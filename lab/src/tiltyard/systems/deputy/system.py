@@ -22,7 +22,7 @@ from tiltyard.host.processes import BOOT_ID, boot_id
 from tiltyard.host.recorder import Recorder
 from tiltyard.host.steps import Step, Steps
 from tiltyard.host.telemetry import FarWatch, Telemetry, Watching
-from tiltyard.ownership import make_directory
+from tiltyard.ownership import expanded, make_directory
 from tiltyard.phases import phase
 from tiltyard.study.load import parsed, read_text
 from tiltyard.systems import brought
@@ -347,7 +347,7 @@ class FarSystem(System):
         if not isinstance(asked, str) or not is_path(asked):
             return asked
         root = self._site.root.resolve()
-        path = (root / Path(asked).expanduser()).resolve()
+        path = (root / expanded(Path(asked))).resolve()
         if not path.is_relative_to(root):
             raise RefusedError(
                 f"tuning: {path} is not copied to {self.place}, for it does not lie beside the "

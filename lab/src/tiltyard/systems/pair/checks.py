@@ -4,7 +4,6 @@ What the kernel takes is tried in a network namespace that is gone again when th
 nothing changes on the host.
 """
 
-import json
 import os
 
 from tiltyard.errors import TiltyardError
@@ -81,8 +80,8 @@ def _offload_problems(settings: PairSettings) -> list[Problem]:
     wanted = {**settings.offloads_of("client"), **settings.offloads_of("server")}
     if not wanted:
         return []
-    listed = commands.run((*_TRY, "ethtool", "--json", "-k", "lo")).stdout
-    known = [*SHORT_NAMES, *json.loads(listed)[0]]
+    listed = commands.run((*_TRY, "ethtool", "--json", "-k", "lo"))
+    known = [*SHORT_NAMES, *listed.json[0]]
     return [
         Problem("error", f'there is no offload "{name}"', perhaps(name, known).strip() or None)
         for name in wanted

@@ -23,6 +23,7 @@ from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.packages import find_program
 from tiltyard.host.steps import MakeDirectory, Run, Step, Steps, TakeBack, UndoTemporarily
 from tiltyard.host.supervised import Supervised
+from tiltyard.ownership import name_of
 from tiltyard.study.placeholders import names_in
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import AnyKind, Problem, Site, System, Up
@@ -86,7 +87,7 @@ class Serviced(System):
 
     def _wrong_user(self) -> Iterator[Problem]:
         user = self._settings.user
-        if not self._is_root and user not in (None, pwd.getpwuid(os.geteuid()).pw_name):
+        if not self._is_root and user not in (None, name_of(os.geteuid())):
             text = f'service: only root can start it as user "{user}"'
             yield Problem("error", text, "sudo, or a study without user")
         elif self._user and not _exists(self._user):
@@ -162,7 +163,7 @@ class Serviced(System):
             stack.callback(self._own.undo)
 
     def _with_service(self, up: Up) -> Up:
-        inner, runs_as = up.servers, self._user or pwd.getpwuid(os.geteuid()).pw_name
+        inner, runs_as = up.servers, self._user or name_of(os.geteuid())
         facts = {"service": shlex.join(self._settings.start), "service runs as": runs_as}
         program = find_program(self._start.argv[0])
         if program is not None:

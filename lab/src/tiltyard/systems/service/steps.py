@@ -23,7 +23,7 @@ from tiltyard.host.changes.settings import SupervisedProcess
 from tiltyard.host.commands import Command
 from tiltyard.host.steps import Step, Steps
 from tiltyard.host.supervised import State, Supervised
-from tiltyard.ownership import give, held_open, make_inside, named_in_errors, open_inside
+from tiltyard.ownership import give, held_open, make_inside, name_of, named_in_errors, open_inside
 from tiltyard.recipe import resolved
 from tiltyard.study.placeholders import filled
 from tiltyard.study.program import SECRET, SERVER
@@ -97,7 +97,7 @@ class Inside(Step):
         return {
             "PATH": PATH,
             "HOME": str(self.home),
-            "USER": self.user or pwd.getpwuid(os.geteuid()).pw_name,
+            "USER": self.user or name_of(os.geteuid()),
             "LANG": "C.UTF-8",
             "TMPDIR": str(self.home),
             **own,

@@ -4,7 +4,6 @@ Read with debugfs(8), which needs neither root nor a loop device; so what is rea
 ext3 or ext4, on a partition or on the whole disk.
 """
 
-import json
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
@@ -168,7 +167,7 @@ def _offsets(disk: Path) -> list[int]:
         HostLacksError: if the end of the disk is not there.
     """
     try:
-        table = json.loads(commands.run(("sfdisk", "--json", str(disk))).stdout)["partitiontable"]
+        table = commands.run(("sfdisk", "--json", str(disk))).json["partitiontable"]
     except CommandFailedError:
         return [0]
     if any(entry["type"] == _GPT_HIDDEN for entry in table.get("partitions", ())):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from tiltyard.errors import HostLacksError
+from tiltyard.ownership import expanded
 from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import Problem
@@ -39,12 +40,12 @@ def brings(settings: VmSettings, root: Path) -> Iterator[Brought]:
         yield from _brings_there(settings, settings.host)
         return
     if settings.disk is not None:
-        yield from brought.file("disk", "disk image", root / settings.disk.expanduser(), root)
+        yield from brought.file("disk", "disk image", root / expanded(settings.disk), root)
         return
     assert settings.kernel is not None
     yield from brought.paths_among("mkfs", "mkfs", settings.mkfs)
     if settings.modules is not None:
-        yield from brought.file("modules", "modules", root / settings.modules.expanduser(), root)
+        yield from brought.file("modules", "modules", root / expanded(settings.modules), root)
     if kernel_of_series(settings.kernel) is not None:
         return
     kernel = kernel_named(settings.kernel, root)
@@ -112,7 +113,7 @@ def choose(settings: VmSettings, root: Path) -> Choice:
         HostLacksError: if there is no such file, or nothing that boots it here.
     """
     if settings.disk is not None:
-        disk = root / settings.disk.expanduser()
+        disk = root / expanded(settings.disk)
         if not disk.is_file():
             raise HostLacksError(f'there is no disk image "{settings.disk}"')
         return Choice(disk.resolve(), _backend(settings, disk), None)
@@ -123,7 +124,7 @@ def choose(settings: VmSettings, root: Path) -> Choice:
     backend = _backend(settings, kernel)
     directory = directory_of(kernel, backend.release(kernel))
     if settings.modules is not None:
-        directory = root / settings.modules.expanduser()
+        directory = root / expanded(settings.modules)
     return Choice(kernel, backend, Modules(directory) if directory else None)
 
 

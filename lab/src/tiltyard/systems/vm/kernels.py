@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tiltyard.host.packages import find_program
-from tiltyard.ownership import cache_directory
+from tiltyard.ownership import cache_directory, expanded
 
 _SERIES: Final = re.compile(r"\d+\.\d+")
 UNPACK: Final = f"sh {shlex.quote(str(Path(__file__).with_name('guest-kernels')))}"
@@ -36,7 +36,7 @@ def kernel_named(name: str, root: Path) -> Path | None:
     if (path := kernel_of_series(name)) is not None:
         return path if path.is_file() else None
     if "/" in name:
-        path = root / Path(name).expanduser()
+        path = root / expanded(Path(name))
         return path if path.is_file() else None
     program = find_program(name)
     return Path(program) if program else None

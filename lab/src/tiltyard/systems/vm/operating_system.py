@@ -6,7 +6,6 @@ line have systemd mount that disk and, when all else has come up, start the engi
 (systemd-run-generator(8), systemd-debug-generator(8), systemd-run(1)).
 """
 
-import json
 import shutil
 from pathlib import Path
 from typing import Final
@@ -123,8 +122,7 @@ def operating_system(choice: Choice, site: Site, steps: Steps, directory: Path) 
 
 def _form(image: Path) -> tuple[str, int]:
     """How an image is stored, and how large its disk is."""
-    told = commands.run(("qemu-img", "info", "--output=json", str(image))).stdout
-    known = json.loads(told)
+    known = commands.run(("qemu-img", "info", "--output=json", str(image))).json
     return str(known["format"]), int(known["virtual-size"])
 
 

@@ -21,6 +21,7 @@ from tiltyard.errors import UsageError, WrittenWarning
 from tiltyard.executors.engine import JobRefused
 from tiltyard.importers.phoronix import unit_of
 from tiltyard.importers.quantities import COUNT, Unit, unit_named
+from tiltyard.ownership import expanded
 from tiltyard.study.problems import PHORONIX
 from tiltyard.wire import Unit as WireUnit
 from tiltyard.workloads.file import ParameterTable, ProfileFile, ProgramTable
@@ -211,7 +212,7 @@ def installed_tests() -> Iterator[InstalledTest]:
 def _places() -> Iterator[Path]:
     override = os.environ.get("PTS_USER_PATH_OVERRIDE")
     for place in (override,) if override else _PLACES:
-        path = Path(place).expanduser()
+        path = expanded(Path(place))
         if path.is_dir():
             yield path
 
@@ -224,7 +225,7 @@ def _directory_of_tests(place: Path) -> Path:
         match = re.search(r"<EnvironmentDirectory>([^<]+)</EnvironmentDirectory>", text)
         if match:
             default = match[1].strip() == "~/.phoronix-test-suite/installed-tests/"
-            return place / "installed-tests" if default else Path(match[1].strip()).expanduser()
+            return place / "installed-tests" if default else expanded(Path(match[1].strip()))
     return place / "installed-tests"
 
 
