@@ -207,10 +207,10 @@ def test_a_first_trial_has_a_limit(known: dict[str, Any], limit_s: float, why: s
 def test_the_first_trial_of_a_program_may_be_silent_as_long_as_it_says_itself() -> None:
     """It may go on for days: each command has a word."""
     plan = plan_of((image_system("ext2", "16M"),))
-    server = {"command": ["true"], "timeout": 60.0}
+    servers = [{"command": ["true"], "timeout": 30.0}, {"command": ["true"]}]
     program = plan.workloads[0].model_copy(
-        update={"program": {}, "effective": {"timeout": 5.0, "servers": [server]}}
+        update={"program": {}, "effective": {"timeout": 5.0, "servers": servers}}
     )
     plan = plan.model_copy(update={"workloads": (program,)})
     found = trial._limit(History([]), plan, "iozone")
-    assert (found.seconds, found.is_of_silence) == (2 * 5 + 2 * 60 + 1800, True)
+    assert (found.seconds, found.is_of_silence) == (2 * 5 + 2 * 90 + 1800, True)

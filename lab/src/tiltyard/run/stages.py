@@ -93,7 +93,10 @@ def silence_s(workload: PlannedWorkload) -> float:
     if workload.program is None or not isinstance(timeout_s, int | float):
         return SILENCE_S
     listed = servers if isinstance(servers, list) else []
-    of_servers = sum(2 * server["timeout"] for server in listed if isinstance(server, dict))
+    # Where it is left out, it is a minute.
+    of_servers = sum(
+        2 * server.get("timeout", 60.0) for server in listed if isinstance(server, dict)
+    )
     return float(2 * timeout_s + of_servers + _ASIDE_S)
 
 
