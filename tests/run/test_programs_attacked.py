@@ -282,7 +282,7 @@ def test_a_killed_run_is_put_back_however_deep_a_program_has_dug_and_goes_on(
     wait_until(lambda: not running(folder), f"still there: {running(folder)}")
     assert restore() == ExitCode.DONE
     assert sysctls.read(key) == before
-    assert f'set {key} to "{before}" again' in capsys.readouterr().out
+    assert not capsys.readouterr().err
     assert not [*folder.work.iterdir()]
     assert check(folder.root) == ExitCode.DONE
     assert reasons(folder, engine, plan) == {""}
