@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
+use std::io::{stderr, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{symlink, PermissionsExt};
@@ -168,7 +169,7 @@ fn as_nobody(above: &Path, tree: &Path, act: impl FnOnce() + Send) {
 #[test]
 fn what_an_attribute_holds_stays_and_is_named_once_and_all_else_goes() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("not tried: only root can make a file immutable");
+        let _ = writeln!(stderr(), "not tried: only root can make a file immutable");
         return;
     }
     // Beside the build: file systems in memory may know no attributes.

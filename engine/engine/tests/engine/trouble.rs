@@ -320,7 +320,10 @@ fn what_stays_of_what_is_to_be_removed_is_named_with_its_fix_and_the_rest_goes()
     let said = String::from_utf8(output.stderr).unwrap();
     let named = tree.join("deep/..").display().to_string();
     let fix = format!("Fix: rm -r -f --one-file-system '{named}'\n");
-    assert!(said.starts_with(&format!("not removed: {named}: ")), "{said}");
+    assert!(
+        said.starts_with(&format!("not removed: {named}: ")),
+        "{said}"
+    );
     assert!(said.ends_with(&fix) && said.lines().count() == 1, "{said}");
     assert!(!tree.exists());
 }
