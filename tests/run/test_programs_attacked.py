@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import resource
 import shutil
 import signal
 import subprocess
@@ -237,6 +238,15 @@ def test_what_a_program_makes_immutable_is_named_with_what_mends_it(
     folder.work.rmdir()
 
 
+@pytest.fixture
+def descriptors() -> Iterator[None]:
+    """As many as a login has, and what it starts."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
 DIGS = """
 if os.path.exists({flag!r}):
     for _ in range({levels}):
@@ -286,3 +296,13 @@ def test_a_killed_run_is_put_back_however_deep_a_program_has_dug_and_goes_on(
     assert not [*folder.work.iterdir()]
     assert check(folder.root) == ExitCode.DONE
     assert reasons(folder, engine, plan) == {""}
+
+
+@needs_root
+def test_few_descriptors_and_many_levels_end_no_run(
+    folder: StudyFolder, engine: Engine, descriptors: None
+) -> None:
+    digs = "for _ in range(1500):\n    os.mkdir('d')\n    os.chdir('d')"
+    plan = plan_of(folder, engine, digs)
+    reasons(folder, engine, plan)
+    assert restore() == check(folder.root) == ExitCode.DONE
