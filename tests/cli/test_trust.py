@@ -1,7 +1,10 @@
 """What a study brings is named, and executed only after a person has said that it is trusted."""
 
+import os
 import shutil
 import socket
+import stat
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn
@@ -147,12 +150,38 @@ def test_trust_holds_for_the_contents_of_a_file(folder: StudyFolder) -> None:
     assert check(folder.root, rehearse=False) == ExitCode.REFUSED
 
 
-def test_a_record_that_others_could_write_is_no_trust(folder: StudyFolder) -> None:
+@pytest.fixture(params=[0o000, 0o002, 0o022, 0o077], ids=oct)
+def umask(folder: StudyFolder, request: pytest.FixtureRequest) -> Iterator[None]:
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("umask")
+def test_trust_lasts_and_is_nobody_elses_to_give_whatever_the_umask_is(folder: StudyFolder) -> None:
+    bring(folder, "proxy")
+    trust(folder)
+    assert check(folder.root) == ExitCode.DONE
+    state = folder.root.parent / "state"
+    (record,) = (state / "trusted").iterdir()
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (state, state / "trusted", record)]
+    assert modes == [0o700, 0o700, 0o600]
+
+
+@pytest.mark.parametrize("which", ["record", "directory"])
+def test_a_record_that_others_could_write_is_no_trust_and_is_told_with_its_fix(
+    which: str, folder: StudyFolder
+) -> None:
     bring(folder, "proxy")
     trust(folder)
     (record,) = (folder.root.parent / "state" / "trusted").iterdir()
-    record.chmod(0o666)
+    (record if which == "record" else record.parent).chmod(0o777)
     assert check(folder.root) == ExitCode.REFUSED
+    with pytest.raises(RefusedError, match=rf"others could have written {record}\. Fix: .*--trust"):
+        run(folder.root)
+    assert traces(folder) == ["proof"]
+    trust(folder)
+    assert check(folder.root) == ExitCode.DONE
 
 
 def test_what_a_study_does_not_bring_is_rehearsed_all_the_same(

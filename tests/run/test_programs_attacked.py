@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import resource
 import shutil
 import signal
 import subprocess
@@ -15,9 +16,12 @@ from support.hosts import needs_root
 from support.patience import PATIENCE_S, wait_until
 from support.runs import Watcher, go_on
 from tiltyard.app.freeze import planned
-from tiltyard.errors import NotRestoredError
+from tiltyard.cli.check import check
+from tiltyard.cli.restore import restore
+from tiltyard.errors import ExitCode, NotRestoredError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
+from tiltyard.host import sysctls
 from tiltyard.host.ledger import recover
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import write_plan
@@ -223,7 +227,7 @@ def test_what_a_program_makes_immutable_is_named_with_what_mends_it(
     folder: StudyFolder, engine: Engine
 ) -> None:
     plan = plan_of(folder, engine, "open('kept', 'w').close()\nos.system('chattr +i kept')")
-    with pytest.raises(NotRestoredError, match="kept in it") as refused:
+    with pytest.raises(NotRestoredError, match="/kept: Operation not permitted") as refused:
         run_study(folder, plan, engine, go_on, Watcher())
     (trial,) = read_run(folder, plan).trials
     assert "left what cannot be removed: " in (trial.reason or "")
@@ -232,3 +236,73 @@ def test_what_a_program_makes_immutable_is_named_with_what_mends_it(
     subprocess.run(fix.split(), check=True)
     assert any("removed" in done for done in recover())
     folder.work.rmdir()
+
+
+@pytest.fixture
+def descriptors() -> Iterator[None]:
+    """As many as a login has, and what it starts."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+DIGS = """
+if os.path.exists({flag!r}):
+    for _ in range({levels}):
+        os.mkdir("d")
+        os.chdir("d")
+    with open({began!r}, "w") as file:
+        file.write(str(os.getppid()))
+    while os.path.exists({flag!r}):
+        time.sleep(0.05)
+"""
+
+
+@needs_root
+@pytest.mark.parametrize("levels", [1_100, 5_000])
+def test_a_killed_run_is_put_back_however_deep_a_program_has_dug_and_goes_on(
+    folder: StudyFolder, engine: Engine, levels: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    above, key = folder.root.parent, "vm.admin_reserve_kbytes"
+    flag, began = above / "flag", above / "began"
+    flag.touch()
+    before = sysctls.read(key)
+    plan = plan_of(
+        folder,
+        engine,
+        DIGS.format(flag=str(flag), began=str(began), levels=levels),
+        systems=f'sysctl = {{ "{key}" = {int(before) + 1} }}',
+    )
+    with subprocess.Popen(
+        (sys.executable, "-m", "support.runs", str(folder.root)),
+        cwd=Path(__file__).resolve().parents[1],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as lab:
+        wait_until(lambda: began.exists() and began.read_text(), "it does not begin")
+        trial = int(began.read_text())
+        # Neither shall have the time to clean up.
+        os.kill(trial, signal.SIGSTOP)
+        lab.kill()
+        lab.wait(PATIENCE_S)
+        os.kill(trial, signal.SIGKILL)
+    assert sysctls.read(key) != before
+    flag.unlink()
+    wait_until(lambda: not running(folder), f"still there: {running(folder)}")
+    assert restore() == ExitCode.DONE
+    assert sysctls.read(key) == before
+    assert not capsys.readouterr().err
+    assert not [*folder.work.iterdir()]
+    assert check(folder.root) == ExitCode.DONE
+    assert reasons(folder, engine, plan) == {""}
+
+
+@needs_root
+def test_few_descriptors_and_many_levels_end_no_run(
+    folder: StudyFolder, engine: Engine, descriptors: None
+) -> None:
+    digs = "for _ in range(1500):\n    os.mkdir('d')\n    os.chdir('d')"
+    plan = plan_of(folder, engine, digs)
+    reasons(folder, engine, plan)
+    assert restore() == check(folder.root) == ExitCode.DONE

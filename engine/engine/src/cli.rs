@@ -18,7 +18,7 @@ const EXAMPLES: &str = r#"Examples:
 
 Exit codes:
   0 done · 1 internal · 2 usage or job · 3 host lacks something · 4 refused for safety
-  5 the trial failed · 130 interrupted"#;
+  5 the trial failed, or something that is to be removed stays · 130 interrupted"#;
 
 /// The measuring instrument of Tiltyard: executes one trial and writes what it found as JSON
 /// Lines.
@@ -73,6 +73,14 @@ pub enum Command {
             value_name = "NAME [ARGUMENTS]"
         )]
         line: Vec<OsString>,
+    },
+    /// Remove files and directories with all that is in them, whatever programs have made of them:
+    /// a line of each that stays says why, and what to do; what is mounted there is left alone
+    #[command(hide = true)]
+    Remove {
+        /// What is to go; done if it is not there
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
     },
 }
 

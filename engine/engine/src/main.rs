@@ -16,13 +16,15 @@ mod registry;
 mod serve;
 mod session;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use cli::{Cli, Command};
 use kit::place::Place;
+use kit::removal;
 use output::Output;
-use wire::{ConditionsWanted, Failure};
+use wire::{ConditionsWanted, Failure, FailureKind};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
@@ -62,6 +64,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
             let code = guests::exec(&arguments, &mut output)?;
             return output.check().map(|()| code);
         }
+        Command::Remove { paths } => return Ok(remove(&paths)),
         Command::Describe => output.document(&registry::catalogue()),
         Command::Schema => output.text(wire::SCHEMA),
         Command::Floor => {
@@ -70,4 +73,17 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         }
     }
     output.check().map(|()| ExitCode::SUCCESS)
+}
+
+/// Removes all of them; says of each that stays why.
+fn remove(paths: &[PathBuf]) -> ExitCode {
+    let mut code = ExitCode::SUCCESS;
+    for path in paths {
+        if let Err(remains) = removal::remove(path) {
+            let fix = remains.fix(path);
+            output::remark("not removed", &format!("{remains}. Fix: {fix}"));
+            code = exit::code(FailureKind::Io);
+        }
+    }
+    code
 }

@@ -52,7 +52,7 @@ impl Remains {
 
     /// What a person can do, so that `path`, of which it is a part, can be removed.
     pub fn fix(&self, path: &Path) -> String {
-        let path = path.display();
+        let path = quoted(&shown(path));
         match self.error.raw_os_error() {
             // What root is refused is refused by an attribute of the file, or of its directory.
             Some(libc::EPERM) => format!("chattr -R -f -i -a {path}"),
@@ -64,7 +64,7 @@ impl Remains {
 
 impl fmt::Display for Remains {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}: {}", self.path.display(), self.error)?;
+        write!(out, "{}: {}", shown(&self.path), self.error)?;
         match self.others {
             0 => Ok(()),
             others => write!(out, ", and {others} more"),
@@ -73,6 +73,24 @@ impl fmt::Display for Remains {
 }
 
 impl std::error::Error for Remains {}
+
+/// A path in one line, whatever its bytes.
+fn shown(path: &Path) -> String {
+    let shown = |one: char| match one.is_control() {
+        true => one.escape_default().to_string(),
+        false => one.to_string(),
+    };
+    path.to_string_lossy().chars().map(shown).collect()
+}
+
+/// As a shell takes it for one word.
+fn quoted(word: &str) -> String {
+    let plain = |one: char| one.is_ascii_alphanumeric() || "/._-+:,@%=".contains(one);
+    match word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
 
 /// Removes what has that path, as [`remove_beneath`] does.
 ///

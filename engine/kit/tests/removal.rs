@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
+use std::io::{stderr, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{symlink, PermissionsExt};
@@ -50,15 +51,7 @@ fn assert_gone(above: &TempDir) {
 
 #[test]
 fn a_tree_of_any_depth_goes() {
-    for (levels, beside) in [
-        (0, 0),
-        (1, 1),
-        (15, 2),
-        (16, 2),
-        (17, 2),
-        (984, 1),
-        (5_000, 0),
-    ] {
+    for (levels, beside) in [(0, 0), (1, 1), (15, 2), (16, 2), (17, 2), (1_500, 0)] {
         let (above, tree) = made();
         chain(&tree, levels, beside);
         remove(&tree).unwrap();
@@ -71,7 +64,7 @@ fn many_deep_trees_in_one_go_and_names_that_are_taken_are_no_hindrance() {
     let (above, tree) = made();
     for name in [".removed-1", "a", ".removed-3", "b", "c"] {
         fs::create_dir(tree.join(name)).unwrap();
-        chain(&tree.join(name), 100, 3);
+        chain(&tree.join(name), 40, 2);
     }
     fs::write(tree.join(".removed-2"), "").unwrap();
     symlink("a", tree.join(".removed-4")).unwrap();
@@ -176,6 +169,7 @@ fn as_nobody(above: &Path, tree: &Path, act: impl FnOnce() + Send) {
 #[test]
 fn what_an_attribute_holds_stays_and_is_named_once_and_all_else_goes() {
     if !rustix::process::geteuid().is_root() {
+        let _ = writeln!(stderr(), "not tried: only root can make a file immutable");
         return;
     }
     // Beside the build: file systems in memory may know no attributes.
@@ -221,6 +215,8 @@ fn what_an_attribute_holds_stays_and_is_named_once_and_all_else_goes() {
     );
     let fix = format!("chattr -R -f -i -a {}", tree.display());
     assert_eq!(remains.fix(&tree), fix);
+    let odd = remains.fix(Path::new("/it's\n"));
+    assert_eq!(odd, r"chattr -R -f -i -a '/it'\''s\n'");
     remove(&tree).unwrap();
     assert_gone(&above);
 }
@@ -250,7 +246,7 @@ fn whoever_exchanges_directories_meanwhile_leads_nowhere_else() {
     fs::create_dir_all(kept.join("inside")).unwrap();
     fs::write(kept.join("inside/file"), "kept").unwrap();
     let mut levels = Vec::new();
-    for round in 0..60 {
+    for round in 0..20 {
         let (above, tree) = made();
         let aside = outside.path().join("aside");
         fs::create_dir(&aside).unwrap();

@@ -198,14 +198,14 @@ def require_plain(path: Path, *, is_directory: bool = False) -> None:
 
 def require_plain_inside(directory: Path) -> None:
     """The same for all that is in a directory, which need not be there."""
-    if not directory.is_dir():
-        return
-    with os.scandir(directory) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                require_plain_inside(Path(entry.path))
-            elif not entry.is_file(follow_symlinks=False):
-                require_plain(Path(entry.path))
+    below = [directory] if directory.is_dir() else []
+    while below:
+        with os.scandir(below.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    below.append(Path(entry.path))
+                elif not entry.is_file(follow_symlinks=False):
+                    require_plain(Path(entry.path))
 
 
 def _trusted() -> frozenset[int]:

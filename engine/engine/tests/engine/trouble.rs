@@ -307,3 +307,23 @@ fn children_do_not_outlive_an_engine_that_is_killed() {
         "{message}"
     );
 }
+
+#[test]
+fn what_stays_of_what_is_to_be_removed_is_named_with_its_fix_and_the_rest_goes() {
+    let scratch = scratch_directory();
+    let tree = scratch.path().join("two words");
+    std::fs::create_dir_all(tree.join("deep/deeper")).unwrap();
+    let path = |name: &str| scratch.path().join(name).into_os_string();
+    let arguments = [path("absent"), path("two words/deep/.."), path("two words")];
+    let output = command(&["remove"]).args(arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(5));
+    let said = String::from_utf8(output.stderr).unwrap();
+    let named = tree.join("deep/..").display().to_string();
+    let fix = format!("Fix: rm -r -f --one-file-system '{named}'\n");
+    assert!(
+        said.starts_with(&format!("not removed: {named}: ")),
+        "{said}"
+    );
+    assert!(said.ends_with(&fix) && said.lines().count() == 1, "{said}");
+    assert!(!tree.exists());
+}

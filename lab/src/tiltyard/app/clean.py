@@ -4,7 +4,6 @@ A study's file, plan, journal, trials and findings are never among it, and nothi
 is being run, or that is mounted or attached.
 """
 
-import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -13,6 +12,8 @@ from tiltyard.charts.drawings import drawings_directory
 from tiltyard.errors import UsageError
 from tiltyard.folder import PARTIAL, StudyFolder
 from tiltyard.frozen import Frozen
+from tiltyard.host import commands
+from tiltyard.host.changes import remove_tree
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.devices.loops import devices_of
 from tiltyard.host.mounts import mounts
@@ -21,6 +22,8 @@ from tiltyard.systems.vm.kernels import kernels_directory
 
 _DEPTH: Final = 2
 """Study folders are looked for so many levels below the one that is named."""
+_SIZE_S: Final = 3600.0
+"""Longest wait for du(1)."""
 
 
 class Leftover(Frozen):
@@ -75,12 +78,12 @@ def remove(found: Cleaned) -> Cleaned:
     """Remove all of it.
 
     Raises:
-        OSError: if something cannot be removed; what was removed before is gone.
+        TiltyardError, OSError: if something cannot be removed; what was removed before is gone.
     """
     for one in found.leftovers:
         path = Path(one.path)
         if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
+            remove_tree(path)
         else:
             path.unlink(missing_ok=True)
     return found.model_copy(update={"removed": True})
@@ -125,5 +128,6 @@ def _entries(folder: Path) -> list[Path]:
 
 def _size_bytes(path: Path) -> int:
     """What it takes on the disk, which of a sparse file is less than its size."""
-    inside = path.rglob("*") if path.is_dir() and not path.is_symlink() else ()
-    return sum(one.lstat().st_blocks * 512 for one in (path, *inside))
+    # A program may have left directories deeper than what recurses, and paths, are.
+    told = commands.run(("du", "-s", "-k", str(path)), timeout_s=_SIZE_S).stdout
+    return int(told.split()[0]) * 1024

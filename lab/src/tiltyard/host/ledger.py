@@ -148,7 +148,8 @@ class Ledger:
         """Changes of other processes that are not taken back, each with the process's number."""
         for path in self._directory.glob("*.jsonl"):
             if path != self.path:
-                with contextlib.suppress(FileNotFoundError):
+                # One that is damaged is told of by whoever puts things back.
+                with contextlib.suppress(OSError, TiltyardError, ValueError):
                     content = read_ledger(path)
                     for recorded in () if content.is_elsewhere else content.outstanding.values():
                         yield int(path.name.partition("-")[0]), recorded.change

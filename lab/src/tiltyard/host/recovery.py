@@ -96,7 +96,14 @@ def read_ledger(path: Path) -> Content:
                     content.broken += [] if place in content.broken else [place]
                 else:
                     _read(entry, content)
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (
+            LookupError,
+            ArithmeticError,
+            ValueError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+        ):
             raise TiltyardError(
                 f"{path}:{place}: not a line that this version of Tiltyard knows; "
                 "the version that wrote it can put back what it tells of"

@@ -53,5 +53,6 @@ def running_pid(folder: StudyFolder) -> int | None:
 
 
 def _pid(file: int) -> int:
-    """The holder's pid; 0 in the instant before it is written."""
-    return int(os.pread(file, 32, 0) or 0)
+    """The holder's pid; 0 in the instant before it is written, and where it is damaged."""
+    told = os.pread(file, 32, 0)
+    return int(told) if told.isdigit() else 0

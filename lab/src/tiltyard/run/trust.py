@@ -96,17 +96,13 @@ class Bringing:
         """Whether there is nothing to trust, or a person has trusted all of it."""
         if not self.items:
             return True
-        try:
-            found = self._record.lstat()
-        except OSError:
-            return False
-        return found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE
+        return _is_ours(self._record)
 
     def trust(self) -> None:
         """Remember that a person trusts it; on return that is on the disk."""
         if self.items:
             lines = "".join(f"{item.key}: {item.what}\n" for item in sorted(self.items))
-            write_whole(self._record, lines.encode())
+            _keep(self._record, lines.encode())
 
     def require_trusted(self, root: Path, *, trust: bool) -> None:
         """Refuse to go on with what is not trusted.
@@ -124,6 +120,10 @@ class Bringing:
             return
         first, *others = self.items
         more = f" and {len(others)} more" if others else ""
+        if self._record.exists():
+            more += (
+                f"; that it is trusted is not believed: others could have written {self._record}"
+            )
         raise RefusedError(
             f"{root}: {first.key}: this study brings programs, or options that start them, and "
             f"nothing of them was executed: {first.what}{more}. Fix: look at what "
@@ -136,6 +136,23 @@ class Bringing:
         return (
             own_state_directory() / "trusted" / sha256(json.dumps([self.study, contents]).encode())
         )
+
+
+def _keep(record: Path, data: bytes) -> None:
+    """On return it is on the disk, and nobody else's to change, whatever the umask is."""
+    record.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    record.parent.mkdir(mode=0o700, exist_ok=True)
+    record.parent.chmod(0o700)
+    write_whole(record, data)
+    record.chmod(0o600)
+
+
+def _is_ours(record: Path) -> bool:
+    try:
+        found = record.lstat(), record.parent.lstat()
+    except OSError:
+        return False
+    return all(one.st_uid == os.geteuid() and not one.st_mode & _OTHERS_WRITE for one in found)
 
 
 def _given(found: Mapping[str, tuple[Brought, ...]]) -> dict[str, tuple[Brought, ...]]:

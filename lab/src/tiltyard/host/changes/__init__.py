@@ -18,7 +18,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tiltyard.errors import RefusedError, TiltyardError
+from tiltyard.errors import HostLacksError, RefusedError, TiltyardError
+from tiltyard.executors.engine import Engine
 from tiltyard.folder import sync_directory
 from tiltyard.host import commands
 from tiltyard.host.changes.change import PREFIX, HostChange
@@ -50,6 +51,8 @@ from tiltyard.ownership import held_open, open_inside
 
 _BUSY_TRIES = 400
 _BUSY_PAUSE_S = 0.05
+_REMOVAL_S = 24 * 3600.0
+"""Nobody waits longer for what millions of files take."""
 
 
 class MadeFile(HostChange):
@@ -112,7 +115,7 @@ class MadeDirectory(HostChange):
             return None
         if inside := mounts_in(self.path.resolve()):
             raise RefusedError(f"{self.path}: not removed, because {inside[0].target} is mounted")
-        _remove_tree(self.path)
+        remove_tree(self.path)
         return f"removed {self.path}"
 
     def _undo_among_others(self, inode: int) -> str | None:
@@ -290,10 +293,19 @@ def take_back(change: Change) -> str | None:
     """Undo a change for good: what that did is on the disk, so that a ledger may forget it.
 
     Raises:
-        TiltyardError: if that is not possible.
+        TiltyardError, OSError: if that is not possible, whatever is the reason: other changes, and
+            other runs, are not concerned.
     """
-    if said := change.undo():
-        change.sync()
+    try:
+        if said := change.undo():
+            change.sync()
+    except (TiltyardError, OSError):
+        raise
+    except Exception as error:
+        why = str(error).partition("\n")[0]
+        raise TiltyardError(
+            f"{change.way_back}: not done: {type(error).__name__}: {why}. Fix: do that by hand"
+        ) from error
     return said
 
 
@@ -303,28 +315,26 @@ def _require_prefix(path: Path) -> None:
         raise RefusedError(f"{path}: not removed: its name does not begin with {PREFIX}")
 
 
-def _remove_tree(path: Path) -> None:
-    """Remove it, also where its owner may not look in: overlay's work directory is such.
+def remove_tree(path: Path) -> None:
+    """Remove a directory with all that is in it, whatever programs have made of it.
 
     Raises:
-        TiltyardError: if something in it stays; it names that.
+        TiltyardError: if something in it stays, which it names with the fix; the rest is gone.
+        HostLacksError: if there is no engine, which removes it.
     """
     with contextlib.suppress(OSError):
         return path.rmdir()
-    with contextlib.suppress(PermissionError):
+    try:
+        engine = Engine.find()
+    except HostLacksError:
+        if not Path(os.environ.get("TILTYARD_ENGINE", "/")).is_relative_to(path):
+            raise
+        # A copy of the lab whose engine is gone was being removed: no program's files are in it.
         return shutil.rmtree(path)
     try:
-        for directory, names, _ in os.walk(path):
-            for inside in (Path(directory, name) for name in names):
-                if not inside.is_symlink():
-                    inside.chmod(0o700)
-        shutil.rmtree(path)
-    except PermissionError as error:
-        # As root only an attribute of the file, or of its directory, refuses it: chattr(1).
-        raise TiltyardError(
-            f"{path}: not removed, because of {Path(error.filename).name} in it: {error.strerror}; "
-            f"it is immutable or append-only. Fix: chattr -R -f -i -a {path}; tiltyard restore"
-        ) from error
+        commands.run((str(engine.path), "remove", str(path)), timeout_s=_REMOVAL_S)
+    except commands.CommandFailedError as error:
+        raise TiltyardError(f"{path}: {error.complaint}") from error
 
 
 def _wait_until(condition: Callable[[], bool], complaint: str) -> None:

@@ -67,7 +67,7 @@ def _logged_in() -> Iterator[str]:
 def _other_runs(ledger: Path | None) -> Iterator[str]:
     """Those that have a ledger here, and whatever executes an engine."""
     for path in state_directory().glob("*.jsonl"):
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError, TiltyardError):
             owner = read_ledger(path).owner
             if path != ledger and owner and owner.lives():
                 yield f"process {owner.pid}"
