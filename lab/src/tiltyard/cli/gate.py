@@ -50,14 +50,16 @@ def gate(
 
     Args:
         study: A study folder or a study file; none with commands. A study that has been run is
-            judged; one that has not, or not far enough, is run first.
+            judged; one that has not, or not far enough, is run first. Results that were not made
+            here by you are refused (code 4), unless --folder names their folder.
         within: The margin: "3%" allows a time of 1.03 times the baseline's, a rate of 1/1.03.
         blocks: Exactly so many blocks of commands; by default 7 to 20, until all is decided.
         budget: Begin no further block of commands after this time: "10 min".
         seed: Seed of the random order of commands; by default drawn.
         disturbed: What becomes of a block of commands in which other programs used the host:
             "keep" (the default) lets it count, "replace" runs a replacement block for it.
-        folder: The study folder; by default that of the study, or one named after the commands.
+        folder: The study folder, which is taken as it is; by default that of the study, or one
+            named after the commands, in which nothing may lie that you have not made here.
         trust: Let what the study brings be executed, as `tiltyard check` names it.
         junit: Write JUnit XML here: a test case for each headline.
         markdown: Append Markdown for a pull request to this file, "$GITHUB_STEP_SUMMARY" for
@@ -139,7 +141,7 @@ def _opened(
         if value is not None:
             raise UsageError(f"--{name} is for commands; a study says it in its file")
     assert study is not None
-    with opened_study(study, folder) as target:
+    with opened_study(study, folder, is_named=False) as target:
         yield target
 
 

@@ -1,7 +1,10 @@
-"""What a study brings is executed only when a person has said that it is trusted.
+"""What a person trusts, kept in the state directory: what a study brings, and what was made here.
 
-That is kept in the state directory, for the study and for the contents of what it brings: either
-changed, it is asked for again.
+What a study brings is executed only when a person has said that it is trusted: for the study and
+for the contents of what it brings; either changed, it is asked for again.
+
+A study folder that merely lies there may have come with a repository that is under test. It is gone
+on with, and judged, where its plan and journals are those that this user has made or named.
 """
 
 import contextlib
@@ -13,6 +16,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Self
 
 from pydantic import JsonValue
@@ -23,6 +27,7 @@ from tiltyard.folder import StudyFolder, sha256, write_whole
 from tiltyard.host.ledger import own_state_directory
 from tiltyard.plan.model import Plan, PlannedWorkload
 from tiltyard.plan.program import split
+from tiltyard.run.chain import follows, seal_of
 from tiltyard.study.model import SystemSpec, WorkloadSpec
 from tiltyard.study.program import INPUTS, PROGRAM, ProgramCard, placeholders, program_of
 from tiltyard.systems import brought, kind
@@ -96,17 +101,13 @@ class Bringing:
         """Whether there is nothing to trust, or a person has trusted all of it."""
         if not self.items:
             return True
-        try:
-            found = self._record.lstat()
-        except OSError:
-            return False
-        return found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE
+        return _is_ours(self._record)
 
     def trust(self) -> None:
         """Remember that a person trusts it; on return that is on the disk."""
         if self.items:
             lines = "".join(f"{item.key}: {item.what}\n" for item in sorted(self.items))
-            write_whole(self._record, lines.encode())
+            _keep(self._record, lines.encode())
 
     def require_trusted(self, root: Path, *, trust: bool) -> None:
         """Refuse to go on with what is not trusted.
@@ -133,9 +134,105 @@ class Bringing:
     @property
     def _record(self) -> Path:
         contents = [[item.key, item.what, _digest(item.path)] for item in sorted(self.items)]
-        return (
-            own_state_directory() / "trusted" / sha256(json.dumps([self.study, contents]).encode())
+        return _record_of("trusted", [self.study, contents])
+
+
+def require_made_here(folder: StudyFolder) -> None:
+    """Refuse a folder with results that this user has neither made here nor named.
+
+    Raises:
+        RefusedError: if its plan, its pilot or a journal is not the one that was made here.
+    """
+    if not any(_holds(path) for path in _results(folder)):
+        return
+    known = _known(_made(folder))
+    if not (known and _is_as_known(folder, known)):
+        raise RefusedError(
+            f"{folder.root}/ was not made here, and may have come with what is under test: it is "
+            f"neither gone on with nor judged. Fix: remove it, or name it: --folder {folder.root}"
         )
+
+
+def remember_made(folder: StudyFolder, coming: Mapping[Path, str] = MappingProxyType({})) -> None:
+    """Remember that what is in a folder was made here, or named by this user.
+
+    Args:
+        folder: of a study.
+        coming: files that are about to be written, each with its SHA-256.
+    """
+    known = {_name(folder, path): sha256(path.read_bytes()) for path in _frozen(folder)}
+    known |= {_name(folder, path): hash_ for path, hash_ in coming.items()}
+    known |= {_name(folder, path): seal_of(path.read_bytes()) for path in _journals(folder)}
+    _keep(_made(folder), json.dumps(known).encode())
+
+
+def _known(record: Path) -> dict[str, str]:
+    """What is kept; empty where nothing is, or it is damaged."""
+    if _is_ours(record):
+        with contextlib.suppress(OSError, ValueError, RecursionError):
+            found = json.loads(record.read_bytes())
+            if isinstance(found, dict) and all(isinstance(one, str) for one in found.values()):
+                return found
+    return {}
+
+
+def _is_as_known(folder: StudyFolder, known: Mapping[str, str]) -> bool:
+    """Whether files are as they were, and journals go on from where they were.
+
+    A journal that was begun since names the hash of a plan, which nobody can guess.
+    """
+    return all(
+        known.get(_name(folder, path)) == sha256(path.read_bytes()) for path in _frozen(folder)
+    ) and all(
+        follows(path.read_bytes(), known.get(_name(folder, path), "")) for path in _journals(folder)
+    )
+
+
+def _results(folder: StudyFolder) -> tuple[Path, ...]:
+    """All that an answer could rest on."""
+    files = (folder.plan, folder.journal, folder.findings, folder.pilot_findings)
+    return (*files, folder.trials, folder.pilot.root, folder.sessions, folder.lost)
+
+
+def _holds(path: Path) -> bool:
+    return any(path.iterdir()) if path.is_dir() else path.exists()
+
+
+def _frozen(folder: StudyFolder) -> list[Path]:
+    files = (folder.plan, folder.pilot_findings, folder.pilot.plan)
+    return [path for path in files if path.is_file()]
+
+
+def _journals(folder: StudyFolder) -> list[Path]:
+    own = (folder.journal, folder.pilot.journal, *folder.sessions.glob("*/journal.jsonl"))
+    return [path for path in own if path.is_file()]
+
+
+def _name(folder: StudyFolder, path: Path) -> str:
+    return str(path.relative_to(folder.root))
+
+
+def _made(folder: StudyFolder) -> Path:
+    return _record_of("made", str(folder.root.resolve()))
+
+
+def _record_of(what: str, about: object) -> Path:
+    """Where something is kept."""
+    return own_state_directory() / what / sha256(json.dumps(about).encode())
+
+
+def _keep(record: Path, data: bytes) -> None:
+    """On return it is on the disk, and nobody else's to change, whatever the umask is."""
+    write_whole(record, data)
+    record.chmod(0o600)
+
+
+def _is_ours(record: Path) -> bool:
+    try:
+        found = record.lstat()
+    except OSError:
+        return False
+    return found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE
 
 
 def _given(found: Mapping[str, tuple[Brought, ...]]) -> dict[str, tuple[Brought, ...]]:
