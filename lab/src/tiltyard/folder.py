@@ -18,6 +18,7 @@ Deleting everything to the right of a stage and running again gives it back.
 import contextlib
 import errno
 import fcntl
+import functools
 import hashlib
 import os
 import re
@@ -32,6 +33,8 @@ from tiltyard.errors import RefusedError, UsageError
 from tiltyard.meant import meant, no_study
 from tiltyard.ownership import require_ours, require_plain, require_plain_inside
 
+HASHED: Final = ", SHA-256 "
+"""Stands between a file and its hash in a fact of a system."""
 PARTIAL: Final = ".partial"
 """What the name of a file ends in that is not whole yet."""
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -422,3 +425,20 @@ def _sync(path: Path, flags: int) -> None:
 def sha256(data: bytes) -> str:
     """SHA-256 of data, in hex."""
     return hashlib.sha256(data).hexdigest()
+
+
+def hashed(path: Path) -> str:
+    """A file with its hash, as a fact tells it."""
+    return f"{path}{HASHED}{hash_of(path)}"
+
+
+def hash_of(path: Path) -> str:
+    """SHA-256 of a file, in hex; computed again only where it was written, or exchanged."""
+    found = path.stat()
+    return _hash_of(path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+@functools.lru_cache(maxsize=1024)
+def _hash_of(path: Path, *_: int) -> str:
+    with path.open("rb") as contents:
+        return hashlib.file_digest(contents, "sha256").hexdigest()

@@ -8,7 +8,6 @@ on with, and judged, where its plan and journals are those that this user has ma
 """
 
 import contextlib
-import hashlib
 import itertools
 import json
 import os
@@ -23,7 +22,7 @@ from pydantic import JsonValue
 
 from tiltyard.errors import RefusedError
 from tiltyard.executors.engine import JobRefused
-from tiltyard.folder import StudyFolder, sha256, write_whole
+from tiltyard.folder import StudyFolder, hash_of, sha256, write_whole
 from tiltyard.host.ledger import own_state_directory
 from tiltyard.plan.model import Plan, PlannedWorkload
 from tiltyard.plan.program import split
@@ -328,5 +327,4 @@ def _digest(path: Path | None) -> str:
         return sha256(json.dumps([[str(each), _digest(each)] for each in inner]).encode())
     if not path.is_file():
         return ""
-    with path.open("rb") as contents:
-        return hashlib.file_digest(contents, "sha256").hexdigest()
+    return hash_of(path)
