@@ -1,5 +1,6 @@
 """Folders that came with the repository under test: the gate believes only what was made here."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def build(root: Path, **programs: str) -> None:
     root.mkdir(exist_ok=True)
     for name, text in programs.items():
         path = root / f"{name}.sh"
-        path.write_text(f'#!/bin/sh\necho >> "{root}/{name}.ran"\n{text}\n')
+        path.write_text(f'#!/bin/sh\necho >> "$0.ran"\n{text}\n')
         path.chmod(0o755)
     (root / "suite.toml").write_text(SUITE)
 
@@ -98,10 +99,32 @@ def test_a_comparison_that_was_begun_elsewhere_is_not_gone_on_with(
     assert gate(within="90%", blocks=12, commands=TYPED) == ExitCode.REGRESSION
 
 
-def test_a_folder_that_is_named_is_gone_on_with(here: Path, elsewhere: Path) -> None:
+def test_a_folder_that_is_named_is_gone_on_with_the_same_programs(
+    here: Path, elsewhere: Path
+) -> None:
     cut_off(planted(elsewhere, here, FOLDER), 11)
-    gate(within="90%", blocks=12, commands=TYPED, folder=Path(FOLDER))
+    build(here, base=FAST, head=FAST)
+    done = gate(within="90%", blocks=12, commands=TYPED, folder=Path(FOLDER))
+    assert done != ExitCode.TRIALS_FAILED
     assert executed(here)
+
+
+def test_a_folder_that_is_named_does_not_pass_for_another_program(
+    here: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut_off(planted(elsewhere, here, FOLDER), 11)
+    with pytest.raises(RefusedError, match=f"{FOLDER}/ is not judged: .* changed since the run"):
+        gate(within="90%", blocks=12, commands=TYPED, folder=Path(FOLDER))
+    assert "head.sh.ran" not in executed(here)
+    assert re.search(r"block 12 head, program: \w+ of head changed", capsys.readouterr().err)
+
+
+def test_a_study_that_was_measured_here_is_not_judged_for_another_build(here: Path) -> None:
+    build(here, base=FAST, head=FAST)
+    gate(Path("suite.toml"), within="90%", trust=True)
+    build(here, base=FAST, head=SLOW)
+    with pytest.raises(RefusedError, match=r"suite/ is not judged: .*head.* changed since the run"):
+        gate(Path("suite.toml"), within="90%", trust=True)
 
 
 def test_a_suite_that_was_finished_elsewhere_is_not_judged(here: Path, elsewhere: Path) -> None:
@@ -135,6 +158,7 @@ def test_a_run_goes_on_with_what_is_named_and_the_gate_then_judges_it(
     here: Path, elsewhere: Path
 ) -> None:
     cut_off(planted(elsewhere, here, "suite"), 6)
+    build(here, base=FAST, head=FAST)
     with pytest.raises(RefusedError, match="suite/ was not made here"):
         run(Path("suite.toml"), trust=True)
     run(Path("suite"), trust=True)

@@ -68,6 +68,7 @@ def gate(
         printing: Options of what is printed.
     """
     from tiltyard.analysis.gate import gate as judged
+    from tiltyard.app.gate import require_as_measured
     from tiltyard.cli.commands import require_writable
     from tiltyard.cli.console import remark, show, tell
     from tiltyard.cli.run import carried_out
@@ -90,6 +91,7 @@ def gate(
     with opened as target:
         remark(f"Folder   {target.root}/")
         findings = carried_out(target, trust=trust, within=margin, show_output=commands.show_output)
+        require_as_measured(target)
     found = judged(findings, margin)
     if not printing.emit(found):
         show(table(found))

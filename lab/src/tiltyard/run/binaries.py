@@ -106,9 +106,8 @@ def changed_file(first: Mapping[str, str], now: Mapping[str, str]) -> str | None
     """
     for name, found in now.items():
         if (before := first.get(name, found)) != found:
-            was, is_ = (one if "/" in one else one[:12] for one in (before, found))
             return (
-                f"{name} changed during the run: {was} when it began, {is_} now. "
+                f"{name} changed since the run began: {before[:12]} then, {found[:12]} now. "
                 "Fix: begin a new folder, and do not write to it meanwhile"
             )
     return None

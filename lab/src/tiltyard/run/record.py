@@ -33,13 +33,19 @@ class Prepared(Frozen):
 
     @property
     def hashes(self) -> dict[str, str]:
-        """File that a fact names, on its host → its SHA-256; name of such a fact → its file."""
+        """SHA-256 of each file that facts name: by its path, and by the fact of this system.
+
+        The same name may stand for another file, and a study folder may be moved.
+        """
         host = f" on {self.facts['host']}" if "host" in self.facts else ""
         parts = {name: fact.partition(HASHED) for name, fact in self.facts.items()}
-        files = {name: part for name, part in parts.items() if part[1]}
         return {
-            **{f"{path}{host}": digest for path, _, digest in files.values()},
-            **{f"{name} of {self.system}{host}": path for name, (path, *_) in files.items()},
+            **{f"{path}{host}": digest for path, mark, digest in parts.values() if mark},
+            **{
+                f"{name} of {self.system}{host}": digest
+                for name, (_, mark, digest) in parts.items()
+                if mark
+            },
         }
 
 

@@ -191,7 +191,7 @@ def run_study(
     with hold_lock(folder), scratch_dir(folder, plan), Interrupt(go_on) as interrupt:
         recovered = recover()
         history = History()
-        history.first_hashes = hashes_before(folder, plan)
+        history.first_hashes = hashes_before(folder, plan.session)
         journal, torn = Journal.open(folder.journal, history.add)
         with journal:
             for note in (*recovered, *_torn_note(folder, torn)):
