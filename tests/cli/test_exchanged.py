@@ -1,6 +1,7 @@
 """Files that are exchanged between two parts of a run: their turns have failed, and name them."""
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -11,6 +12,10 @@ import pytest
 from support.hosts import needs_root
 from support.runs import Watcher, go_on
 from tiltyard.app.freeze import planned
+from tiltyard.cli.check import check
+from tiltyard.cli.commands import Commands
+from tiltyard.cli.compare import compare
+from tiltyard.cli.measuring import Measuring
 from tiltyard.errors import InterruptedRunError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
@@ -186,3 +191,37 @@ def test_a_session_holds_what_it_uses_against_earlier_sessions(folder: StudyFold
     run_study(own, second, Engine.find(), go_on, Watcher())
     reasons = {trial.reason or "" for trial in read_run(own, second).trials}
     assert all(why.startswith(f"{it} changed since the run began: ") for why in reasons)
+
+
+@pytest.mark.parametrize("how", ["programs", "scripts", "settings"])
+def test_what_is_compared_and_equal_is_told_before_anything_runs(
+    folder: StudyFolder, capsys: pytest.CaptureFixture[str], how: str
+) -> None:
+    for name in ("old", "new"):
+        (folder.root / name).write_text("#!/bin/sh\ntrue\n")
+        (folder.root / name).chmod(0o755)
+    command = '["sh", "{at}"]' if how == "scripts" else '["{at}"]'
+    text = STUDY.replace("SYSTEMS", "").replace("COMMAND", command)
+    if how == "settings":
+        text = GUESTS.replace('filesystem = ["ext4", "tmpfs"]', 'kernel = ["1", "2"]')
+        text = text.replace('kernel = "./kernel"', 'filesystem = "ext4"')
+    folder.study.write_text(text.replace('["1", "2"]', '["./old", "./new"]'))
+    old, new = folder.root / "old", folder.root / "new"
+    check(folder.root, rehearse=False)
+    said = re.sub(r"\s+", " ", capsys.readouterr().out)
+    assert re.search(rf"Equal {old} of .+ and {new} of .+ are the same, SHA-256 ", said)
+    new.write_text("#!/bin/sh\ntrue # other\n")
+    check(folder.root, rehearse=False)
+    assert "Equal" not in capsys.readouterr().out
+
+
+def test_equal_commands_are_told_when_they_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("old", "new"):
+        shutil.copy("/bin/true", tmp_path / name)
+    compare(commands=Commands(command=("./old", "./new")), measuring=Measuring(blocks=6))
+    told = capsys.readouterr().err
+    assert re.search(r"Equal +\S+/old of \S+ and \S+/new of \S+ are the same", told)
+    assert told.index("Equal") < told.index("block 1/")

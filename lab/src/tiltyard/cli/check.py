@@ -105,6 +105,8 @@ def _outlined(begun: "Outline") -> Iterator[str]:
         yield f"Boots     {host} is booted before turns, up to {times} times"
     for limit in begun.limits:
         yield f"Limit     {limit}"
+    for twin in begun.twins:
+        yield f"Equal     {twin}"
     for item in begun.brings:
         yield f"Brings    {item.key}: {item.what} ({', '.join(item.owners)})"
 

@@ -206,15 +206,17 @@ def carried_out(folder: "StudyFolder", **options: Unpack[RunOptions]) -> "Findin
     from tiltyard.cli.console import remark
     from tiltyard.errors import HostLacksError
     from tiltyard.executors.engine import Engine
-    from tiltyard.plan.store import read_plan
+    from tiltyard.run.binaries import twins
     from tiltyard.run.sessions import next_session
     from tiltyard.run.trust import remember_made
 
     try:
         engine = Engine.find()
-        planned(folder, engine, options.get("scale"), trust=options.get("trust", False))
+        plan = planned(folder, engine, options.get("scale"), trust=options.get("trust", False))
+        for twin in twins(plan, (folder.study_root / plan.paths_from).resolve()):
+            remark(f"Equal    {twin}")
         try:
-            if read_plan(folder).placement:
+            if plan.placement:
                 _run_placed(folder, engine, options)
             else:
                 session = next_session(folder, new=options.get("new_session", False))

@@ -5,6 +5,7 @@ another workload: the trials of the turn have failed. The same holds for whateve
 is told with a hash: its kernel, its modules, its disk image, its service, its tuning profiles.
 """
 
+import itertools
 import os
 import re
 import shutil
@@ -14,9 +15,9 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from tiltyard.folder import hashed
+from tiltyard.folder import HASHED, hash_of, hashed
 from tiltyard.plan.model import Plan
-from tiltyard.plan.program import job_parameters, job_variables
+from tiltyard.plan.program import file_of, job_parameters, job_variables
 
 INPUT_BYTES: Final = 2**26
 """Of a larger input no hash is made: reading it would fill the page cache."""
@@ -25,6 +26,8 @@ _SCRIPTS: Final = frozenset(
 )
 _BETWEEN: Final = re.compile(r"""[\s;|&<>()'"=]+""")
 """What stands between the words of a shell, and between an option and its value."""
+_OUTPUTS: Final = ("-o", "--output")
+"""What a compiler writes, for one, is no program of the study."""
 
 
 def binaries(plan: Plan, system: str, root: Path) -> dict[str, str]:
@@ -43,6 +46,25 @@ def binaries(plan: Plan, system: str, root: Path) -> dict[str, str]:
     return {name: hashed(path) for name, path in files.items()}
 
 
+def twins(plan: Plan, root: Path) -> Iterator[str]:
+    """Files that are compared with each other and are equal, a sentence each pair."""
+    users: dict[Path, list[str]] = {}
+    for spec in plan.systems if plan.placement is None else ():
+        if not spec.settings.get("host"):
+            facts = binaries(plan, spec.name, root).values()
+            used = {Path(fact.partition(HASHED)[0]) for fact in facts}
+            words = itertools.chain.from_iterable(_commands(spec.settings))
+            found = (file_of(str(Path(word).expanduser()), root) for word in words if "/" in word)
+            for path in used | {path for path in found if path and path.is_file()}:
+                users.setdefault(path, []).append(spec.name)
+    sizes = {path: path.stat().st_size for path in users}
+    for one, other in itertools.combinations(users, 2):
+        apart = not set(users[one]) & set(users[other])
+        if apart and sizes[one] == sizes[other] and hash_of(one) == hash_of(other):
+            first, second = (f"{path} of {', '.join(users[path])}" for path in (one, other))
+            yield f"{first} and {second} are the same, SHA-256 {hash_of(one)[:12]}"
+
+
 def _programs(plan: Plan, system: str, root: Path) -> Iterator[tuple[str, str]]:
     """What the first word of each command stands for, where the search path has it."""
     spec = plan.system(system)
@@ -54,20 +76,26 @@ def _programs(plan: Plan, system: str, root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _inputs(plan: Plan, system: str, root: Path) -> Iterator[Path]:
-    """Files that parameters name and that are read (a job file, standard input), and scripts."""
+    """Files that are read (a job file, standard input), programs by their paths, and scripts."""
     spec = plan.system(system)
     for workload in plan.workloads:
         typed = (value for value in workload.spec.parameters.values() if isinstance(value, str))
         names = {PurePath(value).name for value in typed}
         table = job_parameters(workload.program or {}, spec, root)
-        read = [value for key, value in table.items() if key != "stdout"]
+        read = [value for key, value in table.items() if key not in ("stdout", "where")]
         place = str(table.get("where") or "")
-        for text in _words([*read, *job_variables(spec, root).values()]):
-            for word in (text, *_BETWEEN.split(text)):
+        for command in _commands([*read, *job_variables(spec, root).values()]):
+            is_first = True
+            for word in command:
+                if word in _OUTPUTS:
+                    break
                 path = Path(os.path.normpath(os.path.join(place, word)))  # noqa: PTH118
-                is_input = word is text and path.name in names
-                if _is_small(path) and (is_input or _is_script(path)):
+                if not _is_small(path):
+                    continue
+                executed = "/" in word and _is_one(path)
+                if (executed and is_first) or path.name in names or _is_script(path):
                     yield path
+                is_first = is_first and not executed
 
 
 def _is_small(path: Path) -> bool:
@@ -84,13 +112,16 @@ def _is_script(path: Path) -> bool:
         return file.read(2) == b"#!"
 
 
-def _words(value: JsonValue) -> Iterator[str]:
-    """All texts of a table."""
+def _commands(value: JsonValue) -> Iterator[list[str]]:
+    """The words of each list of texts, and of each other text: whole, and as a shell has them."""
     if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | dict):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _words(each)
+        yield [value, *_BETWEEN.split(value)]
+    elif isinstance(value, dict):
+        yield from itertools.chain.from_iterable(map(_commands, value.values()))
+    elif isinstance(value, list):
+        each = list(itertools.chain.from_iterable(map(_commands, value)))
+        is_one = all(isinstance(inner, str) for inner in value)
+        yield from [list(itertools.chain.from_iterable(each))] if is_one else each
 
 
 def _is_one(path: Path) -> bool:
