@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from tiltyard.folder import HASHED, hash_of, hashed
 from tiltyard.plan.model import Plan
-from tiltyard.plan.program import file_of, job_parameters, job_variables
+from tiltyard.plan.program import job_parameters, job_variables
 
 INPUT_BYTES: Final = 2**26
 """Of a larger input no hash is made: reading it would fill the page cache."""
@@ -54,8 +54,9 @@ def twins(plan: Plan, root: Path) -> Iterator[str]:
             facts = binaries(plan, spec.name, root).values()
             used = {Path(fact.partition(HASHED)[0]) for fact in facts}
             words = itertools.chain.from_iterable(_commands(spec.settings))
-            found = (file_of(str(Path(word).expanduser()), root) for word in words if "/" in word)
-            for path in used | {path for path in found if path and path.is_file()}:
+            paths = (root / Path(word).expanduser() for word in words if "/" in word)
+            found = {Path(os.path.normpath(path)) for path in paths if os.path.isfile(path)}  # noqa: PTH113
+            for path in used | found:
                 users.setdefault(path, []).append(spec.name)
     sizes = {path: path.stat().st_size for path in users}
     for one, other in itertools.combinations(users, 2):
