@@ -33,8 +33,8 @@ kit::parameters! {
         /// Variables of the environment, which else has PATH, HOME, USER, LANG=C.UTF-8 and
         /// TMPDIR, the trial's directory.
         pub env: BTreeMap<String, String> = BTreeMap::new();
-        /// Names of variables that are passed on from the environment of the engine; their values
-        /// are in the record.
+        /// Names of variables that are passed on from the environment of the engine; the record
+        /// has `{NAME}` in place of their values.
         #[schemars(extend("brings" = "is handed the variables"))]
         pub pass: Vec<String> = Vec::new(), up to WORDS_MAX;
         /// File that standard input is read from; by default it is empty.

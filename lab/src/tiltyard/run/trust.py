@@ -125,9 +125,9 @@ class Bringing:
         first, *others = self.items
         more = f" and {len(others)} more" if others else ""
         raise RefusedError(
-            f"{root}: {first.key}: this study brings programs, or options that start them, and "
-            f"nothing of them was executed: {first.what}{more}. Fix: look at what "
-            f'"tiltyard check" names, then give the same command with --trust'
+            f"{root}: {first.key}: this study brings programs, options that start them, or "
+            f"what it hands on, and nothing of them was executed: {first.what}{more}. "
+            f'Fix: look at what "tiltyard check" names, then give the same command with --trust'
         )
 
     @property
