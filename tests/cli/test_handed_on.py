@@ -50,11 +50,12 @@ def texts(
             yield (*above, name), False
 
 
-def test_each_text_of_each_workload_is_named_or_refused(tmp_path: Path, engine: Engine) -> None:
+def test_each_text_of_each_workload_is_named_or_refused(tmp_path: Path) -> None:
     """A path of root's, which is also a name that no variable has."""
     secret = tmp_path / "secret"
     secret.write_text("#!/bin/sh\n")
     secret.chmod(0o700)
+    engine = Engine.find()
     catalogue = catalogue_of(engine, StudyFolder(tmp_path))
     silent, tried = [], 0
     for card in catalogue.workloads:
