@@ -116,7 +116,7 @@ def test_a_folder_that_is_named_does_not_pass_for_another_program(
     with pytest.raises(RefusedError, match=f"{FOLDER}/ is not judged: .* changed since the run"):
         gate(within="90%", blocks=12, commands=TYPED, folder=Path(FOLDER))
     assert "head.sh.ran" not in executed(here)
-    assert re.search(r"block 12 head, program: \w+ of head changed", capsys.readouterr().err)
+    assert re.search(r"block 12 head, program: \S+ of head changed", capsys.readouterr().err)
 
 
 def test_a_study_that_was_measured_here_is_not_judged_for_another_build(here: Path) -> None:
