@@ -1,5 +1,7 @@
 """Every form that compare takes is a study file that gives the same plan elsewhere."""
 
+import os
+import shlex
 import shutil
 import warnings
 from collections.abc import Callable
@@ -11,6 +13,7 @@ import pytest
 
 from support.devices import loop_disk
 from support.hosts import needs_root
+from support.marked import marked
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.app.compare import typed_study
@@ -37,7 +40,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).mkdir()
     (tmp_path / "job.fio").write_text("[a]\nrw=read\nsize=1m\n")
     for kernel in (tmp_path / "linux-6.1.uml", tmp_path / "kernels/linux-6.1.uml"):
-        kernel.write_bytes(b"\x7fELF")
+        marked(Path("/bin/true"), kernel)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TILTYARD_STATE", str(tmp_path / "state"))
     return tmp_path
@@ -207,6 +210,37 @@ def test_the_nearest_system_is_named(typed: str, meant: str) -> None:
     Path("new/old").mkdir()
     with pytest.raises(UsageError, match=f'Did you mean "{meant}"'):
         plan_of("old", typed)
+
+
+@pytest.mark.parametrize("name", ["old", "old.uml", "my prog"])
+def test_programs_are_no_systems_and_nothing_of_them_is_executed(here: Path, name: str) -> None:
+    for place, there in enumerate(("bin", "other")):
+        (here / there).mkdir()
+        program = shutil.copy("/usr/bin/touch", here / there / name)
+        Path(program).write_bytes(Path(program).read_bytes() + bytes(place))
+    (here / "script").write_text("#!/bin/sh\ntouch proof\n")
+    (here / "script").chmod(0o755)
+    words = (f"bin/{name}", f"./other/{name}", "script")
+    with pytest.raises(UsageError, match="these are programs, not systems") as told:
+        compare(*words)
+    line = shlex.split(str(told.value).partition("Fix: ")[2])
+    assert line[:2] == ["tiltyard", "compare"]
+    found = understood(Commands(command=tuple(line[3::2])), ())
+    assert found is not None
+    assert found.programs == (f"bin/{name}", f"./other/{name}", "./script")
+    with pytest.raises(UsageError, match=r"is a program, not a system. Fix: -c ./script"):
+        compare("new", "script")
+    assert not [*here.glob("mem=*"), *here.glob("proof"), *here.glob("postmark*")]
+
+
+def test_a_program_on_the_search_path_is_no_kernel_by_its_name(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "bin").mkdir()
+    shutil.copy("/usr/bin/touch", here / "bin/mine.uml")
+    monkeypatch.setenv("PATH", f"{here}/bin:{os.environ['PATH']}")
+    with pytest.raises(UsageError, match=r'"mine.uml" is no file that exists'):
+        compare("mine.uml", "linux-6.1.uml")
 
 
 def test_what_is_no_disk_is_not_offered_as_one() -> None:

@@ -12,6 +12,7 @@ from typing import NoReturn
 import pytest
 
 from support.hosts import needs_root
+from support.marked import marked
 from tiltyard.app.freeze import planned
 from tiltyard.cli.check import check
 from tiltyard.cli.compare import compare
@@ -67,7 +68,7 @@ def bring(folder: StudyFolder, kind: str) -> None:
     evil = folder.root / "evil"
     evil.write_text(EVIL.format(proof=proof(folder)))
     evil.chmod(0o755)
-    shutil.copy("/usr/bin/touch", folder.root / "touch")
+    marked(Path("/usr/bin/touch"), folder.root / "touch")
     text = {"proxy": PROXY.format(proof=proof(folder)), "fuse": FUSE, "kernel": KERNEL}[kind]
     folder.study.write_text(HEAD + text)
 
@@ -134,6 +135,19 @@ def test_it_is_executed_by_a_run_that_is_told_to(kind: str, folder: StudyFolder)
     assert traces(folder) == [], "check executes nothing of it, trusted or not"
 
 
+@needs_root
+def test_a_program_that_is_no_kernel_is_not_executed_by_whoever_trusts_it(
+    folder: StudyFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bring(folder, "kernel")
+    shutil.copy("/usr/bin/touch", folder.root / "touch")
+    assert check(folder.root) == ExitCode.REFUSED
+    assert f"Brings    kernel: kernel {folder.root}/touch (64M" in capsys.readouterr().out
+    with pytest.raises(TiltyardError, match="touch is no kernel that can be booted here"):
+        run(folder.root, trust=True, wait="0 s")
+    assert traces(folder) == []
+
+
 def test_trust_is_asked_for_once_and_again_when_something_is_changed(folder: StudyFolder) -> None:
     bring(folder, "proxy")
     trust(folder)
@@ -146,7 +160,7 @@ def test_trust_holds_for_the_contents_of_a_file(folder: StudyFolder) -> None:
     bring(folder, "kernel")
     trust(folder)
     assert check(folder.root, rehearse=False) != ExitCode.REFUSED
-    shutil.copy("/usr/bin/env", folder.root / "touch")
+    marked(Path("/usr/bin/env"), folder.root / "touch")
     assert check(folder.root, rehearse=False) == ExitCode.REFUSED
 
 

@@ -268,7 +268,7 @@ def test_an_input_that_is_edited_is_another_workload(folder: StudyFolder, engine
     record = run(folder, engine, plan_of(folder, engine, f'stdin = "in.txt"\n{METRICS}'))
     outcomes = [trial.outcome for trial in record.trials]
     assert outcomes == ["done", "failed", "failed", "failed"]
-    changed = f"{folder.root}/in.txt changed during the run: "
+    changed = f"{folder.root}/in.txt changed since the run began: "
     assert all((trial.reason or "").startswith(changed) for trial in record.trials[1:])
 
 
@@ -297,7 +297,9 @@ def test_a_build_that_is_made_again_is_another_program(folder: StudyFolder, engi
     record = run(folder, engine, plan_of(folder, engine, blocks=3))
     failed = {trial.reason or "" for trial in record.trials if trial.outcome == "failed"}
     assert failed
-    assert all(f"{folder.root}/bin/new changed during the run: " in reason for reason in failed)
+    assert all(
+        f"{folder.root}/bin/new changed since the run began: " in reason for reason in failed
+    )
     assert {trial.key.system for trial in record.trials if trial.outcome == "failed"} == {"new"}
 
 

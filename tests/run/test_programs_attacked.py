@@ -304,5 +304,5 @@ def test_few_descriptors_and_many_levels_end_no_run(
 ) -> None:
     digs = "for _ in range(1500):\n    os.mkdir('d')\n    os.chdir('d')"
     plan = plan_of(folder, engine, digs)
-    reasons(folder, engine, plan)
+    assert reasons(folder, engine, plan) == {""}
     assert restore() == check(folder.root) == ExitCode.DONE

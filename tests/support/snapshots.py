@@ -5,6 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from support.hosts import KEPT
 from support.networks import WATCHED
 from tiltyard.host import sysctls
 from tiltyard.host.changes.network import namespace_path
@@ -45,7 +46,7 @@ def snapshot(home: Path, state: Path, *, alone: bool = False) -> dict[str, objec
         "parameters": _every_parameter() if alone else _watched(),
         "namespaces": _namespaces(state),
         "processes": processes_of(state),
-        "ledgers": sorted(path.name for path in state.iterdir()),
+        "ledgers": sorted({path.name for path in state.iterdir()} - KEPT),
         "files": sorted(str(path) for work in home.glob("*/work") for path in work.rglob("*")),
     }
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from support.catalogue import CATALOGUE
+from support.marked import marked
 from tiltyard.folder import StudyFolder
 from tiltyard.host import sysctls
 from tiltyard.run.trust import Bringing
@@ -93,7 +94,7 @@ def test_what_starts_nothing_is_not_named(
             "server_tuning: command of the kernel parameter kernel.modprobe: /x",
         ),
         ("loop-image", {"filesystem": "fuse2fs", "mount": ["modules=x"]}, "of fuse2fs"),
-        ("vm", {"kernel": "/usr/bin/env"}, "kernel: program /usr/bin/env"),
+        ("vm", {"kernel": "./marked"}, "kernel: program {root}/marked"),
         ("vm", {"kernel": UML, "cmdline": ["con1=xterm"]}, '"con1=xterm" of User-Mode Linux'),
         ("vm", {"kernel": "6.12", "modules": "here"}, "modules: modules {root}/here"),
         ("vm", {"disk": "here.img"}, "disk: disk image {root}/here.img"),
@@ -116,6 +117,7 @@ def test_what_would_be_executed_is_named(
     name: str, settings: dict[str, Any], named: str, tmp_path: Path
 ) -> None:
     (tmp_path / "vmlinuz").write_bytes(bytes(0x202) + b"HdrS")
+    marked(Path("/usr/bin/env"), tmp_path / "marked")
     (told,) = brings(name, tmp_path, **settings)
     assert named.format(root=tmp_path) in told
 

@@ -114,6 +114,23 @@ def clean(site: Site) -> None:
 
 
 @needs_tools
+@pytest.mark.parametrize("how", ["-b other.img -F raw", "-o data_file=other.img", "-f vmdk"])
+def test_an_image_that_has_the_guest_read_another_file_is_refused(
+    site: Site, tmp_path: Path, how: str
+) -> None:
+    root_image(tmp_path / "other.img", "6.9.0-1-amd64")
+    form = ("-f", "qcow2", *how.split())
+    if "vmdk" in how:
+        form = (*how.split(), "-o", "subformat=monolithicFlat")
+    image = tmp_path / "disk.img"
+    create = ("qemu-img", "create", "-q", *form, image, "4M")
+    subprocess.run(create, check=True, cwd=tmp_path, capture_output=True)
+    with pytest.raises(HostLacksError, match=r"disk.img is no image by itself: .*(other|-flat)"):
+        ready(site, image)
+    clean(site)
+
+
+@needs_tools
 @pytest.mark.parametrize("form", ["whole", "partition", "qcow2"])
 def test_the_newest_kernel_is_read_out_of_an_image_that_stays_as_it_is(
     site: Site, tmp_path: Path, form: str

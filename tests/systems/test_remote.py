@@ -16,7 +16,7 @@ from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine
 from tiltyard.host import packages
 from tiltyard.host.changes.network import MadeOverSsh
-from tiltyard.host.facts import host_facts
+from tiltyard.host.facts import facts_of_another, host_facts
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.place import Place, UnreachableError
 from tiltyard.run.host_record import host_record
@@ -271,3 +271,20 @@ def test_an_error_there_is_no_error_of_the_connection(server: Sshd) -> None:
 def test_settings_that_are_none(settings: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"host|directory"):
         RemoteSettings.model_validate(settings)
+
+
+@needs_root
+def test_the_facts_of_a_host_are_taken_anew_after_each_boot(tmp_path: Path) -> None:
+    """It has this kernel, but in a mount namespace that says otherwise."""
+    boot, release = tmp_path / "boot", tmp_path / "release"
+    binds = "".join(
+        f"mount --bind {file} /proc/sys/kernel/{name} && "
+        for file, name in ((boot, "random/boot_id"), (release, "osrelease"))
+    )
+    place = Place(("unshare", "--mount", "sh", "-c", f'{binds}exec sh -c "$1"', "there"))
+    told = []
+    for number, version in (("1", "6.1.0-one"), ("1", "6.1.0-one"), ("2", "6.12.0-two")):
+        boot.write_text(f"{number}\n")
+        release.write_text(f"{version}\n")
+        told.append(facts_of_another(place)["kernel"].split()[1])
+    assert told == ["6.1.0-one", "6.1.0-one", "6.12.0-two"]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from support.far import Far, here_and_there
+from support.marked import marked
 from support.runs import SMOKE, Watcher, go_on, place, plan_of, wait_for_trial
 from tiltyard.analysis.statements.disturbances import failed_boots
 from tiltyard.analysis.statements.evidence import Evidence
@@ -170,6 +171,8 @@ def test_memory_of_the_guest_needs_no_image(make: Make, tmp_path: Path) -> None:
 def test_what_does_not_come_up_says_why(
     make: Make, tmp_path: Path, settings: dict[str, object], said: str
 ) -> None:
+    if "kernel" in settings:
+        settings = {"kernel": str(marked(Path("/bin/true"), tmp_path / "kernel"))}
     with pytest.raises(TiltyardError, match=said) as raised:
         make(**settings).bring_up()
     if "Kernel panic" in said:

@@ -9,15 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from tiltyard.elf import is_static
+from support.marked import MARK, marked
+from tiltyard.elf import has_section, is_static
 from tiltyard.errors import HostLacksError
 from tiltyard.executors.engine import Engine
 from tiltyard.host.ledger import Ledger
+from tiltyard.host.packages import find_program
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site
 from tiltyard.systems.vm import initramfs
-from tiltyard.systems.vm.backends.uml import UserModeLinux
+from tiltyard.systems.vm.backends.uml import TOOL, UserModeLinux
 from tiltyard.systems.vm.modules import Modules, directory_of
+
+needs_uml = pytest.mark.skipif(
+    find_program(TOOL.command) is None, reason=f"not installed: {TOOL.package}"
+)
 
 
 @pytest.fixture
@@ -129,16 +135,19 @@ def test_an_engine_that_needs_libraries_is_refused(tmp_path: Path) -> None:
     [
         ({"kernel": "no-such-kernel"}, 'there is no kernel "no-such-kernel"'),
         ({"kernel": "./study.toml"}, "is no kernel that can be booted here"),
-        ({"kernel": "/bin/true", "vcpus": 2}, "has one CPU, and 2 are wanted"),
-        ({"kernel": "/bin/true", "clock": "instructions"}, "cannot count instructions"),
-        ({"kernel": "/bin/true", "host_cpus": [4095]}, "there is no CPU 4095"),
-        ({"kernel": "/bin/true", "filesystem": "xfs"}, "xfs needs an image of 300 MiB"),
+        ({"kernel": "/bin/true"}, "is no kernel that can be booted here"),
+        ({"kernel": "true"}, "is no kernel that can be booted here"),
+        ({"kernel": "./kernel", "vcpus": 2}, "has one CPU, and 2 are wanted"),
+        ({"kernel": "./kernel", "clock": "instructions"}, "cannot count instructions"),
+        ({"kernel": "./kernel", "host_cpus": [4095]}, "there is no CPU 4095"),
+        ({"kernel": "./kernel", "filesystem": "xfs"}, "xfs needs an image of 300 MiB"),
     ],
 )
 def test_what_cannot_be_is_a_problem_before_anything_runs(
     tmp_path: Path, settings: dict[str, object], said: str
 ) -> None:
     (tmp_path / "study.toml").write_text("no kernel")
+    marked(Path("/bin/true"), tmp_path / "kernel")
     with Ledger() as ledger:
         site = Site(root=tmp_path, work=tmp_path / "work", ledger=ledger)
         document = {"backing": {"image": "16M"}, "backend": "uml", **settings}
@@ -149,3 +158,23 @@ def test_what_cannot_be_is_a_problem_before_anything_runs(
 
 def test_a_program_without_a_kernels_release_has_no_modules() -> None:
     assert directory_of(Path("/bin/true"), UserModeLinux().release(Path("/bin/true"))) is None
+
+
+@needs_uml
+def test_a_kernel_is_known_by_its_mark_and_its_release_is_read() -> None:
+    kernel = Path(str(find_program(TOOL.command)))
+    assert UserModeLinux().boots(kernel)
+    said = subprocess.run([kernel, "--version"], capture_output=True, text=True, check=True).stdout
+    assert UserModeLinux().release(kernel) == said.strip()
+
+
+@pytest.mark.parametrize("damage", [(40, 8), (58, 2), (60, 2), (62, 2), (0, 7)])
+def test_a_damaged_program_is_no_kernel(tmp_path: Path, damage: tuple[int, int]) -> None:
+    program = marked(Path("/bin/true"), tmp_path / "kernel")
+    assert has_section(program, MARK)
+    at, count = damage
+    with program.open("r+b") as file:
+        file.seek(at)
+        file.write(b"\xfe" * count)
+    assert not has_section(program, MARK)
+    assert not has_section(program, MARK[:-1])

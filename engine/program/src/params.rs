@@ -28,16 +28,17 @@ kit::parameters! {
         pub shell: bool = false;
         /// Working directory, an absolute path; by default the trial's own directory.
         #[serde(rename = "where")]
-        #[schemars(extend("path" = "study"))]
+        #[schemars(extend("path" = "study", "brings" = "works in"))]
         pub place: Option<String> = None;
         /// Variables of the environment, which else has PATH, HOME, USER, LANG=C.UTF-8 and
         /// TMPDIR, the trial's directory.
         pub env: BTreeMap<String, String> = BTreeMap::new();
-        /// Names of variables that are passed on from the environment of the engine; their values
-        /// are in the record.
+        /// Names of variables that are passed on from the environment of the engine; the record
+        /// has `{NAME}` in place of their values.
+        #[schemars(extend("brings" = "is handed the variables"))]
         pub pass: Vec<String> = Vec::new(), up to WORDS_MAX;
         /// File that standard input is read from; by default it is empty.
-        #[schemars(extend("path" = "study"))]
+        #[schemars(extend("path" = "study", "brings" = "reads"))]
         pub stdin: Option<String> = None;
         /// File that standard output is written to, made or emptied before each execution; what it
         /// holds then is captured. By default it is a pipe. /dev/null is captured by nobody.
@@ -91,6 +92,7 @@ kit::parameters! {
         #[schemars(extend("brings" = "has the file"))]
         pub inputs: BTreeMap<String, String> = BTreeMap::new();
         /// Files that are captured after each execution, relative to the working directory.
+        #[schemars(extend("brings" = "captures"))]
         pub files: Vec<String> = Vec::new(), up to 64;
         /// Bytes of each output that are kept; all of it is hashed.
         pub keep: Size = Size(1 << 20), within Size(0)..=Size(4 << 20);

@@ -18,6 +18,7 @@ Deleting everything to the right of a stage and running again gives it back.
 import contextlib
 import errno
 import fcntl
+import functools
 import hashlib
 import os
 import re
@@ -38,6 +39,8 @@ from tiltyard.ownership import (
     require_plain_inside,
 )
 
+HASHED: Final = ", SHA-256 "
+"""Stands between a file and its hash in a fact of a system."""
 PARTIAL: Final = ".partial"
 """What the name of a file ends in that is not whole yet."""
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -417,20 +420,31 @@ def _sync(path: Path, flags: int) -> None:
             os.close(handle)
 
 
-def sha256_of(path: Path) -> str:
-    """SHA-256 of a program or a file that it reads, in hex; it is not held in memory.
+def sha256(data: bytes) -> str:
+    """SHA-256 of data, in hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def hashed(path: Path) -> str:
+    """A file with its hash, as a fact tells it."""
+    return f"{path}{HASHED}{hash_of(path)}"
+
+
+def hash_of(path: Path) -> str:
+    """SHA-256 of a file, in hex; computed again only where it was written, or exchanged.
 
     Raises:
         OSError: with the file's name; also if it is a pipe or a device, which might never end.
     """
+    found = path.stat()
+    return _hash_of(path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+@functools.lru_cache(maxsize=1024)
+def _hash_of(path: Path, *_: int) -> str:
     with named_in_errors(path):
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(file, "rb") as contents:
             if not stat.S_ISREG(os.fstat(file).st_mode):
                 raise OSError(errno.EINVAL, "is no file")
             return hashlib.file_digest(contents, "sha256").hexdigest()
-
-
-def sha256(data: bytes) -> str:
-    """SHA-256 of data, in hex."""
-    return hashlib.sha256(data).hexdigest()

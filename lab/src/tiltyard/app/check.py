@@ -11,6 +11,7 @@ from tiltyard.host.facts import host_facts
 from tiltyard.plan.model import Plan
 from tiltyard.plan.prospect import prospects
 from tiltyard.plan.store import read_plan
+from tiltyard.run.binaries import twins
 from tiltyard.run.boot import boots
 from tiltyard.run.differences import differences, told
 from tiltyard.run.dry_run import dry_run
@@ -55,6 +56,8 @@ class Outline(Frozen):
     them says it."""
     limits: tuple[str, ...]
     """What so many blocks cannot decide."""
+    twins: tuple[str, ...]
+    """Files that are compared with each other and are equal, a sentence each pair."""
     brings: tuple[BroughtItem, ...]
     trusted: bool
     """Whether there is nothing to trust, or a person has trusted all of it."""
@@ -111,6 +114,7 @@ def outline(plan: Plan, bringing: Bringing, folder: StudyFolder) -> Outline:
         disk_bytes=disk_bytes,
         written_bytes=None if written_bytes is None else disk_bytes + written_bytes,
         limits=tuple(prospects(plan)),
+        twins=tuple(twins(plan, (folder.study_root / plan.paths_from).resolve())),
         brings=tuple(
             BroughtItem(key=item.key, what=item.what, owners=tuple(owners))
             for item, owners in bringing.items.items()

@@ -15,7 +15,7 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.program import PATHS
 from tiltyard.run.record import AS_PLANNED, Amendment
-from tiltyard.run.trust import Bringing
+from tiltyard.run.trust import Bringing, require_made_here
 from tiltyard.study.compare import NOTHING, Asked, Place, TypedCommands, compare_study
 from tiltyard.study.load import parsed, read_study, read_text
 from tiltyard.study.scaling import parse_scale
@@ -56,6 +56,7 @@ def typed_study(
 
     Raises:
         UsageError: if there is no such system or workload, or another study in the folder.
+        RefusedError: if the same study lies in a folder that was neither made here nor named.
     """
     if commands and workloads:
         raise UsageError(
@@ -96,6 +97,8 @@ def typed_study(
         scale = scale_suffix(parse_scale(asked.scale)) if asked.scale else ""
         name = "-".join((*map(_word, workloads), *names))[:_SLUG_MAX] + scale
     target = _unused(name, text, folder, again=commands is not None)
+    if folder is None:
+        require_made_here(target)
     # A study that cannot be carried out must not stand in the way of the corrected command.
     study = read_study(text, target.study, catalogue, KINDS)
     amendment = _amended(target, text)

@@ -20,7 +20,7 @@ from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import read_plan, write_plan
 from tiltyard.run.sessions import write_sessions
-from tiltyard.run.trust import Bringing
+from tiltyard.run.trust import Bringing, remember_made, require_made_here
 from tiltyard.study.load import load_study, read_text
 from tiltyard.study.problems import StudyFileError
 from tiltyard.study.scaling import scaled
@@ -50,10 +50,28 @@ def open_study(
 
 @contextlib.contextmanager
 def opened_study(
-    study: Path, folder: Path | None, scale: Fraction | None = None, blocks: int | None = None
+    study: Path,
+    folder: Path | None,
+    scale: Fraction | None = None,
+    blocks: int | None = None,
+    *,
+    is_named: bool = True,
 ) -> Iterator[StudyFolder]:
-    """:func:`open_study`; what is refused inside leaves no copy, and is told of the file copied."""
+    """:func:`open_study`; what is refused inside leaves no copy, and is told of the file copied.
+
+    Args:
+        study: as there.
+        folder: as there; what lies in it is taken as it is, since it is named.
+        scale: as there.
+        blocks: as there.
+        is_named: whether a study folder is so, too, by being typed as the study.
+
+    Raises:
+        RefusedError: if what lies in a folder that nobody has named was not made here.
+    """
     source, target, text = _resolved(study, folder, scale, blocks)
+    if folder is None and not (is_named and target.root == source.parent):
+        require_made_here(target)
     is_new, existed = not target.study.exists(), target.root.exists()
     place_study(target, text.encode())
     with kept_if_begun(target, existed=existed) if is_new else contextlib.nullcontext():
@@ -267,6 +285,7 @@ def planned(
     Bringing.of(plan, catalogue_of(engine, folder), folder).require_trusted(
         folder.root, trust=trust
     )
+    remember_made(folder, {folder.plan: plan.hash})
     if not folder.plan.exists():
         write_plan(folder, plan)
     write_sessions(folder, plan)

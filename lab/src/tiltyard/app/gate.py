@@ -4,10 +4,29 @@ from tiltyard.analysis.decision import Decision
 from tiltyard.analysis.disturbed import too_many_disturbed
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.gate import gate_decision
+from tiltyard.errors import RefusedError
+from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
+from tiltyard.plan.store import read_plan
+from tiltyard.run.binaries import binaries, changed_file
 from tiltyard.run.course import course_of
 from tiltyard.run.observer import Decide
-from tiltyard.run.record import RunRecord
+from tiltyard.run.record import Prepared, RunRecord
+from tiltyard.run.sessions import hashes_before, sessions_of
+
+
+def require_as_measured(folder: StudyFolder) -> None:
+    """Refuse to judge other programs, scripts or inputs than those that were measured.
+
+    Raises:
+        RefusedError: it names the first.
+    """
+    plan, measured = read_plan(folder), hashes_before(folder, len(sessions_of(folder)) + 1)
+    for system in plan.systems:
+        facts = binaries(plan, system.name, (folder.study_root / plan.paths_from).resolve())
+        now = Prepared(system=system.name, block=0, commands=(), facts=facts)
+        if changed := changed_file(measured, now.hashes):
+            raise RefusedError(f"{folder.root}/ is not judged: {changed}")
 
 
 def until_gated(plan: Plan, within: float) -> Decide:

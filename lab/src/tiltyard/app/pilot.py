@@ -11,7 +11,7 @@ from tiltyard.app.freeze import at_scale, frozen
 from tiltyard.app.run import run_whole
 from tiltyard.errors import InterruptedRunError, UsageError
 from tiltyard.executors.engine import Engine
-from tiltyard.folder import StudyFolder, write_whole
+from tiltyard.folder import StudyFolder, sha256, write_whole
 from tiltyard.plan.model import Plan
 from tiltyard.plan.pilot import Pilot, executions_said, plan_of_pilot, read_pilot
 from tiltyard.plan.store import read_plan, write_plan
@@ -21,7 +21,7 @@ from tiltyard.run.history import History
 from tiltyard.run.observer import Observer
 from tiltyard.run.read import read_run
 from tiltyard.run.stream import read_stream
-from tiltyard.run.trust import Bringing
+from tiltyard.run.trust import Bringing, remember_made
 from tiltyard.units import count_of
 from tiltyard.workloads.catalogue import catalogue_of
 
@@ -57,6 +57,7 @@ def run_pilot(
     pace = Pace.of(history)
     executed_s = _executed_s(folder.pilot, history)
     pilot = pilot_of(plan, run, pace.overhead_s, pace.workloads, history.last_at, executed_s)
+    remember_made(folder, {folder.pilot_findings: sha256(pilot.document())})
     write_whole(folder.pilot_findings, pilot.document())
     remarks = [f"{folder.pilot_findings} ({pilot.hash[:12]})", *executions_said(pilot)]
     if failed := sum(trial.outcome != "done" for trial in run.trials):
@@ -94,11 +95,14 @@ def _planned_pilot(
             )
         plan = at_scale(pilot, scale)
         Bringing.of(plan, catalogue, pilot).require_trusted(folder.root, trust=trust)
+        remember_made(folder)
         return plan
     plan = frozen(folder.study, engine, scale, folder)
     Bringing.of(plan, catalogue, pilot).require_trusted(folder.root, trust=trust)
+    plan = plan_of_pilot(plan)
+    remember_made(folder, {pilot.plan: plan.hash})
     write_whole(pilot.study, text)
-    write_plan(pilot, plan_of_pilot(plan))
+    write_plan(pilot, plan)
     return read_plan(pilot)
 
 

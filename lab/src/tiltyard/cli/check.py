@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from tiltyard.app.check import Checked, Outline
 
 _REFUSED: Final = (
-    "Refused   This study brings programs, or options that start them: nothing of them was "
-    "executed. Fix: look at each line above that begins with Brings; then "
+    "Refused   This study brings programs, options that start them, or what it hands on: "
+    "nothing of them was executed. Fix: look at each line above that begins with Brings; then "
     "tiltyard run with --trust"
 )
 
@@ -105,6 +105,8 @@ def _outlined(begun: "Outline") -> Iterator[str]:
         yield f"Boots     {host} is booted before turns, up to {times} times"
     for limit in begun.limits:
         yield f"Limit     {limit}"
+    for twin in begun.twins:
+        yield f"Equal     {twin}"
     for item in begun.brings:
         yield f"Brings    {item.key}: {item.what} ({', '.join(item.owners)})"
 

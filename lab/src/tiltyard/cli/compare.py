@@ -77,7 +77,8 @@ def compare(
         vary: A setting, kernel parameter or key of a tuning profile, with its values:
             `scheduler=none,mq-deadline`. Given again, each value meets each of the others.
         measuring: How much is measured.
-        folder: The study folder; by default named after the question.
+        folder: The study folder, which is taken as it is; by default named after the question, in
+            which nothing may lie that you have not made here.
         require_decision: Exit with code 6 if a comparison has no decision at the end.
         pool: Of studies: pool two of them as well.
         exports: Files with the times of commands.

@@ -50,14 +50,16 @@ def gate(
 
     Args:
         study: A study folder or a study file; none with commands. A study that has been run is
-            judged; one that has not, or not far enough, is run first.
+            judged; one that has not, or not far enough, is run first. Results that were not made
+            here by you are refused (code 4), unless --folder names their folder.
         within: The margin: "3%" allows a time of 1.03 times the baseline's, a rate of 1/1.03.
         blocks: Exactly so many blocks of commands; by default 7 to 20, until all is decided.
         budget: Begin no further block of commands after this time: "10 min".
         seed: Seed of the random order of commands; by default drawn.
         disturbed: What becomes of a block of commands in which other programs used the host:
             "keep" (the default) lets it count, "replace" runs a replacement block for it.
-        folder: The study folder; by default that of the study, or one named after the commands.
+        folder: The study folder, which is taken as it is; by default that of the study, or one
+            named after the commands, in which nothing may lie that you have not made here.
         trust: Let what the study brings be executed, as `tiltyard check` names it.
         junit: Write JUnit XML here: a test case for each headline.
         markdown: Append Markdown for a pull request to this file, "$GITHUB_STEP_SUMMARY" for
@@ -66,6 +68,7 @@ def gate(
         printing: Options of what is printed.
     """
     from tiltyard.analysis.gate import gate as judged
+    from tiltyard.app.gate import require_as_measured
     from tiltyard.cli.commands import require_writable
     from tiltyard.cli.console import remark, show, tell
     from tiltyard.cli.run import carried_out
@@ -88,6 +91,7 @@ def gate(
     with opened as target:
         remark(f"Folder   {target.root}/")
         findings = carried_out(target, trust=trust, within=margin, show_output=commands.show_output)
+        require_as_measured(target)
     found = judged(findings, margin)
     if not printing.emit(found):
         show(table(found))
@@ -139,7 +143,7 @@ def _opened(
         if value is not None:
             raise UsageError(f"--{name} is for commands; a study says it in its file")
     assert study is not None
-    with opened_study(study, folder) as target:
+    with opened_study(study, folder, is_named=False) as target:
         yield target
 
 

@@ -68,7 +68,8 @@ def run(
 
     Args:
         study: A study folder or a study file, with or without its suffix.
-        folder: Where to carry it out; by default in the study's own folder.
+        folder: Where to carry it out; by default in the study's own folder. That of a study file
+            is refused (code 4) if results lie in it that you have not made here: name it.
         stop_on_failure: Stop at the first failed trial; without it the failure is recorded and
             the study goes on.
         require_decision: Exit with code 6 if a comparison is undecided at the end. One that is
@@ -205,17 +206,23 @@ def carried_out(folder: "StudyFolder", **options: Unpack[RunOptions]) -> "Findin
     from tiltyard.cli.console import remark
     from tiltyard.errors import HostLacksError
     from tiltyard.executors.engine import Engine
-    from tiltyard.plan.store import read_plan
+    from tiltyard.run.binaries import twins
     from tiltyard.run.sessions import next_session
+    from tiltyard.run.trust import remember_made
 
     try:
         engine = Engine.find()
-        planned(folder, engine, options.get("scale"), trust=options.get("trust", False))
-        if read_plan(folder).placement:
-            _run_placed(folder, engine, options)
-        else:
-            session = next_session(folder, new=options.get("new_session", False))
-            _run_session(session, engine, options)
+        plan = planned(folder, engine, options.get("scale"), trust=options.get("trust", False))
+        for twin in twins(plan, (folder.study_root / plan.paths_from).resolve()):
+            remark(f"Equal    {twin}")
+        try:
+            if plan.placement:
+                _run_placed(folder, engine, options)
+            else:
+                session = next_session(folder, new=options.get("new_session", False))
+                _run_session(session, engine, options)
+        finally:
+            remember_made(folder)
         findings = conclude(folder)
         if coming := _next(findings):
             remark(f"Session  {coming}: tiltyard run {folder.root}")

@@ -10,7 +10,7 @@ from typing import BinaryIO, Final
 from tiltyard.executors import agent as agents
 from tiltyard.executors.agent import Agent
 from tiltyard.executors.barrier import Barrier, Start
-from tiltyard.executors.words import MASK, MESSAGE, without
+from tiltyard.executors.words import MESSAGE, hidden, masked, without
 from tiltyard.units import format_size
 from tiltyard.wire import AgentEnded, AgentReady
 
@@ -49,13 +49,13 @@ class Trial:
             keep: receives the output of the trial verbatim.
             limit_s: it is stopped after that time; ``None`` for no limit.
             is_of_silence: that time begins anew with each word of it.
-            secret: what is kept and said of it has ``{secret}`` in its place.
+            secret: what is kept and said has ``{secret}`` in its place; see also :func:`hidden`.
             barrier: each of its timed regions begins when all who meet there are ready for theirs.
         """
         self._agent = agent
         self._counts_from = self._asked_at = agent.heard_at = time.monotonic()
         self._keep = keep
-        self._secret = secret
+        self._hidden = hidden(job, secret)
         self._limit_s, self._is_of_silence = limit_s, is_of_silence
         self._stopped_at: float | None = None
         self._said_bytes = 0
@@ -81,7 +81,7 @@ class Trial:
         rest: list[bytes] = []
         rest_bytes = 0
         try:
-            for chunk in without(self._secret, self._chunks()):
+            for chunk in without(self._hidden, self._chunks()):
                 *whole, last = chunk.split(b"\n")
                 if whole:
                     whole[0], rest, rest_bytes = b"".join((*rest, whole[0])), [], 0
@@ -126,7 +126,7 @@ class Trial:
             words = self._agent.last_words()
         else:
             words = (self._ended.said.strip().splitlines() or [""])[-1][:MESSAGE]
-        return words.replace(self._secret, MASK) if self._secret else words
+        return masked(words, self._hidden)
 
     def _is_too_much(self, chunk: bytes, line_bytes: int, lines: int) -> bool:
         """Whether there is too much of the output; then it is stopped, and what comes is ignored.

@@ -2,9 +2,12 @@
 
 import contextlib
 import fcntl
+import functools
+import json
 import os
+import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Final
 
 HEAD_BYTES: Final = 64 * 2**10
@@ -18,6 +21,8 @@ MESSAGE_BYTES: Final = 2**20
 _CHUNK = 1 << 16
 MASK: Final = "{secret}"
 """Stands for a secret in what is kept and said."""
+_PLAIN: Final = re.compile(r"|/.*|[0-9.]{1,7}|[A-Za-z_-]{1,12}|.{1,3}", re.DOTALL)
+"""Values that are not hidden in other texts: they may stand there by chance."""
 
 
 class Words:
@@ -84,14 +89,37 @@ def widened(pipe: IO[bytes], size_bytes: int) -> IO[bytes]:
     return pipe
 
 
-def without(secret: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same output with ``{secret}`` in place of a secret, also where two chunks meet in it."""
-    if not secret:
-        yield from chunks
-        return
-    wanted, rest = secret.encode(), b""
+def hidden(job: bytes, secret: str) -> dict[str, str]:
+    """What is not kept of a trial → what stands for it: its secret, and values that it hands on.
+
+    Of a variable that is passed on the value is left out of the environment, and of all that is
+    printed unless it is a path, a short number or a plain word, which other texts may have.
+    """
+    found = {secret: MASK} if secret else {}
+    for name in json.loads(job).get("parameters", {}).get("pass", ()):
+        value = json.dumps(os.environ.get(name, ""), ensure_ascii=False)[1:-1]
+        found[f'"{name}":"{value}"'] = f'"{name}":"{{{name}}}"'
+        if not _PLAIN.fullmatch(value):
+            found[value] = f"{{{name}}}"
+    return found
+
+
+def masked(text: str, hidden: Mapping[str, str]) -> str:
+    """A text that may be kept."""
+    return functools.reduce(lambda found, one: found.replace(*one), hidden.items(), text)
+
+
+def without(hidden: Mapping[str, str], chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same output with what stands for what is hidden, also where two chunks meet in it."""
+    for value, mask in hidden.items():
+        chunks = _replaced(os.fsencode(value), mask.encode(), chunks)
+    yield from chunks
+
+
+def _replaced(wanted: bytes, mask: bytes, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    rest = b""
     for chunk in chunks:
-        text = (rest + chunk).replace(wanted, MASK.encode())
+        text = (rest + chunk).replace(wanted, mask)
         begun = (size for size in range(len(wanted) - 1, 0, -1) if text.endswith(wanted[:size]))
         held = len(text) - next(begun, 0)
         rest = text[held:]

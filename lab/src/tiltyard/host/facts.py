@@ -4,6 +4,7 @@ import functools
 from collections.abc import Mapping
 
 from tiltyard.host.place import Place
+from tiltyard.host.processes import BOOT_ID
 from tiltyard.host.record import SECTIONS, Record, Subject, firmware, take
 from tiltyard.host.record.controllers import LINKS
 from tiltyard.host.record.disks import WORKED_ON
@@ -46,13 +47,17 @@ def host_facts(record: Record) -> dict[str, str]:
     }
 
 
-@functools.cache
 def facts_of_another(place: Place) -> dict[str, str]:
-    """The short facts of another host that stay as they are; it is asked once.
+    """The short facts of another host that stay as they are; all is asked once in each boot of it.
 
     Raises:
         UnreachableError: if it is not reached.
     """
+    return _since(place, place.read(BOOT_ID) or "")
+
+
+@functools.lru_cache(maxsize=64)
+def _since(place: Place, _boot: str) -> dict[str, str]:
     sections = (section for section in SECTIONS if section.name in _ASKED)
     facts = _whole(take(Subject(), place, sections))
     return {name: value for name, value in facts.items() if name not in _CHANGING}

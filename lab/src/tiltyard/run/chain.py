@@ -71,3 +71,16 @@ class Chain:
 
     def _hash(self, text: bytes) -> str:
         return sha256(self.seal.encode() + text).hexdigest()
+
+
+def seal_of(journal: bytes) -> str:
+    """The hash that the last whole line of a journal has; empty if it has none."""
+    line = journal[: journal.rfind(b"\n")].rpartition(b"\n")[2]
+    tail = line[-_TAIL:]
+    has_one = tail.startswith(_KEY) and tail.endswith(_END)
+    return tail[len(_KEY) : -len(_END)].decode(errors="replace") if has_one else ""
+
+
+def follows(journal: bytes, seal: str) -> bool:
+    """Whether a journal, if its chain holds, goes on from where it had this seal; any from none."""
+    return not seal or _KEY + seal.encode() + _END + b"\n" in journal

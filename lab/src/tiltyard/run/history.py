@@ -117,7 +117,7 @@ class History:
         self.prepared: list[Prepared] = []
         """Each time a system was brought up."""
         self.first_hashes: dict[str, str] = {}
-        """Path of each program and input → its SHA-256 when it was used first."""
+        """What :attr:`Prepared.hashes` said first of each file that systems use."""
         self.begun: dict[TrialKey, Begun] = {}
         """Trials that have not ended; of each the last time that it was started."""
         self.finished: dict[TrialKey, TrialFinished] = {}

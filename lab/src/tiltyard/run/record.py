@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from tiltyard.folder import HASHED
 from tiltyard.frozen import Frozen
 from tiltyard.host.commands import Command
 from tiltyard.host.record.stack import DISK_UNDER_TEST as DISK_UNDER_TEST
@@ -15,9 +16,6 @@ from tiltyard.recipe import Recipe
 from tiltyard.run.samples import Samples
 from tiltyard.study.model import Covariate
 from tiltyard.wire import Client, Connection, End, Hello, Interval, WarningNote
-
-HASHED: Final = ", SHA-256 "
-"""Stands between a file and its hash in a fact."""
 
 
 class Prepared(Frozen):
@@ -35,9 +33,20 @@ class Prepared(Frozen):
 
     @property
     def hashes(self) -> dict[str, str]:
-        """Path of each file that facts name with its SHA-256."""
-        parts = (fact.partition(HASHED) for fact in self.facts.values())
-        return {path: digest for path, mark, digest in parts if mark}
+        """SHA-256 of each file that facts name: by its path, and by the fact of this system.
+
+        The same name may stand for another file, and a study folder may be moved.
+        """
+        host = f" on {self.facts['host']}" if "host" in self.facts else ""
+        parts = {name: fact.partition(HASHED) for name, fact in self.facts.items()}
+        return {
+            **{f"{path}{host}": digest for path, mark, digest in parts.values() if mark},
+            **{
+                f"{name} of {self.system}{host}": digest
+                for name, (_, mark, digest) in parts.items()
+                if mark
+            },
+        }
 
 
 class TrialRecord(Frozen):

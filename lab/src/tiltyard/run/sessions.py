@@ -95,6 +95,17 @@ def write_sessions(folder: StudyFolder, first: Plan) -> None:
         _write_session(folder, first, number)
 
 
+def hashes_before(folder: StudyFolder, session: int) -> dict[str, str]:
+    """What the sessions before one have used, the first of each.
+
+    See :attr:`tiltyard.run.record.Prepared.hashes`.
+    """
+    study, found = StudyFolder(folder.study_root), dict[str, str]()
+    for number in range(1, session):
+        found = History.read(study.session(number).journal).first_hashes | found
+    return found
+
+
 def _write_session(folder: StudyFolder, first: Plan, number: int) -> Session:
     own = folder.session(number)
     own.root.mkdir(parents=True, exist_ok=True)

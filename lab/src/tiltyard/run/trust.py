@@ -1,11 +1,13 @@
-"""What a study brings is executed only when a person has said that it is trusted.
+"""What a person trusts, kept in the state directory: what a study brings, and what was made here.
 
-That is kept in the state directory, for the study and for the contents of what it brings: either
-changed, it is asked for again.
+What a study brings is executed only when a person has said that it is trusted: for the study and
+for the contents of what it brings; either changed, it is asked for again.
+
+A study folder that merely lies there may have come with a repository that is under test. It is gone
+on with, and judged, where its plan and journals are those that this user has made or named.
 """
 
 import contextlib
-import hashlib
 import itertools
 import json
 import os
@@ -13,16 +15,18 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Self
 
 from pydantic import JsonValue
 
 from tiltyard.errors import RefusedError
 from tiltyard.executors.engine import JobRefused
-from tiltyard.folder import StudyFolder, sha256, write_whole
+from tiltyard.folder import StudyFolder, hash_of, sha256, write_whole
 from tiltyard.host.ledger import own_state_directory
 from tiltyard.plan.model import Plan, PlannedWorkload
 from tiltyard.plan.program import split
+from tiltyard.run.chain import follows, seal_of
 from tiltyard.study.model import SystemSpec, WorkloadSpec
 from tiltyard.study.program import INPUTS, PROGRAM, ProgramCard, placeholders, program_of
 from tiltyard.systems import brought, kind
@@ -125,17 +129,99 @@ class Bringing:
                 f"; that it is trusted is not believed: others could have written {self._record}"
             )
         raise RefusedError(
-            f"{root}: {first.key}: this study brings programs, or options that start them, and "
-            f"nothing of them was executed: {first.what}{more}. Fix: look at what "
-            f'"tiltyard check" names, then give the same command with --trust'
+            f"{root}: {first.key}: this study brings programs, options that start them, or "
+            f"what it hands on, and nothing of them was executed: {first.what}{more}. "
+            f'Fix: look at what "tiltyard check" names, then give the same command with --trust'
         )
 
     @property
     def _record(self) -> Path:
         contents = [[item.key, item.what, _digest(item.path)] for item in sorted(self.items)]
-        return (
-            own_state_directory() / "trusted" / sha256(json.dumps([self.study, contents]).encode())
+        return _record_of("trusted", [self.study, contents])
+
+
+def require_made_here(folder: StudyFolder) -> None:
+    """Refuse a folder with results that this user has neither made here nor named.
+
+    Raises:
+        RefusedError: if its plan, its pilot or a journal is not the one that was made here.
+    """
+    if not any(_holds(path) for path in _results(folder)):
+        return
+    known = _known(_made(folder))
+    if not (known and _is_as_known(folder, known)):
+        raise RefusedError(
+            f"{folder.root}/ was not made here, and may have come with what is under test: it is "
+            f"neither gone on with nor judged. Fix: remove it, or name it: --folder {folder.root}"
         )
+
+
+def remember_made(folder: StudyFolder, coming: Mapping[Path, str] = MappingProxyType({})) -> None:
+    """Remember that what is in a folder was made here, or named by this user.
+
+    Args:
+        folder: of a study.
+        coming: files that are about to be written, each with its SHA-256.
+    """
+    known = {_name(folder, path): sha256(path.read_bytes()) for path in _frozen(folder)}
+    known |= {_name(folder, path): hash_ for path, hash_ in coming.items()}
+    known |= {_name(folder, path): seal_of(path.read_bytes()) for path in _journals(folder)}
+    _keep(_made(folder), json.dumps(known).encode())
+
+
+def _known(record: Path) -> dict[str, str]:
+    """What is kept; empty where nothing is, or it is damaged."""
+    if _is_ours(record):
+        with contextlib.suppress(OSError, ValueError, RecursionError):
+            found = json.loads(record.read_bytes())
+            if isinstance(found, dict) and all(isinstance(one, str) for one in found.values()):
+                return found
+    return {}
+
+
+def _is_as_known(folder: StudyFolder, known: Mapping[str, str]) -> bool:
+    """Whether files are as they were, and journals go on from where they were.
+
+    A journal that was begun since names the hash of a plan, which nobody can guess.
+    """
+    return all(
+        known.get(_name(folder, path)) == sha256(path.read_bytes()) for path in _frozen(folder)
+    ) and all(
+        follows(path.read_bytes(), known.get(_name(folder, path), "")) for path in _journals(folder)
+    )
+
+
+def _results(folder: StudyFolder) -> tuple[Path, ...]:
+    """All that an answer could rest on."""
+    files = (folder.plan, folder.journal, folder.findings, folder.pilot_findings)
+    return (*files, folder.trials, folder.pilot.root, folder.sessions, folder.lost)
+
+
+def _holds(path: Path) -> bool:
+    return any(path.iterdir()) if path.is_dir() else path.exists()
+
+
+def _frozen(folder: StudyFolder) -> list[Path]:
+    files = (folder.plan, folder.pilot_findings, folder.pilot.plan)
+    return [path for path in files if path.is_file()]
+
+
+def _journals(folder: StudyFolder) -> list[Path]:
+    own = (folder.journal, folder.pilot.journal, *folder.sessions.glob("*/journal.jsonl"))
+    return [path for path in own if path.is_file()]
+
+
+def _name(folder: StudyFolder, path: Path) -> str:
+    return str(path.relative_to(folder.root))
+
+
+def _made(folder: StudyFolder) -> Path:
+    return _record_of("made", str(folder.root.resolve()))
+
+
+def _record_of(what: str, about: object) -> Path:
+    """Where something is kept."""
+    return own_state_directory() / what / sha256(json.dumps(about).encode())
 
 
 def _keep(record: Path, data: bytes) -> None:
@@ -248,5 +334,4 @@ def _digest(path: Path | None) -> str:
         return sha256(json.dumps([[str(each), _digest(each)] for each in inner]).encode())
     if not path.is_file():
         return ""
-    with path.open("rb") as contents:
-        return hashlib.file_digest(contents, "sha256").hexdigest()
+    return hash_of(path)

@@ -119,7 +119,6 @@ def _begin(
     """Write down how the system came up; why its programs are not those of the run, if so."""
     name, block = keys[0].system, keys[0].block
     programs = {} if up.engine else binaries(context.plan, name, context.programs_from)
-    changed = changed_file(context.history.first_hashes, programs)
     prepared = Prepared(
         system=name,
         block=block,
@@ -128,6 +127,7 @@ def _begin(
         failed_boots=up.failed_boots,
         recipe=None if _was_up(context, name) else recipe_of(context, keys, up),
     )
+    changed = changed_file(context.history.first_hashes, prepared.hashes)
     waits = not up.commands and all(context.is_brief(workload) for workload in _workloads(keys))
     context.journal.append(SystemPrepared(prepared=prepared), waits=waits)
     return changed

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from tiltyard.errors import HostLacksError
+from tiltyard.folder import HASHED
 from tiltyard.host.mounts import mount_of
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Step, Steps
@@ -198,7 +199,9 @@ class Tuned(System):
 
     def _told(self, outcomes: Iterable[Outcome]) -> dict[str, str]:
         """As facts of the system."""
-        return told(self._names, outcomes)
+        files = self._profile.files.items()
+        hashes = {f"tuning by {name}": f"{name}{HASHED}{digest}" for name, digest in files}
+        return {**told(self._names, outcomes), **hashes}
 
     def refresh(self) -> None:
         """The system's own; what was set stays, but for what its servers have of it."""

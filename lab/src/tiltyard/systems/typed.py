@@ -74,6 +74,14 @@ def typed_systems(words: Sequence[str], place: Place, *, network: bool) -> list[
     Raises:
         UsageError: naming the word and the part of it that is not right.
     """
+    if programs := [word for word in words if _is_program(word)]:
+        typed = shlex.join(word for one in programs for word in ("-c", _as_command(one)))
+        if len(programs) == len(words) > 1:
+            raise UsageError(
+                f"{', '.join(programs)}: these are programs, not systems. "
+                f"Fix: tiltyard compare {typed}"
+            )
+        raise _wrong(programs[0], programs[0], f"is a program, not a system. Fix: {typed}")
     systems = [_system(word, place, network=network) for word in words]
     loose = [system for system in systems if not system.named and system.kind.target == "far"]
     for system in systems:
@@ -83,6 +91,26 @@ def typed_systems(words: Sequence[str], place: Place, *, network: bool) -> list[
                 "work in: no workload could run on both. Fix: compare either"
             )
     return systems
+
+
+def _is_program(word: str) -> bool:
+    """Whether a word names a program or script here that is no kernel, image or other system."""
+    path = Path(word)
+    if is_word_of_kind(word) or not path.is_file() or path.suffix in _DISKS:
+        return False
+    if not os.access(path, os.R_OK):
+        return os.access(path, os.X_OK)
+    with path.open("rb") as file:
+        return file.read(4).startswith((b"\x7fELF", b"#!")) and not _boots(path)
+
+
+def _as_command(word: str) -> str:
+    """A program as a command names it, not one of that name on PATH."""
+    return shlex.quote(word if "/" in word else f"./{word}")
+
+
+def _boots(path: Path) -> bool:
+    return any(backend.boots(path.absolute()) for backend in BACKENDS)
 
 
 def is_word_of_kind(word: str) -> bool:
@@ -261,10 +289,10 @@ def _booted(word: str, name: str, place: Place) -> dict[str, TomlValue] | None:
     path = Path(name)
     if not path.is_file():
         program = find_program(name) if name.endswith(_UML) and "/" not in name else None
-        return {"kernel": name} if program else None
+        return {"kernel": name} if program and _boots(Path(program)) else None
     if path.suffix in _DISKS:
         return {"disk": place(name)}
-    if not any(backend.boots(path.absolute()) for backend in BACKENDS):
+    if not _boots(path):
         raise _wrong(
             word, name, "is a file, and no kernel that can be booted here. A disk image ends in "
             f"{' or '.join(_DISKS[:2])}; a study is for: tiltyard run",

@@ -70,16 +70,18 @@ def load_profiles(names: Sequence[Asked], root: Path) -> Profile:
         UsageError: if there is none of a name, or a file is not a profile; it names file, line,
             key and what would be right.
     """
-    merged, told = Profile(()), []
+    merged, told, files = Profile(()), [], {}
     for name in names:
         if isinstance(name, str):
             loaded = load_profile(name, root)
-            told.append(f"{name} ({loaded.digest})" if is_path(name) else name)
+            if is_path(name):
+                files[name] = loaded.digest
+            told.append(f"{name} ({loaded.digest[:8]})" if is_path(name) else name)
         else:
             loaded = inline_profile(name)
             told += loaded.names
         merged = loaded.over(merged)
-    return replace(merged, names=tuple(told))
+    return replace(merged, names=tuple(told), files=files)
 
 
 def load_profile(name: str, root: Path, within: tuple[Path, ...] = ()) -> Profile:

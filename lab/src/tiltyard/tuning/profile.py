@@ -47,6 +47,8 @@ class Profile:
     source: str = ""
     tables: dict[str, KnobTable] = field(default_factory=dict)
     """Knob → its table."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Path as it was asked for → digest of what that file and those that it includes set."""
 
     @classmethod
     def of(cls, name: str, file: ProfileHead) -> "Profile":
@@ -58,7 +60,7 @@ class Profile:
     @property
     def digest(self) -> str:
         """Tells contents apart: of what is set, whatever the comments and the files it is in."""
-        return sha256(repr(sorted(self.tables.items())).encode())[:8]
+        return sha256(repr(sorted(self.tables.items())).encode())
 
     def over(self, earlier: "Profile") -> "Profile":
         """Both, this one's values first."""

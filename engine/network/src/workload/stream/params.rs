@@ -58,6 +58,7 @@ pub struct Params {
     pub zerocopy: bool = false;
     /// A file to be sent, again and again; it is only read. Left out: one in memory, as large as
     /// all buffers of a stream.
+    #[schemars(extend("brings" = "sends the file"))]
     pub file: Option<PathBuf> = None;
     /// Sockets are connected; otherwise each datagram is given its address, as netperf does it.
     pub connected: bool = true;

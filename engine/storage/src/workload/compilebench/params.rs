@@ -20,6 +20,7 @@ pub struct Params {
     pub operations: u32 = 100, in 1..=100_000;
     /// Directory with the original's four files `dataset-*`, or others like them: a path and a
     /// size per line. Left out: trees are made up that are shaped like the original's.
+    #[schemars(extend("brings" = "reads the directory"))]
     pub dataset: Option<PathBuf> = None;
     /// Files of a source tree that is made up; what a build makes and what a patch changes is
     /// in proportion.

@@ -102,6 +102,7 @@ pub struct Params {
     /// after each pass to a file in this directory (IOzone's -Q): `wol.dat` and so on, with
     /// `Child_0_` before it for the first of many children. The clock is then read once per
     /// operation. Choose a directory on another file system than the target.
+    #[schemars(extend("brings" = "writes logs to"))]
     pub log_directory: Option<PathBuf> = None;
     /// Add to such files when they are there already, as the original does; otherwise the trial
     /// is refused.

@@ -138,7 +138,7 @@ class MadeDirectory(HostChange):
                 )
             for name in found:
                 if stat.S_ISDIR((at / name).lstat().st_mode):
-                    _remove_tree(at / name)
+                    remove_tree(at / name)
                 else:
                     (at / name).unlink()
             os.rmdir(self.path.name, dir_fd=above)

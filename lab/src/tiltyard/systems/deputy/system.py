@@ -1,7 +1,6 @@
 """A system of any kind on another host: the setting ``host`` of most kinds, and placements."""
 
 import contextlib
-import functools
 import os
 import re
 import shlex
@@ -270,10 +269,6 @@ class FarSystem(System):
                 with os.fdopen(open_to_change(folder / name, os.O_APPEND), "a") as console:
                     console.write(said)
 
-    @functools.cached_property
-    def _facts_of_host(self) -> dict[str, str]:
-        return facts_of_another(self.place)
-
     def _as_seen_here(self, told: UpThere) -> Up:
         def lost() -> str:
             # The deputy that has ended took its changes back, perhaps while the trial ran.
@@ -287,7 +282,7 @@ class FarSystem(System):
         return Up(
             target=told.target,
             commands=told.commands,
-            facts={"host": str(self.place), **self._facts_of_host, **told.facts},
+            facts={"host": str(self.place), **facts_of_another(self.place), **told.facts},
             failed_boots=told.failed_boots,
             engine=OtherHost(self.place).argv(*told.engine, prefix=told.prefix),
             place=self.place,

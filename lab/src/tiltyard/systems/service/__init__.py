@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tiltyard.errors import HostLacksError
-from tiltyard.folder import sha256_of
+from tiltyard.folder import hashed
 from tiltyard.host.changes import MadeFile
 from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.packages import find_program
@@ -167,8 +167,7 @@ class Serviced(System):
         facts = {"service": shlex.join(self._settings.start), "service runs as": runs_as}
         program = find_program(self._start.argv[0])
         if program is not None:
-            path = Path(program).resolve()
-            facts["service program"] = f"{path}, SHA-256 {sha256_of(path)}"
+            facts["service program"] = hashed(Path(program).resolve())
         return replace(
             up,
             commands=(*up.commands, *self._own.executed),

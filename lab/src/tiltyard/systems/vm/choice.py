@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from tiltyard.errors import HostLacksError
+from tiltyard.folder import HASHED, hash_of, hashed, sha256
 from tiltyard.ownership import expanded
 from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
@@ -135,6 +136,16 @@ def needed_modules(settings: VmSettings, choice: Choice) -> list[Path]:
     name = settings.filesystem
     driver = () if name == IN_MEMORY else (f"fs-{name}", *_ASKED_FOR.get(name, ()))
     return choice.modules.in_order((*choice.backend.modules, *driver, *settings.load))
+
+
+def files_of(settings: VmSettings, choice: Choice) -> dict[str, str]:
+    """Facts: what a machine is made of, with hashes; of all the modules it needs, one together."""
+    if settings.disk is not None:
+        return {"file of the disk": hashed(choice.boots)}
+    hashes = [hash_of(path) for path in needed_modules(settings, choice)]
+    own = choice.modules.directory if choice.modules else None
+    modules = {"kernel modules": f"{own}{HASHED}{sha256(''.join(hashes).encode())}"}
+    return {"file of the kernel": hashed(choice.boots), **(modules if hashes else {})}
 
 
 def missing_modules(settings: VmSettings, choice: Choice) -> list[Problem]:

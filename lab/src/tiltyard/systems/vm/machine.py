@@ -21,7 +21,7 @@ from tiltyard.systems.kind import CONSOLES, Kind, Problem, Site, System, Up
 from tiltyard.systems.placement import TASKSET, cpu_problems, on_cpus
 from tiltyard.systems.vm.backends import Machine
 from tiltyard.systems.vm.channel import Hello
-from tiltyard.systems.vm.choice import Choice, brings, choose, missing_modules
+from tiltyard.systems.vm.choice import Choice, brings, choose, files_of, missing_modules
 from tiltyard.systems.vm.facts import guest_facts, mount_facts, system_facts
 from tiltyard.systems.vm.guest import BootFailedError, Guest
 from tiltyard.systems.vm.initramfs import CPIO
@@ -249,6 +249,7 @@ class VirtualMachine(System):
             **self._ready().facts,
             **(system_facts(self._running()) if machine.disks else {}),
             "virtual machine": f"{choice.backend.about}, pinned to CPU {cpus} of its host",
+            **files_of(self._settings, choice),
             **choice.backend.facts(machine),
             **guest_facts(self._running(), machine, hello),
             "reset before each turn": "a boot" + (" and mkfs" if made else ""),

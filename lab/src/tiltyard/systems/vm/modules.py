@@ -32,7 +32,7 @@ class Modules:
         Raises:
             HostLacksError: if depmod(8) has not been there.
         """
-        self._directory = directory
+        self.directory = directory
         try:
             dependencies = (directory / "modules.dep").read_text()
         except OSError as error:
@@ -65,7 +65,7 @@ class Modules:
         for one in wanted:
             for name in self.find(one) or ():
                 self._visit(name, order)
-        return [self._directory / self._files[name] for name in order]
+        return [self.directory / self._files[name] for name in order]
 
     def _visit(self, name: str, order: dict[str, None]) -> None:
         """A module after its needs."""
@@ -103,7 +103,7 @@ class Modules:
 
     def _text(self, table: str) -> str:
         """A table; empty if the kernel has none."""
-        path = self._directory / table
+        path = self.directory / table
         return path.read_text(errors="replace") if path.is_file() else ""
 
 

@@ -7,6 +7,7 @@ line have systemd mount that disk and, when all else has come up, start the engi
 """
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -123,7 +124,23 @@ def operating_system(choice: Choice, site: Site, steps: Steps, directory: Path) 
 def _form(image: Path) -> tuple[str, int]:
     """How an image is stored, and how large its disk is."""
     known = commands.run(("qemu-img", "info", "--output=json", str(image))).json
+    if others := sorted({*_files_in(known)} - {str(image)}):
+        raise HostLacksError(
+            f"{image} is no image by itself: it has the guest read {', '.join(others)}. "
+            f"Fix: qemu-img convert -O qcow2 {image} WHOLE.qcow2, and boot that"
+        )
     return str(known["format"]), int(known["virtual-size"])
+
+
+def _files_in(known: object) -> Iterator[str]:
+    """Files that an image consists of, or lies over."""
+    for key, value in known.items() if isinstance(known, dict) else ():
+        if key in ("full-backing-filename", "data-file") and isinstance(value, str):
+            yield value
+        elif key == "extents" and isinstance(value, list):
+            yield from (str(one["filename"]) for one in value if "filename" in one)
+        else:
+            yield from _files_in(value)
 
 
 def _kept(image: Path, form: str, site: Site, ledger: Ledger) -> Path:
