@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.hosts import nothing_is_left, open_folder, state
+from support.patience import LATEST_S
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 
@@ -36,3 +37,9 @@ def old_study(tmp_path: Path) -> StudyFolder:
 def old_unfinished_study(tmp_path: Path) -> StudyFolder:
     """One that was killed after five of its twelve trials."""
     return _copied("unfinished", tmp_path / "unfinished")
+
+
+@pytest.fixture
+def patience_with_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that gets a processor late does not fail its trial: that is not what is tested."""
+    monkeypatch.setattr("tiltyard.run.pooled.SKEW_MAX_S", LATEST_S)

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from support.hosts import needs_root
+from support.patience import LATEST_S
 from support.runs import Watcher, go_on, place, plan_of
 from support.star import ETHERNET, MTU, SEGMENT, star
 from tiltyard.executors.engine import Engine
-from tiltyard.run.pooled import SKEW_MAX_S
 from tiltyard.run.read import read_run
 from tiltyard.run.record import TrialRecord
 from tiltyard.run.runner import run_study
@@ -17,6 +17,7 @@ from tiltyard.study.clients import with_stonewalls
 from tiltyard.study.model import ClientSpec, SystemSpec, WorkloadSpec
 from tiltyard.wire import Sample, SampleEvent
 
+pytestmark = pytest.mark.usefixtures("patience_with_clients")
 BITS_PER_S = 40_000_000
 SUM = 4 * BITS_PER_S / 8 * SEGMENT / (MTU + ETHERNET)
 """What four such links carry of the bytes of a connection, in B/s."""
@@ -97,7 +98,7 @@ def test_transactions_of_several_clients_are_pooled(tmp_path: Path) -> None:
     assert latency is not None
     assert latency.count == 3 * 500
     starts = [one.regions[0].began_s for one in rr.clients]
-    assert 0 == min(starts) <= max(starts) <= SKEW_MAX_S
+    assert 0 == min(starts) <= max(starts) <= LATEST_S
     assert rr.end.network.far.receives == 3 * 500
     udp = samples(tmp_path, found["udp_stream"])
     sent = udp["throughput_sent"].bytes

@@ -6,6 +6,8 @@ from typing import Final
 
 PATIENCE_S: Final = 300.0
 """What has not come by then never comes: only a test that fails waits so long."""
+LATEST_S: Final = 10.0
+"""Beside other tests, what begins with others may have to wait for a processor as long."""
 _PAUSE_S: Final = 0.01
 
 
