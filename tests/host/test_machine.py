@@ -187,7 +187,8 @@ def test_the_lock_is_root_s_and_nothing_else_is_taken_for_it(
     assert file is not None
     found = machine.LOCK.stat()
     assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (0, 0o600)
-    os.close(file)
+    machine.let_go(file, done=True)
+    assert not machine.LOCK.exists(), "the machine is left as it was"
     lock = tmp_path / "lock"
     monkeypatch.setattr(machine, "LOCK", lock)
     (tmp_path / "aim").touch()

@@ -44,30 +44,32 @@ def take(what: str) -> int | None:
     """
     if os.geteuid() != 0:
         return None
-    try:
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-        file = os.open(LOCK, flags, 0o600)
-    except PermissionError:
-        return None  # Root of a user namespace, where nothing of the machine can be changed.
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
-            raise RefusedError(f"{LOCK}: not a file; look who made it, then remove it") from None
-        raise HostLacksError(f"{what}: cannot lock {LOCK}: {error.strerror}") from None
-    try:
-        _require_of_root(file)
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = read(file)
-        os.close(file)
-        who = f"process {holder.process.pid}, {holder.ledger}" if holder else f"see: fuser {LOCK}"
-        raise BusyError(
-            f"{what} is taken by another run ({who}); one at a time changes this machine. "
-            "Wait for its end"
-        ) from None
-    except BaseException:
-        os.close(file)
-        raise
-    return file
+    while True:
+        try:
+            file = _opened(what)
+        except PermissionError:
+            return None  # Root of a user namespace, where nothing of the machine can be changed.
+        try:
+            _require_of_root(file)
+            _lock(file, what)
+            if _lies_there(file):
+                return file
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)  # Its holder has removed it meanwhile.
+
+
+def let_go(file: int, *, done: bool) -> None:
+    """Unlock it.
+
+    Args:
+        file: what was taken.
+        done: nothing of the holder's is changed any more, so that nobody has to know of it.
+    """
+    if done:
+        LOCK.unlink(missing_ok=True)
+    os.close(file)
 
 
 def read(file: int) -> Holder | None:
@@ -82,6 +84,37 @@ def write(file: int, holder: Holder) -> None:
     """Say whose the lock is."""
     os.ftruncate(file, 0)
     os.pwrite(file, holder.model_dump_json().encode(), 0)
+
+
+def _opened(what: str) -> int:
+    try:
+        return os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    except PermissionError:
+        raise
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+            raise RefusedError(f"{LOCK}: not a file; look who made it, then remove it") from None
+        raise HostLacksError(f"{what}: cannot lock {LOCK}: {error.strerror}") from None
+
+
+def _lock(file: int, what: str) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = read(file)
+        who = f"process {holder.process.pid}, {holder.ledger}" if holder else f"see: fuser {LOCK}"
+        raise BusyError(
+            f"{what} is taken by another run ({who}); one at a time changes this machine. "
+            "Wait for its end"
+        ) from None
+
+
+def _lies_there(file: int) -> bool:
+    """Whether others who look for the lock find this file."""
+    try:
+        return os.path.samestat(os.fstat(file), LOCK.lstat())
+    except FileNotFoundError:
+        return False
 
 
 def _require_of_root(file: int) -> None:
