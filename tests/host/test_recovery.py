@@ -19,11 +19,13 @@ from tiltyard.host.ledger import Ledger, recover, restore
 
 
 def die_with(*changes: Change) -> Path:
-    """A ledger with these changes whose process is as good as dead: its lock is free."""
+    """A ledger with these changes whose process is as good as dead: its locks are free."""
     ledger = Ledger()
     for change in changes:
         ledger.record(change)
     os.close(ledger.hold[0])
+    if ledger._machine is not None:
+        os.close(ledger._machine)
     return ledger.path
 
 
