@@ -53,11 +53,8 @@ with Ledger(STATE[0]) as first, Ledger(STATE[1]) as second:
     said["second"] = attempt(second)
 said["after"] = is_as_before()
 
-with subprocess.Popen(("taskset", "-c", "1", "sleep", "600")) as bound:
-    pass_it = subprocess.run(("sh", "-c", "taskset -c 1 setsid sleep 600 & echo $!"),
-                             stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL)
-    bound.kill()
-stranger = int(pass_it.stdout)
+line = "taskset -c 1 setsid sleep 600 >/dev/null & echo $!"
+stranger = int(subprocess.check_output(("sh", "-c", line)))
 with Ledger(STATE[0]) as ledger:
     said["stranger"] = stranger
     said["bound"] = attempt(ledger)
@@ -100,10 +97,8 @@ def said() -> dict[str, Any]:
     """What became of one attempt after another."""
     with second_host(cpus=2) as host:
         host.ask("mount -t cgroup2 cgroup2 /sys/fs/cgroup")
-        (host.folder / "script").write_text(SCRIPT)
-        lines = (host.folder / "script").read_text()
-        path = f"PYTHONPATH={LAB}:{LIBRARIES}"
-        return dict(json.loads(host.ask(f"{path} python3 - <<'END'\n{lines}\nEND\n")))
+        run = f"PYTHONPATH={LAB}:{LIBRARIES} python3 - <<'END'\n{SCRIPT}\nEND\n"
+        return dict(json.loads(host.ask(run)))
 
 
 def test_others_are_kept_off_while_what_measures_has_the_cpu(said: dict[str, Any]) -> None:
