@@ -58,5 +58,8 @@ def test_what_a_file_leaves_changed_fails_and_is_named(tmp_path: Path, processes
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout + done.stderr
     told = {line for line in done.stdout.splitlines() if "left the machine changed: " in line}
     for number, what in enumerate(CHANGES.values()):
-        named = [line for line in told if f"test_{number}.py" in line and what in line]
-        assert bool(named) == bool(what), f"{what}: {done.stdout}"
+        named = [line for line in told if what in line]
+        # Beside others a file may see what another one has just done.
+        named = [line for line in named if processes == "2" or f"test_{number}.py" in line]
+        assert named or not what, f"{what}: {done.stdout}"
+    assert not [line for line in told if f"test_{len(CHANGES) - 1}.py" in line]

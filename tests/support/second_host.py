@@ -120,6 +120,7 @@ SetEnv PATH={sys.base_prefix}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/
 
 _WORDS: Final = (
     "console=ttyS0 quiet panic=-1 rdinit=/init mitigations=off cryptomgr.notests tsc=reliable"
+    " no_timer_check"
 )
 _LISTENS: Final = b"Server listening"
 _KEEPS: Final = rf"""

@@ -81,7 +81,9 @@ def differences(before: Look, now: Look) -> Iterator[str]:
             if was.get(thing) == found.get(thing):
                 continue
             lasts = thing in was and (thing in found or what == "modules")
-            if what in _COMES_AND_GOES and not lasts:
+            # Another run on this machine has ended meanwhile.
+            is_of_others = thing not in found and PREFIX in f"{thing}{was[thing]}"
+            if (what in _COMES_AND_GOES and not lasts) or is_of_others:
                 continue
             yield f"{what}: {thing}: {_told(found.get(thing))}, before: {_told(was.get(thing))}"
 

@@ -120,6 +120,10 @@ def _in_the_way(root: Path, cpus: tuple[int, ...]) -> str:
     if (group := root / NAME).exists():
         raise BusyError(_taken(group))
     all_cpus = set(parse_cpus(_text(root / "cpuset.cpus.effective")))
+    if not all_cpus.issuperset(cpus):
+        return (
+            f"others have only CPU {cpu_list(all_cpus)}: the rest is not here, or somebody's alone"
+        )
     if not all_cpus - set(cpus):
         return "no CPU would be left for others"
     bound = [task for task in _others() if _is_bound(task, cpus, all_cpus)]
