@@ -34,7 +34,9 @@ LASTING = {t.tid for t in tasks()} - {os.getpid()}
 BEFORE = others(), CONTROL.read_text()
 
 def is_as_before():
-    return (others(), CONTROL.read_text()) == BEFORE and not GROUP.exists()
+    allowed, control = BEFORE
+    same = all(allowed[tid] == cpus for tid, cpus in others().items())
+    return same and CONTROL.read_text() == control and not GROUP.exists()
 
 def attempt(ledger, cpus=(1,)):
     try:

@@ -82,7 +82,7 @@ def differences(before: Look, now: Look) -> Iterator[str]:
                 continue
             lasts = thing in was and (thing in found or what == "modules")
             # Another run on this machine has ended meanwhile.
-            is_of_others = thing not in found and PREFIX in f"{thing}{was[thing]}"
+            is_of_others = thing not in found and "tiltyard" in f"{thing}{was[thing]}"
             if (what in _COMES_AND_GOES and not lasts) or is_of_others:
                 continue
             yield f"{what}: {thing}: {_told(found.get(thing))}, before: {_told(was.get(thing))}"
