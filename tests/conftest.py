@@ -8,7 +8,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
-pytest_plugins: Final = ["pytester", "support.shared_cpus", "support.stolen"]
+pytest_plugins: Final = ["pytester", "support.stolen", "support.watcher"]
 
 settings.register_profile(
     "the same everywhere",

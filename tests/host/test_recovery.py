@@ -12,18 +12,20 @@ import pytest
 from support.hosts import needs_root
 from tiltyard.cli.restore import restore as restore_verb
 from tiltyard.errors import ExitCode
-from tiltyard.host import processes
+from tiltyard.host import machine, processes
 from tiltyard.host.changes import AttachedLoop, Change, MadeDirectory, MadeFile
 from tiltyard.host.changes.network import MadeNamespace, SetSysctl
 from tiltyard.host.ledger import Ledger, recover, restore
 
 
 def die_with(*changes: Change) -> Path:
-    """A ledger with these changes whose process is as good as dead: its lock is free."""
+    """A ledger with these changes whose process is as good as dead: its locks are free."""
     ledger = Ledger()
     for change in changes:
         ledger.record(change)
     os.close(ledger.hold[0])
+    if ledger._machine is not None:
+        os.close(ledger._machine)
     return ledger.path
 
 
@@ -32,6 +34,7 @@ def boot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "boot_id"
     path.write_text("another-boot\n")
     monkeypatch.setattr(processes, "BOOT_ID", path)
+    machine.LOCK.unlink(missing_ok=True)
 
 
 OVERLAP = """

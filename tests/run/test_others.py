@@ -93,7 +93,7 @@ def test_a_setting_of_another_run_is_waited_for(
     assert run_study(folder, plan, engine, go_on, watcher) == "all planned blocks are done: 2"
     assert [event.outcome for event in finished(folder)] == ["done", "done"]
     (told,) = [text for text in watcher.told if "waiting" in text]
-    assert f"{KEY} is taken by another run (process {holder.pid})" in told
+    assert f"{KEY} is taken by another run (process {holder.pid}, " in told
     assert told.endswith("; waiting, for 10:00 at most")
     assert sysctls.read(KEY) == before
 

@@ -100,7 +100,7 @@ def test_a_whole_study(tmp_path: Path) -> None:
         adjust_for=("external_cpu", "steal"),
     )
     assert spool.conditions == ConditionsSpec(
-        cpus=(1,), unpinned=False, keep_awake=True, isolate="auto"
+        cpus=(1,), unpinned=False, keep_awake=True, isolate=False
     )
 
 
@@ -118,7 +118,7 @@ def test_everything_else_has_a_default() -> None:
         adjust_for=("external_cpu", "steal"),
     )
     assert smallest.conditions == ConditionsSpec(
-        cpus=(), unpinned=False, keep_awake=False, isolate="auto"
+        cpus=(), unpinned=False, keep_awake=False, isolate=False
     )
 
 

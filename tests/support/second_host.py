@@ -120,6 +120,7 @@ SetEnv PATH={sys.base_prefix}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/
 
 _WORDS: Final = (
     "console=ttyS0 quiet panic=-1 rdinit=/init mitigations=off cryptomgr.notests tsc=reliable"
+    " no_timer_check"
 )
 _LISTENS: Final = b"Server listening"
 _KEEPS: Final = rf"""
@@ -140,6 +141,7 @@ class SecondHost:
     folder: Path
     port: int
     disk: LossyDisk
+    cpus: int = 1
     has_power: bool = False
     _processes: list["subprocess.Popen[bytes]"] = field(default_factory=list)
     """QEMU, what serves it its root, and the ssh that keeps a connection: an emulated processor
@@ -249,7 +251,7 @@ class SecondHost:
             *(kvm.QEMU, "-nodefaults", "-no-user-config", "-display", "none"),
             *kvm.PROCESSORS["kvm" if kvm.prove().usable else "tcg"],
             *("-object", "memory-backend-memfd,id=ram,size=1G,share=on"),
-            *("-machine", "pc,memory-backend=ram", "-m", "1G"),
+            *("-machine", "pc,memory-backend=ram", "-m", "1G", "-smp", str(self.cpus)),
             *("-serial", "stdio", "-kernel", str(_kernel()), "-initrd", "initramfs"),
             *("-append", _WORDS),
             *("-blockdev", nbd, "-device", "virtio-blk-pci,drive=disk"),
@@ -260,12 +262,13 @@ class SecondHost:
 
 
 @contextmanager
-def second_host(seed: int = 1, *, systemd: bool = False) -> Iterator[SecondHost]:
+def second_host(seed: int = 1, *, systemd: bool = False, cpus: int = 1) -> Iterator[SecondHost]:
     """Boot one, and end it; its folder goes with it.
 
     Args:
         seed: of what power cuts lose.
         systemd: whether its process 1 is this machine's systemd.
+        cpus: how many it has.
     """
     with tempfile.TemporaryDirectory(prefix="second-host-") as path:
         folder = Path(path)
@@ -279,7 +282,7 @@ def second_host(seed: int = 1, *, systemd: bool = False) -> Iterator[SecondHost]
         with image.open("wb") as file:
             file.truncate(_DISK_BYTES)
         subprocess.run(("mkfs.ext4", "-q", "-F", image), check=True)
-        host = SecondHost(folder, port, LossyDisk(image, Random(seed)))
+        host = SecondHost(folder, port, LossyDisk(image, Random(seed)), cpus)
         try:
             host.boot()
             yield host

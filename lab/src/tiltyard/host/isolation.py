@@ -1,34 +1,30 @@
-"""Isolation: keep the work of others off the CPUs that measure, and put it back afterwards.
+"""Isolation: keep the work of others off the CPUs that measure, and give these back afterwards.
 
-With control groups of version 1 all tasks of others are moved into a cpuset without those CPUs;
-with version 2 the groups at the top are told to do without them, and this process leaves for a
-group of its own. Threads of the kernel stay where they are, because most of them belong to one
-CPU; how many there are is said.
+What measures goes into a control group of ours that is a partition: the kernel itself keeps
+everybody else off its CPUs, and nothing is written of any task that we have not started. Only
+version 2 of control groups can do that.
 
-Source: Documentation/admin-guide/cgroup-v1/cpusets.rst and cgroup-v2.rst of the kernel.
+Source: Documentation/admin-guide/cgroup-v2.rst of the kernel, "cpuset.cpus.partition".
 """
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from tiltyard.errors import HostLacksError, TiltyardError
-from tiltyard.host.changes.isolation import (
-    MovedTasks,
-    Origin,
-    RestrictedGroups,
-    move,
-    same_cpus,
-)
+from tiltyard.errors import BusyError
+from tiltyard.host.changes.isolation import CONTROL, NAME, MadePartition
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.mounts import mounts
-from tiltyard.host.tasks import Task, parse_cpus, tasks
+from tiltyard.host.tasks import Task, cpu_list, parse_cpus, tasks
 from tiltyard.units import count_of
 
-_PASSES = 5
-"""Tasks are started while others are moved."""
+_ENTER: Final = 'echo 0 > "$0" && exec "$@"'
+"""Moves itself to a control group, and becomes a command."""
+_NAMED: Final = 3
+"""So many tasks are named that stand in the way."""
 
 
 @dataclass(frozen=True)
@@ -38,136 +34,129 @@ class Isolation:
     granted: bool
     text: str
     """What was done and what stays there, or why nothing was done."""
+    command: tuple[str, ...] = ()
+    """Starts what measures, so that it is on these CPUs; nothing else is."""
 
 
-def isolate(ledger: Ledger, cpus: tuple[int, ...]) -> Isolation:
+def isolate(
+    ledger: Ledger, cpus: tuple[int, ...], note: Callable[[str], None] = lambda _: None
+) -> Isolation:
     """Keep others off CPUs until the ledger takes it back.
 
     Args:
-        ledger: knows beforehand where everything was.
+        ledger: has it before it is done.
         cpus: those that measure.
+        note: gets what a run that was killed had left, and is put back first.
 
     Raises:
-        HostLacksError: if the kernel does not take it; the ledger takes back what was done.
+        BusyError: if another run has CPUs for itself, or has set something else of this machine.
+        TiltyardError: if what was half done cannot be taken back.
     """
-    rest = ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(0) - set(cpus)))
     if os.geteuid() != 0:
         return Isolation(False, "only root can keep others off a CPU")
-    if not rest:
-        return Isolation(False, "no CPU would be left for others")
-    for pid, change in ledger.changes_of_other_processes():
-        # Where tasks were before that one, only that one knows.
-        if isinstance(change, MovedTasks | RestrictedGroups):
-            return Isolation(False, f"another run (process {pid}) keeps others off CPUs")
-    if (old := _hierarchy("cgroup")) is not None:
-        done = move_others(ledger, old, rest)
-    elif (new := _hierarchy("cgroup2")) is not None:
-        done = restrict_groups(ledger, new, rest)
-    else:
-        return Isolation(False, "this kernel has no cpusets (cgroup version 1 or 2)")
-    return Isolation(True, f"{done}; {_staying(cpus)}")
-
-
-def isolate_if_harmless(ledger: Ledger, cpus: tuple[int, ...]) -> Isolation:
-    """The same where nobody has asked for it: only if it harms nobody, and never an error.
-
-    Harmed would be another run, whose CPUs would change while it measures, and whoever has bound
-    tasks to these CPUs and to no others.
-    """
-    if reason := _harm(ledger, cpus):
-        return Isolation(False, reason)
+    root = _hierarchy("cgroup2")
+    if root is None:
+        return Isolation(False, _lacking())
     try:
-        return isolate(ledger, cpus)
-    except (TiltyardError, OSError) as error:
-        for change in reversed(ledger.outstanding):
-            if isinstance(change, MovedTasks | RestrictedGroups):
-                ledger.undo(change)
-        return Isolation(False, f"this host does not take it ({error})")
+        for line in ledger.hold_machine(f"CPU {cpu_list(cpus)}"):
+            note(line)
+        return _isolate(ledger, root, cpus)
+    finally:
+        ledger.let_go_of_machine()
 
 
-def _harm(ledger: Ledger, cpus: tuple[int, ...]) -> str:
-    """Whom it would harm; empty: nobody."""
-    if (run := next(ledger.changes_of_other_processes(), None)) is not None:
-        return f"another run (process {run[0]}) is under way"
-    bound = [task for task in _others() if set(parse_cpus(task.cpus)) <= set(cpus)]
-    return f"tasks of others are bound to just these CPUs ({len(bound)})" if bound else ""
+def _isolate(ledger: Ledger, root: Path, cpus: tuple[int, ...]) -> Isolation:
+    """For who holds the machine."""
+    if reason := _in_the_way(root, cpus):
+        return Isolation(False, reason)
+    handed_down = "cpuset" in _text(root / CONTROL).split()
+    made = ledger.record(
+        MadePartition(root=root, group=ledger.name("measures"), handed_down=handed_down)
+    )
+    try:
+        reason = _make(made, cpus)
+    except BaseException:
+        ledger.undo(made)
+        raise
+    if reason:
+        ledger.undo(made)
+        return Isolation(False, f"this host does not take it ({reason})")
+    enter = ("sh", "-c", _ENTER, str(made.inside / "cgroup.procs"))
+    return Isolation(True, f"CPU {cpu_list(cpus)} for what measures alone; {_staying(cpus)}", enter)
 
 
-def move_others(
-    ledger: Ledger,
-    root: Path,
-    rest: str,
-    others: Callable[[], Iterable[Task]] | None = None,
-) -> str:
-    """Move tasks to the rest of the CPUs: version 1.
-
-    Args:
-        ledger: knows beforehand where they were.
-        root: of the hierarchy.
-        rest: CPUs for them, ``0-2``.
-        others: whom to move; by default all but this process, what it has started, and threads
-            of the kernel.
-
-    Returns:
-        What was done.
-    """
-    listed = others or _others
-    name = ledger.name("others")
-    path = root / name
-    origins: dict[int, Origin] = {}
-    for _ in range(_PASSES):
-        found = [task for task in listed() if task.group != f"/{name}"]
-        fresh = {one.tid: Origin(group=one.group, cpus=one.cpus) for one in found}
-        if not fresh.keys() - origins.keys():
-            break
-        origins |= fresh
-        ledger.record(MovedTasks(root=root, group=name, origins=origins))
-        if not path.is_dir():
-            _make(path, {"cpuset.cpus": rest, "cpuset.mems": _text(root / "cpuset.mems")})
-        for tid in fresh:
-            with contextlib.suppress(OSError):
-                move(tid, path / "tasks")
-    inside = len(_text(path / "tasks").split()) if path.is_dir() else 0
-    return f"{count_of(inside, 'task')} of others moved to CPU {rest}"
-
-
-def restrict_groups(ledger: Ledger, root: Path, rest: str) -> str:
-    """Tell the groups at the top to do without some CPUs, and leave them: version 2.
-
-    Args:
-        ledger: knows beforehand what they had.
-        root: of the hierarchy.
-        rest: CPUs for them.
-
-    Returns:
-        What was done.
+def _make(made: MadePartition, cpus: tuple[int, ...]) -> str:
+    """Make the groups; why the kernel does not take it, or nothing.
 
     Raises:
-        HostLacksError: if a group does not take it.
+        BusyError: if another run was first.
     """
-    name = ledger.name("measuring")
-    control = root / "cgroup.subtree_control"
-    at_top = sorted(path.parent for path in root.glob("*/cgroup.procs"))
-    home = next((task.group for task in tasks() if task.tid == os.getpid()), "/")
-    ledger.record(
-        RestrictedGroups(
-            root=root,
-            group=name,
-            home=home,
-            handed_down="cpuset" in _text(control).split(),
-            before={group.name: _text(group / "cpuset.cpus") for group in at_top},
-            rest=rest,
+    try:
+        (made.root / CONTROL).write_text("+cpuset")
+        try:
+            made.path.mkdir()
+        except FileExistsError:
+            raise BusyError(_taken(made.path)) from None
+        made.inside.mkdir()
+        (made.path / "cpuset.cpus").write_text(cpu_list(cpus))
+        partition = made.path / "cpuset.cpus.partition"
+        partition.write_text("root")
+        if (state := _text(partition)) != "root":
+            return f'{partition} says "{state}"'
+    except OSError as error:
+        return str(error)
+    # Groups with a bound of memory, which the engine makes for itself, are then inside, too.
+    with contextlib.suppress(OSError):
+        (made.path / CONTROL).write_text("+memory")
+    return ""
+
+
+def _in_the_way(root: Path, cpus: tuple[int, ...]) -> str:
+    """Why it would harm somebody, or cannot be.
+
+    Raises:
+        BusyError: if another run has CPUs for itself.
+    """
+    if (group := root / NAME).exists():
+        raise BusyError(_taken(group))
+    all_cpus = set(parse_cpus(_text(root / "cpuset.cpus.effective")))
+    if not all_cpus.issuperset(cpus):
+        return (
+            f"others have only CPU {cpu_list(all_cpus)}: the rest is not here, or somebody's alone"
         )
+    if not all_cpus - set(cpus):
+        return "no CPU would be left for others"
+    bound = [task for task in _others() if _is_bound(task, cpus, all_cpus)]
+    if not bound:
+        return ""
+    named = ", ".join(str(task.tid) for task in bound[:_NAMED])
+    more = ", …" if len(bound) > _NAMED else ""
+    return f"{count_of(len(bound), 'task')} of others bound to CPUs among these ({named}{more})"
+
+
+def _is_bound(task: Task, cpus: tuple[int, ...], all_cpus: set[int]) -> bool:
+    """Whether somebody has chosen CPUs for it, and would lose some of them."""
+    own = set(parse_cpus(task.cpus))
+    return not own >= all_cpus and not own.isdisjoint(cpus)
+
+
+def _taken(group: Path) -> str:
+    """Who has it, as far as it can be seen from here."""
+    inside = " ".join(_text(path) for path in group.glob("**/cgroup.procs")).split()
+    who = f"process {inside[0]}" if inside else "no process in it"
+    return (
+        f"{group} is taken by another run ({who}), perhaps of a container. Wait for its end; "
+        f"if it has none any more: find {group} -depth -type d -delete"
     )
-    control.write_text("+cpuset")
-    (root / name).mkdir()
-    move(os.getpid(), root / name / "cgroup.procs")
-    for group in at_top:
-        setting = group / "cpuset.cpus"
-        setting.write_text(rest)
-        if not same_cpus(_text(setting), rest):
-            raise HostLacksError(f'{setting}: "{rest}" is not taken')
-    return f"{count_of(len(at_top), 'group')} of others kept to CPU {rest}"
+
+
+def _lacking() -> str:
+    if _hierarchy("cgroup") is None:
+        return "this kernel has no cpusets (control groups of version 2)"
+    return (
+        "with control groups of version 1 it would be the tasks of others that are moved; "
+        "boot with systemd.unified_cgroup_hierarchy=1"
+    )
 
 
 def _hierarchy(type_: str) -> Path | None:
@@ -187,7 +176,7 @@ def _others() -> list[Task]:
     return [task for task in found if not task.is_kernel and task.pid not in ours]
 
 
-def _own(found: Iterable[Task]) -> set[int]:
+def _own(found: list[Task]) -> set[int]:
     """This process and all that it has started."""
     parents = {task.pid: task.parent for task in found}
     mine = os.getpid()
@@ -201,26 +190,11 @@ def _own(found: Iterable[Task]) -> set[int]:
 
 
 def _staying(cpus: tuple[int, ...]) -> str:
-    """Who may still run there: what could not be moved."""
-    found = list(tasks())
-    ours = _own(found)
-    there = [
-        task
-        for task in found
-        if task.pid not in ours and not set(cpus).isdisjoint(parse_cpus(task.cpus))
-    ]
-    kernel = sum(task.is_kernel for task in there)
-    others = (
-        f"{count_of(len(there) - kernel, 'task')} of others and " if len(there) > kernel else ""
+    """Who may still run there."""
+    kernel = sum(
+        task.is_kernel and not set(cpus).isdisjoint(parse_cpus(task.cpus)) for task in tasks()
     )
-    return f"{others}{kernel} threads of the kernel may still run there"
-
-
-def _make(group: Path, settings: dict[str, str]) -> None:
-    """A group with its settings."""
-    group.mkdir()
-    for name, value in settings.items():
-        (group / name).write_text(value)
+    return f"{count_of(kernel, 'thread')} of the kernel may still run there"
 
 
 def _text(path: Path) -> str:

@@ -17,14 +17,21 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
-from tiltyard.errors import HostLacksError, NotRestoredError, TiltyardError
+from tiltyard.errors import HostLacksError, NotRestoredError, RefusedError, TiltyardError
 from tiltyard.folder import sync_directory
-from tiltyard.host import commands
+from tiltyard.host import commands, machine
 from tiltyard.host.changes import Change, take_back
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.place import UnreachableError
 from tiltyard.host.processes import Process
-from tiltyard.host.recovery import PutBack, append, put_back, read_ledger, told_of_broken
+from tiltyard.host.recovery import (
+    PutBack,
+    append,
+    put_back,
+    put_back_ledger,
+    read_ledger,
+    told_of_broken,
+)
 from tiltyard.ownership import home, require_ours
 
 C = TypeVar("C", bound=Change)
@@ -77,6 +84,8 @@ class Ledger:
         self._number = 0
         self._last_ns = 0
         self._closed = False
+        self._machine: int | None = None
+        """The machine's lock, while we hold it."""
         kept = None if study is None else _kept_for(study, self._directory)
         try:
             if kept is None:
@@ -126,14 +135,67 @@ class Ledger:
         """Write down a change that is about to be made; on return it is on disk.
 
         Raises:
+            BusyError: if it is of the whole machine, which another run holds.
             OSError: with the ledger's name, if it is not; the change must not be made.
         """
+        if change.is_machine_wide:
+            self.hold_machine(change.way_back.removeprefix("# "))
         self._number += 1
         self._last_ns = max(self._last_ns + 1, time.time_ns())
         is_change = change.model_dump(mode="json")
         self._append({"change": self._number, "at_ns": self._last_ns, "is": is_change})
         self._outstanding[self._number] = change
         return change
+
+    def hold_machine(self, what: str) -> tuple[str, ...]:
+        """From now on no other run changes what is machine-wide, whatever its state directory.
+
+        Called before one looks what there is: what a holder that was killed has left changed is put
+        back first.
+
+        Args:
+            what: is to be changed, as a person calls it.
+
+        Returns:
+            What was put back, one sentence each.
+
+        Raises:
+            BusyError: if another run holds the machine.
+            RefusedError: if what the last holder left cannot be put back.
+        """
+        if self._machine is not None or (file := machine.take(what)) is None:
+            return ()
+        try:
+            done = self._put_back_first(machine.read(file))
+            machine.write(file, machine.Holder(process=Process.current(), ledger=self.path))
+        except BaseException:
+            os.close(file)
+            raise
+        self._machine = file
+        return done
+
+    def _put_back_first(self, last: machine.Holder | None) -> tuple[str, ...]:
+        """What the machine's last holder has left."""
+        if last is None or last.ledger == self.path or not last.ledger.exists():
+            return ()
+        state = own_state_directory(last.ledger.parent)
+        found = put_back_ledger(last.ledger)
+        if found.left:
+            raise RefusedError(
+                f"process {last.process.pid} has left this machine changed: {found.left[0]}. "
+                f"Fix: TILTYARD_STATE={state} tiltyard restore"
+            )
+        return found.done
+
+    def let_go_of_machine(self) -> None:
+        """Let others change what is machine-wide, unless something of ours is changed."""
+        if self._machine is not None and not self._changes_machine:
+            machine.let_go(self._machine, done=True)
+            self._machine = None
+
+    @property
+    def _changes_machine(self) -> bool:
+        return any(change.is_machine_wide for change in self._outstanding.values())
 
     def holds(self, change: Change) -> bool:
         """Whether a change is recorded and not taken back."""
@@ -209,7 +271,7 @@ class Ledger:
         """
         self._undo_all(keep=True)
         self._append({"kept_for": str(study.resolve())})
-        os.close(self._file)
+        self._let_go()
         self._closed = True
 
     def close(self) -> None:
@@ -227,7 +289,14 @@ class Ledger:
             self._undo_all()
             self.path.unlink()
         finally:
-            os.close(self._file)
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Of the ledger, and then of the machine: a later holder finds the ledger as it is."""
+        os.close(self._file)
+        if self._machine is not None:
+            machine.let_go(self._machine, done=not self._changes_machine)
+            self._machine = None
 
     def _undo_all(self, *, keep: bool = False) -> None:
         """Take changes back, last one first; ``keep``: without those kept over a boot.

@@ -21,6 +21,7 @@ from pydantic import TypeAdapter
 
 from tiltyard.appended import append_whole
 from tiltyard.errors import TiltyardError
+from tiltyard.host import machine
 from tiltyard.host.changes import Change, take_back
 from tiltyard.host.processes import Process, boot_id
 from tiltyard.units import count_of
@@ -46,6 +47,11 @@ class Recorded:
     boot: str
     """The boot of the host in which it was made."""
     change: Change
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether a boot has undone it."""
+        return self.change.ends_with_boot and self.boot != boot_id()
 
 
 @dataclass
@@ -176,12 +182,22 @@ def put_back(directory: Path, *, kept: bool = False) -> PutBack:
         directory: where ledgers are kept.
         kept: take back as well what a run keeps to go on with after a boot.
     """
+    return _put_back(sorted(directory.glob("*.jsonl")), kept=kept, holds_machine=False)
+
+
+def put_back_ledger(path: Path) -> PutBack:
+    """The same of one ledger, for who holds the machine."""
+    return _put_back([path], kept=False, holds_machine=True)
+
+
+def _put_back(paths: Sequence[Path], *, kept: bool, holds_machine: bool) -> PutBack:
+    """What is machine-wide stays recorded while a process that lives holds the machine."""
     done: list[str] = []
     left: list[str] = []
     with contextlib.ExitStack() as locks:
         dead = [
             locks.enter_context(ledger)
-            for path in sorted(directory.glob("*.jsonl"))
+            for path in paths
             if (ledger := _of_the_dead(path, left, kept=kept))
         ]
         newest_first = sorted(
@@ -190,15 +206,37 @@ def put_back(directory: Path, *, kept: bool = False) -> PutBack:
             reverse=True,
         )
         gone: list[Recorded] = []
+        if not holds_machine and any(
+            one.change.is_machine_wide and not one.is_gone for one, _ in newest_first
+        ):
+            holds_machine = _hold_machine(locks, left)
         for recorded, ledger in newest_first:
-            if recorded.change.ends_with_boot and recorded.boot != boot_id():
+            if recorded.is_gone:
                 ledger.mark(recorded)
                 gone.append(recorded)
-            else:
+            elif holds_machine or not recorded.change.is_machine_wide:
                 ledger.undo(recorded, done, left)
         for ledger in dead:
             ledger.remove_if_done(left)
     return PutBack(done=(*_told_of_boot(gone), *done), left=tuple(left))
+
+
+def _hold_machine(locks: contextlib.ExitStack, left: list[str]) -> bool:
+    """Whether what is machine-wide may be put back now; if not, why is added."""
+    try:
+        file = machine.take("what an earlier run left")
+    except TiltyardError as error:
+        left.append(f"could not take back what an earlier run left: {error}")
+        return False
+    if file is not None:
+        locks.callback(_let_go_of_machine, file)
+    return True
+
+
+def _let_go_of_machine(file: int) -> None:
+    """What its last holder could not put back, the next one is to know of."""
+    last = machine.read(file)
+    machine.let_go(file, done=last is None or not last.ledger.exists())
 
 
 class _Dead:

@@ -60,14 +60,10 @@ class Step(Frozen):
         """What it changes, with what is needed to take that back; only looks."""
         return ()
 
-    def conflicts(self, change: Change) -> bool:  # noqa: ARG002  for those that are exclusive
-        """Whether a change of another run is of the same thing, which could not be put back."""
-        return False
-
     @property
-    def subject(self) -> str:
-        """What it changes, as a person calls it, for a conflict."""
-        return self.line
+    def of_machine(self) -> str:
+        """What of this whole machine it sets, as a person calls it; empty: nothing."""
+        return ""
 
     @abstractmethod
     def execute(self, host: "Steps") -> str:
@@ -352,11 +348,9 @@ class Steps:
         for planned in steps:
             self.check()
             step = planned.with_outputs(self.outputs)
-            if type(step).conflicts is Step.conflicts:
-                self._record(step)
-            else:
-                with self.alone(step.conflicts, step.subject):
-                    self._record(step)
+            if step.of_machine:
+                self.hold_machine(step.of_machine)
+            self._record(step)
             with phase(step.line.removeprefix("# ")):
                 text = step.execute(self)
             if step.output:
@@ -377,6 +371,15 @@ class Steps:
         """Write down a change that is about to be made."""
         self._changes.append(change)
         return self.ledger.record(change)
+
+    def hold_machine(self, what: str) -> None:
+        """From now on only we change what is machine-wide; called before one looks.
+
+        Raises:
+            BusyError: if another run does.
+        """
+        for line in self.ledger.hold_machine(what):
+            self.note(line)
 
     @contextlib.contextmanager
     def alone(self, same: Callable[[Change], bool], what: str) -> Iterator[None]:
@@ -442,4 +445,6 @@ class Steps:
         while self._changes:
             with phase(self._changes[-1].way_back.removeprefix("# ")):
                 self.undo_last()
+        if isinstance(self._recorder, Ledger):
+            self._recorder.let_go_of_machine()
         self.outputs.clear()

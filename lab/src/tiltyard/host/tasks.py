@@ -26,8 +26,6 @@ class Task:
     is_kernel: bool
     cpus: str
     """Where it may run: ``0-3,8``."""
-    group: str
-    """Its cpuset, of version 1 or 2, below the root of the hierarchy."""
 
 
 def tasks() -> Iterator[Task]:
@@ -68,7 +66,6 @@ def _task(thread: Path, pid: int) -> Task | None:
     try:
         stat = (thread / "stat").read_text().rpartition(")")[2].split()
         status = (thread / "status").read_text()
-        groups = (thread / "cgroup").read_text()
     except OSError:
         return None
     if stat[0] in "ZX":
@@ -82,17 +79,4 @@ def _task(thread: Path, pid: int) -> Task | None:
         parent=int(stat[1]),
         is_kernel=bool(int(stat[6]) & KERNEL_THREAD),
         cpus=allowed.partition(":")[2].strip(),
-        group=_cpuset(groups),
     )
-
-
-def _cpuset(text: str) -> str:
-    """The group in the hierarchy that has cpusets; that of version 2 has no name."""
-    found = "/"
-    for line in text.splitlines():
-        _, controllers, group = line.split(":", 2)
-        if "cpuset" in controllers.split(","):
-            return group
-        if not controllers:
-            found = group
-    return found

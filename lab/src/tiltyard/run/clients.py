@@ -253,7 +253,7 @@ def _there(
     if not place.ssh:
         if directory is not None:
             steps.take([MakeDirectory(path=directory)])
-        return (*up.prefix, str(context.engine.path))
+        return (*context.apart, *up.prefix, str(context.engine.path))
     host = OtherHost(place)
     if problems := [one.text for one in host.problems()]:
         raise TiltyardError("; ".join(problems))

@@ -54,6 +54,8 @@ class Context:
     """Execute trials, and end with what they are behind: the turn of a system, or the block."""
     deputies: Deputies
     """Of other hosts."""
+    apart: tuple[str, ...] = ()
+    """Starts what measures where others are kept off its CPUs."""
     records: dict[TrialKey, TrialRecord] = field(default_factory=dict)
     """Trials that this start has finished of the block that it is at."""
 
@@ -71,14 +73,15 @@ class Context:
 
     def agent(self, up: Up | None = None) -> Agent:
         """What executes trials on a system that is up, or on this host."""
-        own = (str(self.engine.path),)
         if up is None:
-            return self.agents.of(own)
-        return self.agents.of((*up.prefix, *(up.engine or own)), is_far=bool(up.place.ssh))
+            return self.agents.of(self._own)
+        command = up.engine or (str(self.engine.path),)
+        apart = () if up.engine else self.apart
+        return self.agents.of((*apart, *up.prefix, *command), is_far=bool(up.place.ssh))
 
     def leave(self) -> None:
         """End the agents behind a system, which is to change or to go."""
-        self.agents.close((str(self.engine.path),))
+        self.agents.close(self._own)
 
     def renew_agents(self) -> None:
         """End all: what the engine executes itself meets another layout of memory in each block.
@@ -86,9 +89,14 @@ class Context:
         A program has a layout of its own in each execution.
         """
         if any(workload.program is None for workload in self.plan.workloads):
-            self.agents.renew((str(self.engine.path),))
+            self.agents.renew(self._own)
         else:
             self.leave()
+
+    @property
+    def _own(self) -> tuple[str, ...]:
+        """Starts an agent on this host."""
+        return (*self.apart, str(self.engine.path))
 
     @cached_property
     def programs_from(self) -> Path:

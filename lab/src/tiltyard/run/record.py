@@ -190,8 +190,6 @@ class IsolationNote(Frozen):
     granted: bool
     text: str
     """What was done and what stays there, or why nothing was done."""
-    unasked: tuple[int, ...] = Field((), exclude_if=lambda unasked: not unasked)
-    """The CPUs, where the study leaves it to the run; none: it asks for it."""
 
 
 class RunRecord(Frozen):
@@ -227,7 +225,7 @@ class RunRecord(Frozen):
     others."""
     calibration: CalibrationNote | None = None
     isolation: IsolationNote | None = None
-    """Of the last start; ``None`` where the study forbids it, and in older journals."""
+    """Of the last start; ``None`` where the study does not ask for it."""
     prepared: tuple[Prepared, ...]
     trials: tuple[TrialRecord, ...]
     """In the order in which they were run."""

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -12,7 +13,7 @@ from tiltyard.executors.agent import Agents
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.facts import host_facts
-from tiltyard.host.isolation import isolate, isolate_if_harmless
+from tiltyard.host.isolation import Isolation, isolate
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.place import HERE, Place, UnreachableError
 from tiltyard.host.processes import boot_id
@@ -52,7 +53,6 @@ from tiltyard.run.stages import Place as StagePlace
 from tiltyard.run.stages import around
 from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.kind import System
-from tiltyard.systems.placement import pinned_cpus
 from tiltyard.units import count_of, format_duration, listed, part_of
 
 HOPELESS_BLOCKS: Final = 3
@@ -248,8 +248,11 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
         patiently(context, name, partial(_require_same_host, name, system, notes))
     for text, names in notes.items():
         context.observer.note(f"{owners(names, len(systems))}: {text}")
+    isolation = _isolated(context)
     _begin(context, recovered)
-    _isolate(context)
+    if isolation is not None:
+        context = replace(context, apart=isolation.command)
+        _tell_isolated(context, isolation)
     study = StagePlace("study", context.folder.work.resolve())
     names = [workload.spec.name for workload in context.plan.workloads]
     try:
@@ -307,25 +310,17 @@ def _begin(context: Context, recovered: tuple[str, ...]) -> None:
         context.observer.note(calibration.sentence)
 
 
-def _isolate(context: Context) -> None:
-    """Keep others off the CPUs that measure; the ledger takes it back.
-
-    A study that says nothing has it where it harms nobody, and where something is measured here.
-    """
+def _isolated(context: Context) -> Isolation | None:
+    """Keep others off the CPUs that measure, if something is measured here."""
     asked = context.plan.conditions
-    unasked: tuple[int, ...] = ()
-    if context.plan.is_elsewhere:
-        return
-    if asked.isolate == "auto":
-        pinned = {cpu for one in context.plan.systems for cpu in pinned_cpus(one.settings)}
-        # The engine takes the highest-numbered one, too.
-        unasked = asked.cpus or tuple(sorted(pinned)) or (max(os.sched_getaffinity(0)),)
-        found = isolate_if_harmless(context.ledger, unasked)
-    elif asked.isolate:
-        found = isolate(context.ledger, asked.cpus)
-    else:
-        return
-    note = IsolationNote(granted=found.granted, text=found.text, unasked=unasked)
+    if context.plan.is_elsewhere or not asked.isolate:
+        return None
+    attempt = partial(isolate, context.ledger, asked.cpus, context.observer.note)
+    return patiently(context, "isolation", attempt)
+
+
+def _tell_isolated(context: Context, found: Isolation) -> None:
+    note = IsolationNote(granted=found.granted, text=found.text)
     context.journal.append(Isolated(note=note))
     context.observer.note(f"{'Isolation' if found.granted else 'No isolation'}: {found.text}")
 

@@ -286,11 +286,11 @@ class ConditionsTable(Typed):
         ge=0,
         description="NUMA node whose CPUs and memory the measuring threads use; by default any.",
     )
-    isolate: bool | None = Field(
-        None,
-        description="Keep the work of others off `cpus` while the study runs; needs root and "
-        "cpusets. It is put back afterwards. By default done where it harms nobody: a CPU is left "
-        "for others, no other run is under way, and no task is bound to these CPUs.",
+    isolate: bool = Field(
+        False,
+        description="Keep the work of others off `cpus` while the study runs: what measures has "
+        "them for itself. Needs root and control groups of version 2, a CPU that is left for "
+        "others, and no task of others that is bound to these. It is put back afterwards.",
     )
     keep_awake: bool = Field(
         False,

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Final, Literal
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -304,11 +304,10 @@ def _conditions(table: ConditionsTable, flaws: list[Flaw], *, by_shell: bool) ->
             "prepares them; leave it out, and boot those hosts with isolcpus="
         )
         flaws.append(Flaw(("conditions", "isolate"), text))
-    unasked: Literal[False, "auto"] = False if table.unpinned else "auto"
     return ConditionsSpec(
         cpus=tuple(table.cpus),
         unpinned=table.unpinned,
         keep_awake=table.keep_awake,
         numa=table.numa,
-        isolate=unasked if table.isolate is None else table.isolate,
+        isolate=table.isolate,
     )

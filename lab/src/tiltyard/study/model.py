@@ -129,8 +129,8 @@ class ConditionsSpec(Frozen):
     keep_awake: bool
     numa: int | None = Field(None, exclude_if=lambda numa: numa is None)
     """Node whose CPUs and memory are used; ``None``: any."""
-    isolate: bool | Literal["auto"] = Field(False, exclude_if=lambda isolate: not isolate)
-    """Keep others off :attr:`cpus`; ``auto``: off the CPUs that measure, if that harms nobody."""
+    isolate: bool = Field(False, exclude_if=lambda isolate: not isolate)
+    """Keep others off :attr:`cpus`."""
 
 
 class Placement(Frozen):

@@ -79,12 +79,8 @@ class SetKernelParameter(Step):
             return ()
         return (SetSysctl(key=self.key, before=before, value=self.value),)
 
-    def conflicts(self, change: Change) -> bool:
-        """The same key."""
-        return isinstance(change, SetSysctl) and change.key == self.key
-
     @property
-    def subject(self) -> str:
+    def of_machine(self) -> str:
         """The key."""
         return self.key
 

@@ -19,7 +19,7 @@ from tiltyard.folder import sha256
 from tiltyard.host import commands
 from tiltyard.host.changes import Change
 from tiltyard.host.changes import SetQueue as QueueChange
-from tiltyard.host.changes.settings import SetFile
+from tiltyard.host.changes.settings import SetFile, is_of_loop
 from tiltyard.host.devices import loops
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.packages import Tool, find_program, install_command
@@ -343,6 +343,11 @@ class SetQueue(Step):
     def script(self) -> str:
         """It is kept and set."""
         return f"keep {self._setting} {self.value}"
+
+    @property
+    def of_machine(self) -> str:
+        """The setting, where the device is none of ours."""
+        return "" if self.image or is_of_loop(str(self._setting)) else str(self._setting)
 
     @property
     def _setting(self) -> Path:

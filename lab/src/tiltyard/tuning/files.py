@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tiltyard.errors import TiltyardError
-from tiltyard.host import sysctls
 from tiltyard.host.changes import Change
-from tiltyard.host.changes.network import SetSysctl
-from tiltyard.host.changes.settings import SetFile, in_force
+from tiltyard.host.changes.settings import SetFile, in_force, is_of_loop
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Step, Steps
 from tiltyard.tuning.setting import LackError, Setting
@@ -114,10 +112,13 @@ class FileSetting(Setting):
         """The change as the ledger keeps it."""
         return SetFile(path=self.path, before=before, value=wanted, ssh=self.place.ssh)
 
+    @property
+    def is_machine_wide(self) -> bool:
+        """Not where it is a loop device's."""
+        return super().is_machine_wide and not is_of_loop(self.path)
+
     def is_same(self, change: Change) -> bool:
         """Whether it is of this file, or of one that this one makes void."""
-        if isinstance(change, SetSysctl):
-            return not self.place.ssh and str(sysctls.path_of(change.key)) in self.paths
         return (
             isinstance(change, SetFile)
             and change.path in self.paths

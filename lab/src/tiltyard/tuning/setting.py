@@ -74,6 +74,12 @@ class Setting(ABC):
         """Whether a change, of another run, is of the same thing."""
         return False
 
+    @property
+    def is_machine_wide(self) -> bool:
+        """Whether all of this machine share it."""
+        place = getattr(self, "place", None)
+        return place is not None and not place.ssh
+
     def holds(self, now: str, wanted: str) -> bool:
         """Whether what is in force is what is wanted."""
         return now == wanted
@@ -162,6 +168,9 @@ def apply(setting: Setting, steps: Steps) -> Outcome:
     """
     steps.check()
     # Also of what is so already: that run would put it back in the middle of our turn.
+    if setting.is_machine_wide:
+        steps.hold_machine(setting.name)
+        return _apply(setting, steps)
     with steps.alone(setting.is_same, setting.name):
         return _apply(setting, steps)
 

@@ -201,11 +201,9 @@ def _asked(plan: Plan, run: RunRecord) -> Iterator[str]:
     """What the study asks for beyond pinning, and what became of it."""
     conditions = plan.conditions
     if (isolation := run.isolation) is not None:
-        cpus = ", ".join(map(str, isolation.unasked or conditions.cpus))
+        cpus = ", ".join(map(str, conditions.cpus))
         refused = "" if isolation.granted else "not "
-        asked = f"Isolation of CPU {cpus} was asked for and {refused}granted"
-        unasked = f"CPU {cpus} was {refused}isolated from the work of others"
-        yield f"{unasked if isolation.unasked else asked}: {isolation.text}."
+        yield f"Isolation of CPU {cpus} was asked for and {refused}granted: {isolation.text}."
     if conditions.numa is not None and run.trials:
         fate = "not granted in all trials" if numa_refused(plan, run) else "granted"
         yield f"CPUs and memory of NUMA node {conditions.numa} were asked for and {fate}."

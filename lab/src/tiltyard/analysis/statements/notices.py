@@ -170,7 +170,7 @@ def _changed(evidence: Evidence) -> Iterator[Notice]:
 def _not_granted(evidence: Evidence) -> Iterator[Notice]:
     """Isolation or the memory of a NUMA node was asked for and not granted."""
     isolation = evidence.run.isolation
-    if isolation is not None and not isolation.granted and not isolation.unasked:
+    if isolation is not None and not isolation.granted:
         yield warning(
             deviation=True,
             text="The study asks to keep others off the CPUs that measure; that was not granted: "

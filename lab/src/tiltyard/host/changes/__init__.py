@@ -25,7 +25,7 @@ from tiltyard.host import commands
 from tiltyard.host.changes.change import PREFIX, HostChange
 from tiltyard.host.changes.cleanup import ProgramCleanup
 from tiltyard.host.changes.devices import FormattedDevice
-from tiltyard.host.changes.isolation import MovedTasks, RestrictedGroups
+from tiltyard.host.changes.isolation import MadePartition
 from tiltyard.host.changes.network import (
     CopiedLab,
     MadeNamespace,
@@ -282,8 +282,7 @@ Change = Annotated[
     | CopiedLab
     | HeldNodes
     | MadeResumption
-    | MovedTasks
-    | RestrictedGroups
+    | MadePartition
     | ProgramCleanup,
     Field(discriminator="kind"),
 ]

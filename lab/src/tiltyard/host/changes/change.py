@@ -17,6 +17,11 @@ class HostChange(Frozen):
     """Whether a run that lets the host be booted goes on with it after that."""
 
     @property
+    def is_machine_wide(self) -> bool:
+        """Whether it is of this whole machine: one run at a time may make such changes."""
+        return False
+
+    @property
     def way_back(self) -> str:
         """What :meth:`undo` would execute, for a dry run: a command, or words behind a ``#``."""
         return f"# take back: {self.model_dump_json()}"
@@ -33,3 +38,14 @@ class HostChange(Frozen):
     def ends_with_boot(self) -> bool:
         """Whether a boot of this host undoes it; what is there afterwards is then not ours."""
         return self.lives_in_kernel
+
+
+class SettingChange(HostChange):
+    """A setting of this host, or of another one that is reached by ssh."""
+
+    ssh: tuple[str, ...] = ()
+
+    @property
+    def is_machine_wide(self) -> bool:
+        """All of this machine share it; that of another host is not this machine's."""
+        return not self.ssh

@@ -69,6 +69,11 @@ class SetSysctl(HostChange):
     lives_in_kernel: ClassVar = True
 
     @property
+    def is_machine_wide(self) -> bool:
+        """It is."""
+        return True
+
+    @property
     def script(self) -> str:
         """What it was there."""
         return f"back {sysctls.path_of(self.key)}"

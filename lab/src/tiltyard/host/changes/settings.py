@@ -15,7 +15,7 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field
 
 from tiltyard.errors import RefusedError, TiltyardError
-from tiltyard.host.changes.change import PREFIX, HostChange
+from tiltyard.host.changes.change import PREFIX, HostChange, SettingChange
 from tiltyard.host.mounts import mounts_at, unmount
 from tiltyard.host.place import Place
 from tiltyard.host.processes import descendants, end_processes, has_terminal
@@ -24,16 +24,21 @@ MARK: Final = "TILTYARD_PROCESS"
 """Environment variable by which a process is known as ours, also after our death."""
 SUPERVISOR: Final = Path(__file__).resolve().parents[1] / "supervisor.py"
 _STEP_S: Final = 0.02
+_LOOPS: Final = ("/sys/block/loop", "/sys/class/block/loop", "/sys/devices/virtual/block/loop")
 
 
-class SetFile(HostChange):
+class SetFile(SettingChange):
     """A setting that is a file of the kernel, on this host or on another."""
 
     kind: Literal["setting"] = "setting"
     path: str = Field(pattern=r"^/(proc/sys|proc/irq|sys)(/[A-Za-z0-9_:.-]*[A-Za-z0-9_:-])+$")
     before: str
     value: str
-    ssh: tuple[str, ...] = ()
+
+    @property
+    def is_machine_wide(self) -> bool:
+        """Not where the file is of a loop device, which only the run has that attached it."""
+        return super().is_machine_wide and not is_of_loop(self.path)
 
     @property
     def ends_with_boot(self) -> bool:
@@ -170,6 +175,11 @@ class MountedAt(HostChange):
             unmount(self.target)
             done = f"unmounted {self.target}"
         return done
+
+
+def is_of_loop(path: str) -> bool:
+    """Whether a setting is one of a loop device's."""
+    return path.startswith(_LOOPS)
 
 
 def in_force(text: str) -> str:

@@ -11,18 +11,17 @@ from pydantic import Field
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host import ethtool, services, swaps, tuned
-from tiltyard.host.changes.change import HostChange
+from tiltyard.host.changes.change import SettingChange
 from tiltyard.host.place import Place
 
 _WORD = r"^[A-Za-z0-9_@][A-Za-z0-9_.@:-]*$"
 
 
-class StoppedService(HostChange):
+class StoppedService(SettingChange):
     """A service that ran."""
 
     kind: Literal["service"] = "service"
     name: str = Field(pattern=_WORD)
-    ssh: tuple[str, ...] = ()
 
     @property
     def script(self) -> str:
@@ -40,7 +39,7 @@ class StoppedService(HostChange):
         return f"started service {self.name} again"
 
 
-class SetInterface(HostChange):
+class SetInterface(SettingChange):
     """A property of a network device, as ethtool(8) sets it."""
 
     kind: Literal["interface"] = "interface"
@@ -49,7 +48,6 @@ class SetInterface(HostChange):
     key: str = Field(pattern=_WORD)
     before: str = Field(pattern=_WORD)
     value: str
-    ssh: tuple[str, ...] = ()
 
     @property
     def script(self) -> str:
@@ -78,14 +76,13 @@ class SetInterface(HostChange):
         return f'set {what} to "{self.before}" again'
 
 
-class SetTunedProfile(HostChange):
+class SetTunedProfile(SettingChange):
     """The active profile of tuned-adm(8)."""
 
     kind: Literal["tuned"] = "tuned"
     before: str = Field(pattern=rf"^$|{_WORD}")
     """Empty: none was active."""
     value: str
-    ssh: tuple[str, ...] = ()
 
     @property
     def script(self) -> str:
@@ -106,13 +103,12 @@ class SetTunedProfile(HostChange):
         return f'set tuned to "{self.before or "off"}" again'
 
 
-class SwappedOff(HostChange):
+class SwappedOff(SettingChange):
     """A swap area that was in use."""
 
     kind: Literal["swap"] = "swap"
     path: str = Field(pattern=r"^/")
     priority: int
-    ssh: tuple[str, ...] = ()
 
     @property
     def ends_with_boot(self) -> bool:

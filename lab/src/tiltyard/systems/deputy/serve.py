@@ -19,8 +19,7 @@ from tiltyard.executors.words import MESSAGE_BYTES
 from tiltyard.host import commands
 from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.changes.change import PREFIX
-from tiltyard.host.changes.isolation import MovedTasks, RestrictedGroups
-from tiltyard.host.isolation import isolate, isolate_if_harmless
+from tiltyard.host.isolation import isolate
 from tiltyard.host.ledger import Ledger, recover, restore
 from tiltyard.host.processes import Process, cpu_uses, descendants, end_processes, named
 from tiltyard.host.record.stack import DISK_UNDER_TEST, disks_below
@@ -38,8 +37,6 @@ NAME: Final = "deputy"
 """End of the name of its directory."""
 _BOOTS: Final = "boots"
 """File in the directory of one that goes on after a boot."""
-_ENTER: Final = 'echo 0 > "$0" && exec "$@"'
-"""Moves itself to a control group, and becomes a command."""
 _FORMER_S: Final = 60.0
 _STEP_S: Final = 0.05
 _PARTS: Final = TypeAdapter(list[PlannedPart])
@@ -76,7 +73,7 @@ class _Deputy:
         self._isolated: dict[str, str] = {}
         """Whether others are kept off CPUs, as a fact."""
         self._apart: tuple[str, ...] = ()
-        """Starts an engine where they are not: who logs in is one of them."""
+        """Starts an engine where they are not."""
         self._boot_command: tuple[str, ...] = ()
         """Boots this host when all is said."""
 
@@ -208,15 +205,11 @@ class _Deputy:
     def _isolate(self, asked: Any) -> None:
         """Keep others off the CPUs that measure here, from the first turn on to the end."""
         assert isinstance(self._recorder, Ledger)
-        cpus = tuple(asked["cpus"]) or (max(os.sched_getaffinity(0)),)
-        keep = isolate if asked["asked"] else isolate_if_harmless
-        found = keep(self._recorder, cpus)
-        which = ", ".join(map(str, cpus))
+        found = isolate(self._recorder, tuple(asked), self._note)
+        which = ", ".join(map(str, asked))
         granted = "others are kept off" if found.granted else "others are not kept off"
         self._isolated = {"isolation": f"{granted} CPU {which}: {found.text}"}
-        for change in self._recorder.outstanding:
-            if isinstance(change, MovedTasks | RestrictedGroups):
-                self._apart = ("sh", "-c", _ENTER, str(change.for_ours))
+        self._apart = found.command
 
     def _bring_up(self, request: Request) -> UpThere:
         if (asked := request.given.get("isolate")) and not self._isolated:

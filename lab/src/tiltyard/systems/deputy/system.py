@@ -238,7 +238,7 @@ class FarSystem(System):
         asked = self._site.conditions
         if asked is None or not asked.isolate:
             return {}
-        return {"isolate": {"cpus": list(asked.cpus), "asked": asked.isolate is True}}
+        return {"isolate": list(asked.cpus)}
 
     def refresh(self) -> None:
         """Refresh it there."""

@@ -1,0 +1,205 @@
+"""One run at a time changes the machine, also where two have state directories of their own."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from support.hosts import needs_root
+from support.patience import PATIENCE_S
+from tiltyard.errors import BusyError, ExitCode, RefusedError
+from tiltyard.host import machine, sysctls
+from tiltyard.host.changes import AttachedLoop, SetQueue
+from tiltyard.host.changes.network import SetSysctl
+from tiltyard.host.changes.settings import SetFile
+from tiltyard.host.changes.tuning import SetTunedProfile
+from tiltyard.host.ledger import Ledger, restore
+
+pytestmark = needs_root
+
+KEY = "vm.dirty_expire_centisecs"
+TILTYARD = (sys.executable, "-c", "from tiltyard.cli import main; main()")
+
+
+class Holds:
+    """``tiltyard tuning hold`` with a state directory of its own, until it is ended."""
+
+    def __init__(self, home: Path, name: str, value: int) -> None:
+        self.state = home / f"state-{name}"
+        (profile := home / f"{name}.toml").write_text(f'about = "x"\n[sysctl]\n{KEY} = {value}\n')
+        command = ("sh", "-c", "echo ready; exec cat")
+        self._process = subprocess.Popen(
+            (*TILTYARD, "tuning", "hold", str(profile), "--", *command),
+            env=self._environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+        assert self._process.stdout is not None
+        self.holds = self._process.stdout.readline() == "ready\n"
+        self.pid = self._process.pid
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, "TILTYARD_STATE": str(self.state), "COLUMNS": "1000"}
+
+    def refused(self) -> str:
+        """What it said when it ended with 4."""
+        _, said = self._process.communicate(timeout=PATIENCE_S)
+        assert self._process.returncode == ExitCode.REFUSED, said
+        return said
+
+    def kill(self) -> None:
+        """At once, and its command ends with it."""
+        self._process.kill()
+        self._process.communicate(timeout=PATIENCE_S)
+
+    def press_ctrl_c(self) -> None:
+        """As a terminal does."""
+        os.killpg(self.pid, signal.SIGINT)
+        self._process.communicate(timeout=PATIENCE_S)
+
+    def restore(self) -> None:
+        """By the verb."""
+        subprocess.run((*TILTYARD, "restore"), env=self._environment, check=True)
+
+
+@pytest.fixture
+def hold(tmp_path: Path) -> Iterator[Callable[[str, int], Holds]]:
+    before, made = sysctls.read(KEY), list[Holds]()
+
+    def begin(name: str, value: int) -> Holds:
+        made.append(Holds(tmp_path, name, value))
+        return made[-1]
+
+    yield begin
+    for one in made:
+        one.kill()
+        one.restore()
+    assert sysctls.read(KEY) == before
+
+
+ENDS = {"killed": Holds.kill, "Ctrl-C": Holds.press_ctrl_c}
+
+
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+def test_who_comes_second_is_told_who_holds_the_machine_and_changes_nothing(
+    hold: Callable[[str, int], Holds], end: Callable[[Holds], None]
+) -> None:
+    before = sysctls.read(KEY)
+    first = hold("a", 2801)
+    assert sysctls.read(KEY) == "2801"
+    said = hold("b", 2700).refused()
+    assert f"{KEY} is taken by another run (process {first.pid}, {first.state}/" in said
+    assert sysctls.read(KEY) == "2801"
+    end(first)
+    first.restore()
+    assert sysctls.read(KEY) == before
+
+
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_what_a_killed_holder_left_is_put_back_before_the_next_one_begins(
+    hold: Callable[[str, int], Holds], end: Callable[[Holds], None], order: str
+) -> None:
+    before = sysctls.read(KEY)
+    (first := hold("a", 2801)).kill()
+    assert sysctls.read(KEY) == "2801"
+    second = hold("b", 2700)
+    assert second.holds
+    assert sysctls.read(KEY) == "2700"
+    assert not list(first.state.glob("*.jsonl")), "it is put back, and its record is gone"
+    end(second)
+    for name in order:
+        {"a": first, "b": second}[name].restore()
+    assert sysctls.read(KEY) == before
+
+
+def test_the_next_one_does_not_begin_where_that_cannot_be_put_back(
+    hold: Callable[[str, int], Holds],
+) -> None:
+    (first := hold("a", 2801)).kill()
+    (ledger,) = first.state.glob("*.jsonl")
+    kept = ledger.read_text()
+    with ledger.open("a") as file:
+        file.write('{"change": 99, "at_ns": 1, "is": {"kind": "moved-the-moon"}}\n')
+    said = hold("b", 2700).refused()
+    assert f"process {first.pid} has left this machine changed: could not take back" in said
+    assert f"Fix: TILTYARD_STATE={first.state} tiltyard restore" in said
+    assert sysctls.read(KEY) == "2801"
+    ledger.write_text(kept)
+
+
+def test_what_a_living_run_holds_is_not_put_back_for_a_dead_one(tmp_path: Path) -> None:
+    """It stays recorded, and what is not of the whole machine is put back all the same."""
+    one = SetSysctl(key="net.core.somaxconn", before="77", value="78")
+    with Ledger(tmp_path / "b") as living:
+        living.hold_machine("all")
+        dead = Ledger(tmp_path / "c")
+        os.close(dead.hold[0])
+        with dead.path.open("a") as file:
+            line = {"change": 1, "at_ns": 1, "is": one.model_dump(mode="json")}
+            file.write(json.dumps(line) + "\n")
+        found = restore(tmp_path / "c")
+        assert found.done == ()
+        assert [f"process {os.getpid()}, {living.path}" in line for line in found.left] == [True]
+        assert dead.path.exists()
+    assert restore(tmp_path / "c").left == ()
+    assert not dead.path.exists()
+
+
+def test_the_machine_is_let_go_when_nothing_of_it_is_changed(tmp_path: Path) -> None:
+    change = SetSysctl(key="net.core.somaxconn", before="77", value="78")
+    with Ledger(tmp_path / "a") as first, Ledger(tmp_path / "b") as second:
+        first.record(change)
+        first.let_go_of_machine()
+        with pytest.raises(BusyError, match="is taken by another run"):
+            second.hold_machine("it")
+        first.undo(change)
+        first.let_go_of_machine()
+        second.hold_machine("it")
+
+
+def test_which_changes_are_of_the_whole_machine() -> None:
+    image = Path("/var/tmp/tiltyard-x.img")
+    far = ("ssh", "host")
+    here = {"before": "1", "value": "2"}
+    queue = "/sys/block/{}/queue/nr_requests"
+    assert SetFile(path="/proc/sys/vm/swappiness", **here).is_machine_wide
+    assert SetFile(path=queue.format("sda"), **here).is_machine_wide
+    assert not SetFile(path=queue.format("loop0"), **here).is_machine_wide
+    assert not SetFile(path="/proc/sys/vm/swappiness", ssh=far, **here).is_machine_wide
+    assert SetTunedProfile(before="", value="x").is_machine_wide
+    assert not AttachedLoop(image=image).is_machine_wide
+    assert not SetQueue(
+        device="/dev/loop0", image=image, name="scheduler", before="none"
+    ).is_machine_wide
+
+
+def test_the_lock_is_root_s_and_nothing_else_is_taken_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = machine.take("it")
+    assert file is not None
+    found = machine.LOCK.stat()
+    assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (0, 0o600)
+    machine.let_go(file, done=True)
+    assert not machine.LOCK.exists(), "the machine is left as it was"
+    lock = tmp_path / "lock"
+    monkeypatch.setattr(machine, "LOCK", lock)
+    (tmp_path / "aim").touch()
+    lock.symlink_to(tmp_path / "aim")
+    with pytest.raises(RefusedError, match="not a file"):
+        machine.take("it")
+    lock.unlink()
+    lock.touch(0o644)
+    with pytest.raises(RefusedError, match="not a file of root's with mode 0600"):
+        machine.take("it")
+    lock.unlink()
+    os.mkfifo(lock)
+    with pytest.raises(RefusedError, match="not a file of root's"):
+        machine.take("it")
