@@ -169,10 +169,15 @@ def test_memory_of_the_guest_needs_no_image(make: Make, tmp_path: Path) -> None:
     ],
 )
 def test_what_does_not_come_up_says_why(
-    make: Make, tmp_path: Path, settings: dict[str, object], said: str
+    make: Make,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    settings: dict[str, object],
+    said: str,
 ) -> None:
     if "kernel" in settings:
-        settings = {"kernel": str(marked(Path("/bin/true"), tmp_path / "kernel"))}
+        beside = tmp_path_factory.mktemp("kernel")
+        settings = {"kernel": str(marked(Path("/bin/true"), beside / "kernel"))}
     with pytest.raises(TiltyardError, match=said) as raised:
         make(**settings).bring_up()
     if "Kernel panic" in said:
