@@ -6,8 +6,10 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -24,6 +26,8 @@ from tiltyard.host.ledger import Ledger, restore
 pytestmark = needs_root
 
 KEY = "vm.dirty_expire_centisecs"
+LONGEST_S = 2.0
+"""Longer than one needs to begin."""
 TILTYARD = (sys.executable, "-c", "from tiltyard.cli import main; main()")
 
 
@@ -39,9 +43,14 @@ class Holds:
             env=self._environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
-        assert self._process.stdout is not None
-        self.holds = self._process.stdout.readline() == "ready\n"
         self.pid = self._process.pid
+        self.is_holding = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether it has set what it holds; waits until it has, or has ended."""
+        assert self._process.stdout is not None
+        return self._process.stdout.readline() == "ready\n"
 
     @property
     def _environment(self) -> dict[str, str]:
@@ -69,18 +78,31 @@ class Holds:
 
 
 @pytest.fixture
-def hold(tmp_path: Path) -> Iterator[Callable[[str, int], Holds]]:
+def begin(tmp_path: Path) -> Iterator[Callable[[str, int], Holds]]:
     before, made = sysctls.read(KEY), list[Holds]()
 
-    def begin(name: str, value: int) -> Holds:
+    def begun(name: str, value: int) -> Holds:
         made.append(Holds(tmp_path, name, value))
         return made[-1]
 
-    yield begin
+    yield begun
     for one in made:
         one.kill()
-        one.restore()
+        if list(one.state.glob("*.jsonl")):
+            one.restore()
     assert sysctls.read(KEY) == before
+
+
+@pytest.fixture
+def hold(begin: Callable[[str, int], Holds]) -> Callable[[str, int], Holds]:
+    """The same, waited for until it holds, or has been refused."""
+
+    def held(name: str, value: int) -> Holds:
+        one = begin(name, value)
+        one.is_holding = one.holds
+        return one
+
+    return held
 
 
 ENDS = {"killed": Holds.kill, "Ctrl-C": Holds.press_ctrl_c}
@@ -110,13 +132,32 @@ def test_what_a_killed_holder_left_is_put_back_before_the_next_one_begins(
     (first := hold("a", 2801)).kill()
     assert sysctls.read(KEY) == "2801"
     second = hold("b", 2700)
-    assert second.holds
+    assert second.is_holding
     assert sysctls.read(KEY) == "2700"
     assert not list(first.state.glob("*.jsonl")), "it is put back, and its record is gone"
     end(second)
     for name in order:
         {"a": first, "b": second}[name].restore()
     assert sysctls.read(KEY) == before
+
+
+@pytest.mark.parametrize("rounds", [6, pytest.param(500, marks=pytest.mark.conformance)])
+def test_two_runs_that_are_killed_at_any_moment_leave_what_was_before_both(
+    begin: Callable[[str, int], Holds], rounds: int
+) -> None:
+    before, random = sysctls.read(KEY), Random(rounds)
+    for _ in range(rounds):
+        both = [begin("a", 2801), begin("b", 2700)]
+        random.shuffle(both)
+        for one in both:
+            time.sleep(random.uniform(0, LONGEST_S))
+            random.choice([*ENDS.values()])(one)
+        random.shuffle(both)
+        for one in both:
+            one.restore()
+        assert sysctls.read(KEY) == before
+        assert not [path for one in both for path in one.state.glob("*.jsonl")]
+        assert not machine.LOCK.exists()
 
 
 def test_the_next_one_does_not_begin_where_that_cannot_be_put_back(
