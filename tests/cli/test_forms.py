@@ -3,6 +3,7 @@
 import os
 import shlex
 import shutil
+import tomllib
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,6 +23,7 @@ from tiltyard.cli.commands import Commands
 from tiltyard.cli.compare import compare
 from tiltyard.cli.contestants import understood
 from tiltyard.cli.gate import gate
+from tiltyard.cli.measuring import Measuring
 from tiltyard.cli.plan import plan as plan_verb
 from tiltyard.cli.run import _next_step, run
 from tiltyard.errors import HostLacksError, UsageError, WrittenWarning
@@ -257,6 +259,16 @@ def test_the_nearest_study_is_named() -> None:
     Path("imported/collection.json").write_text("{}")
     with pytest.raises(UsageError, match=r"nothing is run of them. Fix: tiltyard report imported$"):
         StudyFolder.of(Path("imported"))
+
+
+def test_cpus_that_others_are_kept_off_stand_in_the_study() -> None:
+    folder, _ = typed_study(("old", "new"), (), asked=replace(ASKED, isolate=[1, 3]))
+    conditions = tomllib.loads(folder.study.read_text())["conditions"]
+    assert conditions == {"cpus": [1, 3], "isolate": True}
+    assert Measuring(isolate="3,1,1-3").asked(of_commands=False).isolate == [1, 2, 3]
+    for wrong in ("", "3-1", "one", "-1", "1,", "0-99999999999", "1;2"):
+        with pytest.raises(UsageError, match="--isolate .*is a list of CPUs"):
+            Measuring(isolate=wrong).asked(of_commands=False)
 
 
 def test_the_same_command_resumes_and_another_one_has_a_folder_of_its_own() -> None:

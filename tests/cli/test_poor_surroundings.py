@@ -151,6 +151,12 @@ def test_a_small_limit_is_named(
     require_told(done, ExitCode.HOST_LACKS, told)
 
 
+def test_what_draws_nothing_works_with_less_memory(study: Path) -> None:
+    own = {"HOME": study, "TILTYARD_STATE": study / "state"}
+    done = tiltyard("restore", cwd=study, limits={resource.RLIMIT_AS: 2**32}, **own)
+    assert done.returncode == ExitCode.DONE, done.stderr
+
+
 def test_a_limit_of_files_leaves_no_compiled_module_cut_off(study: Path, tmp_path: Path) -> None:
     """Or every later command fails, also without a limit."""
     kept = tmp_path / "compiled"

@@ -5,7 +5,7 @@
 function __fish_tiltyard_using_command
     set -l cmd (commandline -opc)
     set -l subcommands
-    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --spoiled --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --with --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
+    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --isolate --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --spoiled --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --with --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
     set -l all_commands 'audit calibrate check clean combine compare completion demo devices doctor explain export gallery gate import new plan recommend record report restore run schema status tuning workloads'
     set -l skip_next 0
     # Extract command words (only real subcommand names) from command line
@@ -45,7 +45,7 @@ end
 function __fish_tiltyard_positional_index
     set -l cmd (commandline -opc)
     set -l path_len $argv[1]
-    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --spoiled --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --with --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
+    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --isolate --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --spoiled --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --with --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
     set -l skip_next 0
     set -l consumed_path 0
     set -l count 0
@@ -188,6 +188,7 @@ complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l seed -r -d 'S
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l disturbed -x -a 'adapt replace keep' -d 'What becomes of a block in which other programs used the host: "replace" runs a…'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l spoiled -x -a 'adapt replace keep' -d 'What becomes of a block in which other programs used the host: "replace" runs a…'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l scale -r -d 'Make sizes, counts and durations smaller by this fraction: more than 0, at most…'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l isolate -r -d 'Keep the work of others off these CPUs, on which is measured: "1" or "2-3,6". N…'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l folder -r -F -d 'The study folder, which is taken as it is; by default named after the question,…'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l require-decision -d 'Exit with code 6 if a comparison has no decision at the end.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l pool -d 'Of studies: pool two of them as well.'

@@ -73,6 +73,7 @@ _LEAST: Final = (
 
 The library that draws reserves more than 64 GiB of addresses, or ends the process.
 """
+_DRAW_NOTHING: Final = ("restore", "clean", "status", "check", "doctor")
 _THREADS: Final = 32
 """That libraries and we start, at most."""
 
@@ -111,9 +112,9 @@ def main() -> None:
     warnings.showwarning = _warn
     try:
         _require_time()
-        _require_room()
+        arguments = [*translated(sys.argv[1:])]
+        _require_room(*arguments[:1])
         with listening(PhaseLine()):
-            arguments = [*translated(sys.argv[1:])]
             if arguments in ([], ["--help"], ["-h"]):
                 _load_verbs()
             code = app(
@@ -163,15 +164,19 @@ def _require_time() -> None:
         )
 
 
-def _require_room() -> None:
+def _require_room(verb: str = "") -> None:
     """Libraries end the process, or panic, where a limit is too small.
+
+    Args:
+        verb: what is to be done; putting back and looking draw nothing.
 
     Raises:
         HostLacksError: at a limit of the shell, or of a batch system.
     """
     for letter, which, least, unit in _LEAST:
         limit = resource.getrlimit(which)[0]
-        if limit != resource.RLIM_INFINITY and limit < least * unit:
+        is_needed = letter != "v" or verb not in _DRAW_NOTHING
+        if is_needed and limit != resource.RLIM_INFINITY and limit < least * unit:
             raise HostLacksError(
                 f"ulimit -{letter} is {limit // unit}, and a command takes {least}. Fix: ulimit "
                 f"-{letter} {least}, or let that of the batch system be as large"

@@ -1,5 +1,6 @@
 """How much a typed comparison measures: options that stand in the file of its study."""
 
+import re
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
 
 BLOCKS_MAX: Final = 1000
 """Of a study."""
+_CPUS: Final = re.compile(r"\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*")
 
 
 def require_blocks(blocks: int | None) -> None:
@@ -36,6 +38,8 @@ class Measuring:
             disturbed blocks is marked "under load".
         scale: Make sizes, counts and durations smaller by this fraction: more than 0, at most 1, as
             "1/8" or "0.125". Plan and report say what became of them.
+        isolate: Keep the work of others off these CPUs, on which is measured: "1" or "2-3,6". Needs
+            root and control groups of version 2; otherwise it is said, and goes on without.
     """
 
     blocks: int | None = None
@@ -45,6 +49,7 @@ class Measuring:
         Literal["adapt", "replace", "keep"] | None, Parameter(name=["--disturbed", "--spoiled"])
     ] = None
     scale: str | None = None
+    isolate: str | None = None
 
     @property
     def given(self) -> dict[str, object]:
@@ -64,7 +69,19 @@ class Measuring:
             seed=self.seed,
             disturbed=self.disturbed or ("keep" if of_commands else "adapt"),
             scale=None if fraction in (None, 1) else str(fraction),
+            isolate=_cpus(self.isolate),
         )
+
+
+def _cpus(text: str | None) -> list[int] | None:
+    from tiltyard.errors import UsageError
+    from tiltyard.host.tasks import parse_cpus
+
+    if text is None:
+        return None
+    if not _CPUS.fullmatch(text) or not (cpus := sorted({*parse_cpus(text)})):
+        raise UsageError(f'--isolate "{text}": is a list of CPUs, as 1 or 2-3,6')
+    return cpus
 
 
 AS_USUAL: Final = Measuring()

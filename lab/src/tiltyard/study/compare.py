@@ -63,6 +63,8 @@ class Asked:
     """What becomes of a disturbed block."""
     scale: str | None = None
     """By how much everything is made smaller: ``1/64``."""
+    isolate: list[int] | None = None
+    """CPUs that are pinned to, and that others are kept off."""
 
 
 NOTHING: Final = Asked()
@@ -138,6 +140,7 @@ def compare_study(
             *(("[[workload]]", one) for one in used),
             ("[precision]", precision),
             ("[noise]", {"disturbed": asked.disturbed}),
+            ("[conditions]", {"cpus": asked.isolate, "isolate": asked.isolate and True}),
         ],
     )
 
