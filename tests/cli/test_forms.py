@@ -267,7 +267,7 @@ def test_cpus_that_others_are_kept_off_stand_in_the_study() -> None:
     assert conditions == {"cpus": [1, 3], "isolate": True}
     assert Measuring(isolate="3,1,1-3").asked(of_commands=False).isolate == [1, 2, 3]
     for wrong in ("", "3-1", "one", "-1", "1,", "0-99999999999", "1;2"):
-        with pytest.raises(UsageError, match="--isolate .*is a list of CPUs"):
+        with pytest.raises(UsageError, match=r"--isolate .*is a list of CPUs"):
             Measuring(isolate=wrong).asked(of_commands=False)
 
 
