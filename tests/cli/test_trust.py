@@ -21,7 +21,9 @@ from tiltyard.cli.run import run
 from tiltyard.errors import ExitCode, RefusedError, TiltyardError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
+from tiltyard.host.changes import remove_tree
 from tiltyard.run.record import Amendment
+from tiltyard.run.trust import _digest
 
 HEAD = 'question = "q"\n[precision]\nblocks = 7\n'
 PROXY = """
@@ -246,3 +248,18 @@ def test_what_is_typed_is_trusted_and_a_plan_that_was_there_is_not(
     made.plan.write_text(made.plan.read_text().replace("./mine", "./evil"))
     with pytest.raises(RefusedError, match=r"qdisc: .*\./evil"):
         compare(*typed, folder=made.root)
+
+
+def test_a_deep_directory_is_looked_at_to_its_end(tmp_path: Path) -> None:
+    inside = tmp_path.joinpath(*["d"] * 1500)
+    at = os.open(tmp_path, os.O_PATH)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=at)
+        at, above = os.open("d", os.O_PATH, dir_fd=at), at
+        os.close(above)
+    os.close(at)
+    (inside / "file").write_text("one")
+    before = _digest(tmp_path)
+    (inside / "file").write_text("other")
+    assert _digest(tmp_path) != before
+    remove_tree(tmp_path / "d")

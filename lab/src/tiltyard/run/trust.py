@@ -330,8 +330,20 @@ def _digest(path: Path | None) -> str:
     if path is None:
         return ""
     if path.is_dir():
-        inner = sorted(each for each in path.rglob("*") if each.is_file())
-        return sha256(json.dumps([[str(each), _digest(each)] for each in inner]).encode())
+        return sha256(json.dumps([[str(each), _digest(each)] for each in _files_in(path)]).encode())
     if not path.is_file():
         return ""
     return hash_of(path)
+
+
+def _files_in(directory: Path) -> list[Path]:
+    """All below it, in order; a tree may be deeper than Python's stack."""
+    found, left = [], [directory]
+    while left:
+        with os.scandir(left.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    left.append(Path(entry.path))
+                elif entry.is_file():
+                    found.append(Path(entry.path))
+    return sorted(found)
