@@ -1,7 +1,8 @@
 """All of the machine that a test could change, looked at before the tests and after each file.
 
-Tests of several processes run side by side, so that what is other than before is looked at again,
-and there counts for good only when all have ended; the file after which it was first seen is told.
+What is other than before is looked at again, for a moment. Of several processes side by side each
+writes down after which file it has seen it first, and it counts where it is there when all have
+ended.
 """
 
 import re
@@ -139,12 +140,11 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     if nextitem is not None and nextitem.path == item.path:
         return
     config = item.config
-    found = _lasting(config.stash[_BEFORE])
-    if not found:
-        return
     if hasattr(config, "workerinput"):
-        for one in found:
+        for one in differences(config.stash[_BEFORE], look()):
             config.stash[_SEEN].setdefault(one, str(item.path))
+        return
+    if not (found := _lasting(config.stash[_BEFORE])):
         return
     config.stash[_BEFORE] = look()
     told = (f"{item.path}: left the machine changed: {one}" for one in found)
