@@ -22,7 +22,7 @@ settings.load_profile("the same everywhere")
 OF_THE_HOST: Final = frozenset(
     {"calibration", "conformance", "host", "run", "tuning"}
     | {"cli/test_command_line.py", "cli/test_compare_commands.py", "cli/test_forms.py"}
-    | {"cli/test_small_verbs.py", "cli/test_tuning.py"}
+    | {"cli/test_small_verbs.py", "cli/test_tuning.py", "second_host/test_kills.py"}
     | {f"systems/test_{name}.py" for name in ("boot_there", "brought", "deputy", "ends")}
     | {f"systems/test_{name}.py" for name in ("every_line", "hosts", "loopback", "pair")}
     | {f"systems/test_{name}.py" for name in ("remote", "tuned")}
@@ -34,10 +34,7 @@ OF_SYSTEMS: Final = "systems"
 process runs them."""
 OF_THEMSELVES: Final = ("run/test_placement.py", "run/test_remote.py")
 """Files of those rooms that look at nothing but what they have made."""
-LONG: Final = (
-    *("second_host/test_reboots.py", "second_host/test_power_cuts.py"),
-    *("second_host/test_kills.py", *OF_THEMSELVES),
-)
+LONG: Final = (*("second_host/test_reboots.py", "second_host/test_power_cuts.py", *OF_THEMSELVES),)
 """The longest files but those: at the end all processes shall have something to do."""
 
 

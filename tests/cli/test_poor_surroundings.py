@@ -10,7 +10,8 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,14 @@ time_t time(time_t *at) {
 }
 """
 """Whoever asks for the time is told one that is a month before what he was told last."""
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """Where everybody comes to: those of pytest are root's, and access(2) heeds no capabilities."""
+    with tempfile.TemporaryDirectory(prefix="poor-", dir="/var/tmp") as path:
+        Path(path).chmod(0o755)
+        yield Path(path)
 
 
 @pytest.fixture
@@ -138,7 +147,7 @@ def test_a_path_below_the_home_of_nobody_is_named(tmp_path: Path) -> None:
     [
         (resource.RLIMIT_AS, 2**30, "ulimit -v is 1048576, and a command takes 134217728. Fix: "),
         (resource.RLIMIT_AS, 2**36, "ulimit -v is 67108864, "),
-        (resource.RLIMIT_NOFILE, 16, "ulimit -n is 16, and a command takes 64. Fix: ulimit -n 64"),
+        (resource.RLIMIT_NOFILE, 16, "ulimit -n is 16, and a command takes 128. Fix: ulimit -n "),
         (resource.RLIMIT_FSIZE, 1000, "File too large"),
     ],
 )
@@ -170,7 +179,7 @@ def test_a_limit_of_files_leaves_no_compiled_module_cut_off(study: Path, tmp_pat
 
 @pytest.mark.parametrize("words", [COMPARE, ("report", "study", "--format", "html")])
 def test_as_many_files_as_are_asked_for_are_enough(study: Path, words: tuple[str, ...]) -> None:
-    limits = {resource.RLIMIT_NOFILE: 64}
+    limits = {resource.RLIMIT_NOFILE: 128}
     done = tiltyard(*words, cwd=study.parent, limits=limits, HOME=study, TILTYARD_STATE=study / "s")
     assert done.returncode in MEASURED, done.stderr
 

@@ -178,6 +178,14 @@ ATTACKS = {
 }
 
 
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """Where that user comes to: those of pytest let nobody in."""
+    with tempfile.TemporaryDirectory(prefix="rights-", dir="/var/tmp") as path:
+        Path(path).chmod(0o755)
+        yield Path(path)
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_what_is_roots_is_neither_written_nor_read_nor_removed(
     attack: str, ground: Ground, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -31,7 +31,7 @@ OWN_MOUNTS = (
 
 def tuning_facts(facts: Mapping[str, str]) -> dict[str, str]:
     """What is told of tuning, without the digests of profiles' files."""
-    told = {key: value for key, value in facts.items() if key.startswith("tuning")}
+    told = {key: value for key, value in facts.items() if re.match("tuning(?! by )", key)}
     return told | {"tuning": _DIGEST.sub("", told["tuning"])} if told else {}
 
 

@@ -5,6 +5,7 @@ writes down after which file it has seen it first, and it counts where it is the
 ended.
 """
 
+import contextlib
 import re
 import subprocess
 import sys
@@ -40,7 +41,7 @@ _GROUPS: Final = Path("/sys/fs/cgroup")
 def look() -> Look:
     """How everything is now."""
     affinity, groups = dict[str, str](), dict[str, str]()
-    for task in _PROC.glob("[0-9]*/task/[0-9]*"):
+    for task in _tasks():
         try:
             name, _, fields = (task / "stat").read_text().rpartition(")")
             who = f"{name}) since {fields.split()[19]}"
@@ -72,6 +73,12 @@ def look() -> Look:
         "modules": {line.split()[0]: "" for line in _text(_PROC / "modules").splitlines()},
         "left": {str(path): "" for path in left},
     }  # fmt: skip
+
+
+def _tasks() -> Iterator[Path]:
+    for process in _PROC.glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            yield from [*(process / "task").iterdir()]
 
 
 def differences(before: Look, now: Look) -> Iterator[str]:

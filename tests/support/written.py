@@ -190,7 +190,7 @@ def a_trial(disk: Disk) -> None:
         try:
             with create_file(partial) as keep, contextlib.closing(Agents()) as agents:
                 trial = Trial(
-                    agents.of(stand_in(disk.shows.parent / "cat", f"cat {source}")), b"", keep
+                    agents.of(stand_in(disk.shows.parent / "cat", f"cat {source}")), b"{}", keep
                 )
                 for _ in trial.lines():
                     pass

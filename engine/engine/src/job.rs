@@ -85,6 +85,9 @@ pub fn check(job: &Job) -> Result<(), Failure> {
     }
 }
 
+/// Variable of the environment of engines in a guest of ours, where nobody else is.
+pub const ALONE: &str = "TILTYARD_ALONE";
+
 /// Root works by path in the directory: nobody else may put another one in its place.
 ///
 /// # Errors
@@ -93,6 +96,9 @@ pub fn check_way(job: &Job) -> Result<(), Failure> {
     let Some(directory) = &job.target.directory else {
         return Ok(());
     };
+    if std::env::var_os(ALONE).is_some() {
+        return Ok(());
+    }
     let found = reach::exchanged_by(directory);
     match found.map_err(|error| io_failure("use", directory, &error))? {
         None => Ok(()),

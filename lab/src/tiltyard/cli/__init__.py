@@ -67,7 +67,7 @@ _DIGITS_OF_TIME: Final = 11
 """Of seconds since 1970, until the year 5138."""
 _LEAST: Final = (
     ("v", resource.RLIMIT_AS, 2**27, 2**10),
-    ("n", resource.RLIMIT_NOFILE, 2**6, 1),
+    ("n", resource.RLIMIT_NOFILE, 2**7, 1),
 )
 """Of ulimit: a letter, what it limits, what a command takes of it, and the unit.
 
