@@ -132,7 +132,7 @@ ATTACKS = {
         "if not os.path.islink(os.path.dirname(os.environ['TMPDIR'])):\n"
         " above = os.path.dirname(os.getcwd())\n"
         " os.rename(above, above + '-mine')\n os.symlink('VICTIM', above)",
-        "may not go to the working directory {dir}|did not come up",
+        "may not go to the working directory {dir}|did not come up|Permission denied: ",
     ),
     "a file below a link to root's": (
         'files = ["sub/result.txt"]',

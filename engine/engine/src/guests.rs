@@ -16,7 +16,6 @@ use serde::Deserialize;
 use wire::{End, Event, Failure, FailureKind};
 
 use crate::agent::{self, AgentArguments};
-use crate::job::ALONE;
 use crate::output::{complain, Output};
 use crate::{exit, job, registry, session};
 
@@ -61,7 +60,6 @@ pub fn serve() -> Result<(), Failure> {
     let input = owned(io::stdin().as_fd().try_clone_to_owned())?;
     let output = owned(io::stdout().as_fd().try_clone_to_owned())?;
     let engine = std::env::current_exe().map_err(broken)?;
-    std::env::set_var(ALONE, "1");
     let mut server = Server::new(input, output, &engine);
     server.serve(registry::VERSION, Vec::new()).map_err(broken)
 }

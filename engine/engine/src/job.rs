@@ -85,9 +85,6 @@ pub fn check(job: &Job) -> Result<(), Failure> {
     }
 }
 
-/// Variable of the environment of engines in a guest of ours, where nobody else is.
-pub const ALONE: &str = "TILTYARD_ALONE";
-
 /// Root works by path in the directory: nobody else may put another one in its place.
 ///
 /// # Errors
@@ -96,7 +93,7 @@ pub fn check_way(job: &Job) -> Result<(), Failure> {
     let Some(directory) = &job.target.directory else {
         return Ok(());
     };
-    if std::env::var_os(ALONE).is_some() {
+    if std::env::var_os(reach::ALONE).is_some() {
         return Ok(());
     }
     let found = reach::exchanged_by(directory);

@@ -6,6 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 
+use kit::reach;
 use rustix::process::{getpid, kill_process, waitpid, Pid, Signal, WaitOptions};
 
 const CHUNK_BYTES: usize = 1 << 16;
@@ -36,6 +37,7 @@ impl Running {
     /// Those of fork(2) and execve(2).
     pub fn start(engine: &Path, id: String, job: &str) -> io::Result<Self> {
         let mut child = Command::new(engine)
+            .env(reach::ALONE, "1")
             .arg("run")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

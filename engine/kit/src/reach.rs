@@ -24,6 +24,9 @@ const HARMLESS: [u32; 3] = [3, 5, 7];
 /// What /proc/self/uid_map says outside a user namespace, in which others are not known.
 const OF_ALL_USERS: [&str; 3] = ["0", "0", "4294967295"];
 
+/// Variable of the environment of engines in a guest of ours, where nobody else is.
+pub const ALONE: &str = "TILTYARD_ALONE";
+
 /// What may be opened as a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
