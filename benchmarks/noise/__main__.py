@@ -30,8 +30,8 @@ import numpy as np
 from scipy.stats import binomtest
 
 from tiltyard.executors.agent import Agents
+from tiltyard.executors.agent import Trial as Executed
 from tiltyard.executors.engine import ConditionsWanted, Engine, Job
-from tiltyard.executors.trial import Trial as Executed
 from tiltyard.host.isolation import isolate
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.telemetry import Watch

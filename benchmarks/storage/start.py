@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from tiltyard.executors.agent import Agents
+from tiltyard.executors.agent import Trial as Executed
 from tiltyard.executors.engine import Job
-from tiltyard.executors.trial import Trial as Executed
 
 from ..engine import engine
 from ..harness import Comparison, Limit

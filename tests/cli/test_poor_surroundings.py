@@ -10,13 +10,12 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from support.hosts import needs_root
+from support.hosts import needs_root, open_directory
 from support.patience import PATIENCE_S
 from tiltyard.errors import ExitCode
 
@@ -57,9 +56,8 @@ time_t time(time_t *at) {
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
     """Where everybody comes to: those of pytest are root's, and access(2) heeds no capabilities."""
-    with tempfile.TemporaryDirectory(prefix="poor-", dir="/var/tmp") as path:
-        Path(path).chmod(0o755)
-        yield Path(path)
+    with open_directory() as path:
+        yield path
 
 
 @pytest.fixture

@@ -13,11 +13,9 @@ import pytest
 from support.agents import ENDED, HELLO, stand_in
 from support.patience import wait_until
 from tiltyard.executors import agent as executors
-from tiltyard.executors import trial as trials
 from tiltyard.executors import words
-from tiltyard.executors.agent import Agents
+from tiltyard.executors.agent import Agents, Trial
 from tiltyard.executors.engine import Engine, Job
-from tiltyard.executors.trial import Trial
 from tiltyard.executors.words import without
 from tiltyard.wire import (
     AgentBeat,
@@ -204,10 +202,9 @@ BEATS = """while read -r asked; do printf '\\036{"agent":{"beat":{}}}\\n'; done"
 def test_an_agent_on_another_host_is_asked_and_given_up(
     start: Start, monkeypatch: pytest.MonkeyPatch, text: str, is_far: bool, flaw: str | None
 ) -> None:
-    monkeypatch.setattr(trials, "_BEAT_S", 0.2)
-    for name, seconds in (("LOST_S", 0.8), ("_TICK_S", 0.05)):
+    for name, seconds in (("_BEAT_S", 0.2), ("_LOST_S", 0.8), ("_TICK_S", 0.05)):
         monkeypatch.setattr(executors, name, seconds)
-    monkeypatch.setattr(executors, "GRACE_S", 0.2)
+    monkeypatch.setattr(executors, "_GRACE_S", 0.2)
     trial = start(text, ends=False, is_far=is_far)
     assert list(trial.lines()) == []
     assert trial.flaw == flaw
@@ -252,7 +249,7 @@ def test_stop_asks_politely_and_once(start: Start) -> None:
 def test_an_agent_that_does_not_stop_is_killed(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executors, "GRACE_S", 0.2)
+    monkeypatch.setattr(executors, "_GRACE_S", 0.2)
     monkeypatch.setattr(executors, "_TICK_S", 0.05)
     trial = start("trap '' TERM; echo hi; while :; do :; done", ends=False)
     for _ in trial.lines():
@@ -319,10 +316,10 @@ def test_a_flood_is_stopped_and_its_beginning_is_kept(
     assert trial.excess is not None
     assert trial.excess.startswith(excess)
     assert heard[0] == len("hi")
-    assert sum(heard) + len(heard) <= trials.STREAM_BYTES
+    assert sum(heard) + len(heard) <= executors.STREAM_BYTES
     kept = (tmp_path / "kept").read_bytes()
     assert kept.startswith(b"hi\n")
-    assert len(kept) <= trials.KEPT_BYTES
+    assert len(kept) <= executors.KEPT_BYTES
 
 
 def test_a_line_in_many_parts_is_whole(start: Start) -> None:

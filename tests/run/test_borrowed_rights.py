@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from support.hosts import needs_root
+from support.hosts import needs_root, open_directory
 from support.patience import LATEST_S, PATIENCE_S
 from support.runs import Watcher, go_on
 from support.unprivileged import NOBODY
@@ -181,9 +181,8 @@ ATTACKS = {
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
     """Where that user comes to: those of pytest let nobody in."""
-    with tempfile.TemporaryDirectory(prefix="rights-", dir="/var/tmp") as path:
-        Path(path).chmod(0o755)
-        yield Path(path)
+    with open_directory() as path:
+        yield path
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

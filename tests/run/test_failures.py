@@ -11,8 +11,8 @@ from support.agents import HELLO
 from support.hosts import assert_as_before, host_state, needs_root
 from support.runs import SMOKE, Watcher, go_on, image_system, place, plan_of
 from tiltyard.executors import agent
+from tiltyard.executors.agent import KEPT_BYTES
 from tiltyard.executors.engine import Engine
-from tiltyard.executors.trial import KEPT_BYTES
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.packages import find_program
 from tiltyard.host.processes import named
@@ -162,7 +162,7 @@ ENGINES = {
 def test_an_engine_that(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only in its first trial: the stand-in then hands over to the real engine."""
     misbehave, reason = ENGINES[engine]
-    monkeypatch.setattr(agent, "GRACE_S", 2.0)
+    monkeypatch.setattr(agent, "_GRACE_S", 2.0)
     if engine == "says nothing":
         monkeypatch.setattr(stages, "SILENCE_S", 0.5)
     real = Engine.find()

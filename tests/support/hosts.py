@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import gettempdir
 
@@ -69,20 +70,27 @@ def nothing_is_left(state: Path, tmp_path: Path) -> Iterator[None]:
     assert {path.name for path in state.iterdir()} <= KEPT
 
 
+@contextmanager
+def open_directory() -> Iterator[Path]:
+    """A directory that every user comes to; into those of pytest nobody but their owner does."""
+    with tempfile.TemporaryDirectory(prefix=PREFIX, dir="/var/tmp") as path:
+        Path(path).chmod(0o755)
+        yield Path(path)
+
+
 @pytest.fixture
 def open_folder(state: Path) -> Iterator[StudyFolder]:
     """A study folder that every user can reach, as servers need it; what is trusted is forgotten.
 
     Nothing of it is left: no mount, no process that works in it or names it.
     """
-    with tempfile.TemporaryDirectory(prefix=PREFIX, dir="/var/tmp") as path:
-        Path(path).chmod(0o755)
-        root = Path(path) / "study"
+    with open_directory() as path:
+        root = path / "study"
         root.mkdir()
         yield StudyFolder(root)
-        assert path not in host_state(root)
-        assert left_behind(path) == []
-        assert not [one for one in Path("/proc").glob("[0-9]*/cwd") if _leads_to(one, path)]
+        assert str(path) not in host_state(root)
+        assert left_behind(str(path)) == []
+        assert not [one for one in Path("/proc").glob("[0-9]*/cwd") if _leads_to(one, str(path))]
         shutil.rmtree(state / "trusted", ignore_errors=True)
 
 

@@ -15,8 +15,7 @@ from support.agents import stand_in
 from support.faulty_fs import READ_ONLY, Fault, schedule
 from support.runs import directory_system, plan_of
 from tiltyard.errors import TiltyardError
-from tiltyard.executors.agent import Agents
-from tiltyard.executors.trial import Trial
+from tiltyard.executors.agent import Agents, Trial
 from tiltyard.folder import (
     StudyFolder,
     create_file,

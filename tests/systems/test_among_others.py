@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from support.hosts import needs_root
+from support.hosts import needs_root, open_directory
 from support.patience import PATIENCE_S
 from support.unprivileged import NOBODY
 from tiltyard.errors import RefusedError
@@ -99,9 +98,8 @@ def content(root: Path) -> dict[str, object]:
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
     """Where he comes to: those of pytest let nobody in."""
-    with tempfile.TemporaryDirectory(prefix="among-", dir="/var/tmp") as path:
-        Path(path).chmod(0o755)
-        yield Path(path)
+    with open_directory() as path:
+        yield path
 
 
 @pytest.fixture

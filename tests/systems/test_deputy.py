@@ -392,8 +392,8 @@ def test_one_that_hears_nothing_takes_everything_back(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     before = sysctls.read(KEY)
     script = (
-        "from tiltyard.systems.deputy import messages, serve; "
-        f"messages.LEASE_S = 2; serve.main({str(home)!r}, 'run')"
+        "from tiltyard.systems.deputy import serve; "
+        f"serve.LEASE_S = 2; serve.main({str(home)!r}, 'run')"
     )
     settings = {"directory": str(tmp_path / "there"), "sysctl": {KEY: 9}}
     given = {"kind": "directory", "settings": settings, "files": {}, "there": ""}

@@ -12,9 +12,8 @@ import pytest
 from support.far import Far, here_and_there
 from support.hosts import assert_as_before, host_state, needs_root
 from tiltyard.errors import TiltyardError
-from tiltyard.executors.agent import Agents
+from tiltyard.executors.agent import Agents, Trial
 from tiltyard.executors.engine import Engine, Job
-from tiltyard.executors.trial import Trial
 from tiltyard.host.devices import loops, throttles
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.mounts import mounts_at

@@ -19,7 +19,7 @@ use rustix::fs::{fchmod, fstat, openat, renameat, statx, unlinkat};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, StatxFlags, CWD};
 use rustix::io::{Errno, Result};
 
-use crate::device;
+use crate::{device, reach};
 
 /// Ordinary trees are not deeper, and are removed where they are.
 const LEVELS: usize = 16;
@@ -234,7 +234,7 @@ impl Removal<'_> {
         let opened = match open(OFlags::RDONLY) {
             Err(Errno::ACCESS) => {
                 let closed = open(OFlags::PATH)?;
-                let path = format!("/proc/self/fd/{}", closed.as_raw_fd());
+                let path = reach::by_descriptor(&closed);
                 let _ = fs::set_permissions(path, Permissions::from_mode(0o700));
                 open(OFlags::RDONLY)?
             }
@@ -339,7 +339,7 @@ fn mount_of(open: BorrowedFd<'_>) -> Result<u64> {
 
 /// Whether anything is mounted below an open directory, as far as this process can see.
 fn is_mounted_below(directory: BorrowedFd<'_>) -> bool {
-    let path = fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd()));
+    let path = reach::path_of(directory);
     let mounts = fs::File::open("/proc/self/mountinfo").map(BufReader::new);
     let (Ok(path), Ok(mounts)) = (path, mounts) else {
         return false;

@@ -1,6 +1,7 @@
 """How Tiltyard fails: one line that says what is wrong and what would be right, and a code."""
 
 from enum import IntEnum
+from typing import Final
 
 
 class ExitCode(IntEnum):
@@ -26,6 +27,13 @@ class ExitCode(IntEnum):
         member._value_ = code
         member.meaning = meaning
         return member
+
+
+MALFORMED: Final = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError),
+    *(TypeError, ValueError),
+)
+"""What reading a text raises that is none of those that are expected."""
 
 
 class WrittenWarning(UserWarning):

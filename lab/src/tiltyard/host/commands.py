@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tiltyard.errors import HostLacksError, TiltyardError
+from tiltyard.errors import MALFORMED, HostLacksError, TiltyardError
 from tiltyard.frozen import Frozen, read_json
 from tiltyard.host.packages import find_program
 from tiltyard.units import format_size
@@ -183,10 +183,7 @@ def understood(who: str) -> Iterator[None]:
     """
     try:
         yield
-    except (
-        *(ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError),
-        *(TypeError, ValueError),
-    ) as error:
+    except MALFORMED as error:
         raise HostLacksError(
             f"{who} has answered what cannot be read: {shown(str(error))}"
         ) from None

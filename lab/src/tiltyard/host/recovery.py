@@ -20,7 +20,7 @@ from typing import Any, Final, Self
 from pydantic import TypeAdapter
 
 from tiltyard.appended import append_whole
-from tiltyard.errors import TiltyardError
+from tiltyard.errors import MALFORMED, TiltyardError
 from tiltyard.host import machine
 from tiltyard.host.changes import Change, take_back
 from tiltyard.host.processes import Process, boot_id
@@ -102,14 +102,7 @@ def read_ledger(path: Path) -> Content:
                     content.broken += [] if place in content.broken else [place]
                 else:
                     _read(entry, content)
-        except (
-            LookupError,
-            ArithmeticError,
-            ValueError,
-            TypeError,
-            AttributeError,
-            RecursionError,
-        ):
+        except MALFORMED:
             raise TiltyardError(
                 f"{path}:{place}: not a line that this version of Tiltyard knows; "
                 "the version that wrote it can put back what it tells of"

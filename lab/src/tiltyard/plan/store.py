@@ -111,7 +111,7 @@ def _contradictions(plan: Plan) -> Iterator[str]:
 
 def _of_design(design: Design) -> Iterator[str]:
     """Of the statistical rules."""
-    known = {name: len(own) for name, own in TABULATED.items()} | {FIXED: len(design.looks) or 1}
+    known = {name: len(own) for name, own in TABULATED.items()} | {FIXED: 1}
     if known.get(design.profile) != len(design.looks):
         number = count_of(len(design.looks), "look")
         yield f"design: there is no profile {shown(design.profile)} of {number}"

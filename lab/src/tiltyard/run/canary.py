@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING, Final, Literal
 from pydantic import JsonValue
 
 from tiltyard.errors import InterruptedRunError, TiltyardError
-from tiltyard.executors.agent import Agent
+from tiltyard.executors.agent import Agent, Trial
 from tiltyard.executors.engine import Job
-from tiltyard.executors.trial import Trial
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.run.journal import CanaryRun

@@ -15,9 +15,9 @@ from threading import Thread
 from pydantic import JsonValue
 
 from tiltyard.errors import TiltyardError
+from tiltyard.executors.agent import Trial
 from tiltyard.executors.barrier import Barrier
 from tiltyard.executors.engine import ConditionsWanted, Inject, Job
-from tiltyard.executors.trial import Trial
 from tiltyard.folder import create_file, partial_beside, sha256
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import MakeDirectory, Steps

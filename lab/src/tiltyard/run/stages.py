@@ -15,8 +15,8 @@ from typing import Final, Literal
 from pydantic import JsonValue
 
 from tiltyard.errors import TrialsFailedError
+from tiltyard.executors.agent import Trial
 from tiltyard.executors.engine import ConditionsWanted, Job, Part, Stage
-from tiltyard.executors.trial import Trial
 from tiltyard.host.changes.cleanup import ProgramCleanup
 from tiltyard.host.commands import Command
 from tiltyard.plan.model import PlannedWorkload

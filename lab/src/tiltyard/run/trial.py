@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from tiltyard.executors.agent import Trial
 from tiltyard.executors.engine import Job
-from tiltyard.executors.trial import Trial
 from tiltyard.folder import (
     create_file,
     partial_beside,

@@ -10,7 +10,6 @@ import contextlib
 import os
 import shlex
 import shutil
-import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -136,11 +135,7 @@ class MadeDirectory(HostChange):
                 raise RefusedError(
                     f"{self.path}: not removed, because {inside[0].target} is mounted"
                 )
-            for name in found:
-                if stat.S_ISDIR((at / name).lstat().st_mode):
-                    remove_tree(at / name)
-                else:
-                    (at / name).unlink()
+            remove_tree(*(at / name for name in found))
             os.rmdir(self.path.name, dir_fd=above)
         return f"removed {self.path}"
 
@@ -314,26 +309,32 @@ def _require_prefix(path: Path) -> None:
         raise RefusedError(f"{path}: not removed: its name does not begin with {PREFIX}")
 
 
-def remove_tree(path: Path) -> None:
-    """Remove a directory with all that is in it, whatever programs have made of it.
+def remove_tree(*paths: Path) -> None:
+    """Remove files, and directories with all that is in them, whatever programs have made of them.
 
     Raises:
         TiltyardError: if something in it stays, which it names with the fix; the rest is gone.
         HostLacksError: if there is no engine, which removes it.
     """
-    with contextlib.suppress(OSError):
-        return path.rmdir()
+    left = []
+    for path in paths:
+        try:
+            path.rmdir()
+        except OSError:
+            left.append(path)
+    if not left:
+        return None
     try:
         engine = Engine.find()
     except HostLacksError:
-        if not Path(os.environ.get("TILTYARD_ENGINE", "/")).is_relative_to(path):
+        if not Path(os.environ.get("TILTYARD_ENGINE", "/")).is_relative_to(left[0]):
             raise
         # A copy of the lab whose engine is gone was being removed: no program's files are in it.
-        return shutil.rmtree(path)
+        return shutil.rmtree(left[0])
     try:
-        commands.run((str(engine.path), "remove", str(path)), timeout_s=_REMOVAL_S)
+        commands.run((str(engine.path), "remove", *map(str, left)), timeout_s=_REMOVAL_S)
     except commands.CommandFailedError as error:
-        raise TiltyardError(f"{path}: {error.complaint}") from error
+        raise TiltyardError(f"{left[0]}: {error.complaint}") from error
 
 
 def _wait_until(condition: Callable[[], bool], complaint: str) -> None:
