@@ -35,7 +35,7 @@ from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems import kind
-from tiltyard.systems.deputy import copy, serve
+from tiltyard.systems.deputy import copy, link, serve
 from tiltyard.systems.deputy.link import Deputies, Deputy
 from tiltyard.systems.deputy.messages import Request, line
 from tiltyard.systems.deputy.serve import engines_of
@@ -117,6 +117,26 @@ def test_one_that_is_killed_while_a_system_is_up_does_not_end_the_run(system: Sy
         system.take_down()
     system.take_down()
     system.bring_up()
+    system.take_down()
+
+
+@needs_root
+def test_one_that_says_nothing_while_it_works_is_given_up(
+    system: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system.bring_up()
+    deputy = deputy_of(system)
+    monkeypatch.setattr(link, "_LOST_S", 1.0)
+    os.kill(deputy.hello.process.pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(UnreachableError, match="asked to refresh and has said nothing for"):
+            system.refresh()
+    finally:
+        os.kill(deputy.hello.process.pid, signal.SIGCONT)
+    monkeypatch.undo()
+    system.take_down()
+    system.bring_up()
+    assert deputy_of(system) is not deputy
     system.take_down()
 
 
