@@ -44,6 +44,7 @@ OF_BOTH = {
     "--reference-name": [("--reference-name", "old")],
     "--input": [("--input", "missing"), ("--input", "{nope}")],
     "--output": [("--output", "{nope}"), ("--output", "inherit")],
+    "--isolate": [("--isolate", "x"), ("--isolate", ""), ("--isolate", "9999")],
     "--env": [("--env", "=1"), ("--env", ""), ("--env", "A={nope}")],
 }
 """Option → the ways of giving it a value that is not right."""

@@ -7,6 +7,7 @@ import pytest
 
 from support.hosts import needs_root
 from support.runs import Watcher, directory_system, go_on, place, plan_of
+from tiltyard.errors import HostLacksError
 from tiltyard.executors.engine import Engine
 from tiltyard.host import isolation
 from tiltyard.host.changes.isolation import MadePartition
@@ -15,6 +16,7 @@ from tiltyard.host.ledger import Ledger
 from tiltyard.host.tasks import Task, tasks
 from tiltyard.plan.model import Plan
 from tiltyard.run.read import read_run
+from tiltyard.run.rehearsal import lacking
 from tiltyard.run.runner import run_study
 
 
@@ -50,6 +52,29 @@ def test_with_groups_of_version_1_nothing_is_isolated_and_nobody_moved(tmp_path:
     assert note.text.startswith("with control groups of version 1 it would be the tasks of others")
     assert f"No isolation: {note.text}" in watcher.told
     assert {tid: cpus for tid, cpus in during.items() if before.get(tid, cpus) != cpus} == {}
+
+
+@needs_root
+def test_check_tells_beforehand_what_the_run_will_not_grant(tmp_path: Path) -> None:
+    if _hierarchy("cgroup") is None:
+        pytest.skip("no cpusets of version 1: boot with systemd.unified_cgroup_hierarchy=0")
+    system = directory_system("a", tmp_path / "a")
+    (one,) = lacking(asking(plan_of((system,)), isolate=True).conditions, system)
+    assert one.severity == "warning"
+    assert one.text.startswith("no isolation: with control groups of version 1")
+
+
+def test_a_cpu_that_is_not_here_is_told_before_the_first_block(tmp_path: Path) -> None:
+    system = directory_system("a", tmp_path / "a")
+    plan = plan_of((system,))
+    asked = plan.conditions.model_copy(update={"cpus": (9999,)})
+    plan = plan.model_copy(update={"conditions": asked})
+    folder = place(tmp_path / "study", plan)
+    with pytest.raises(
+        HostLacksError, match=r"conditions.cpus \(--isolate\): there is no CPU 9999"
+    ):
+        run_study(folder, plan, Engine.find(), go_on, Watcher())
+    assert not [*folder.trials.glob("*")]
 
 
 def test_a_study_that_does_not_ask_for_it_has_none(tmp_path: Path) -> None:

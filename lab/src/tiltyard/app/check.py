@@ -17,7 +17,7 @@ from tiltyard.run.differences import differences, told
 from tiltyard.run.dry_run import dry_run
 from tiltyard.run.host_record import host_record
 from tiltyard.run.read import read_run
-from tiltyard.run.rehearsal import rehearse
+from tiltyard.run.rehearsal import lacking, rehearse
 from tiltyard.run.trust import Bringing
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems.kind import Problem
@@ -155,10 +155,15 @@ def rehearsed(
     refresh = any(workload.trials > 1 for workload in plan.workloads)
     found = rehearse(folder, systems, bring_up=bring_up, refresh=refresh, placement=plan.placement)
     here = host_facts(host_record(folder.root, plan.engine))
+    lacks = {system.name: lacking(plan.conditions, system) for system in systems}
     problems = tuple(
         SystemProblem(system=system, severity=one.severity, text=one.text, fix=one.remedy or "")
         for system, problems in found.problems.items()
-        for one in (*problems, *_skipped(found.facts.get(system, {}), problems))
+        for one in (
+            *lacks.get(system, ()),
+            *problems,
+            *_skipped(found.facts.get(system, {}), problems),
+        )
     )
     return Checked(
         **dict(begun),

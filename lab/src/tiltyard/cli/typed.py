@@ -24,6 +24,8 @@ OPTIONS: Final[Mapping[tuple[str, ...], str]] = {
     ("precision", "blocks"): "--blocks",
     ("precision", "budget"): "--budget",
     ("noise", "disturbed"): "--disturbed",
+    ("conditions", "cpus"): "--isolate",
+    ("conditions", "isolate"): "--isolate",
 }
 """Key of the study → the option that it is made of."""
 OF_COMMANDS: Final[Mapping[str, str]] = {

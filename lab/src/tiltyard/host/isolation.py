@@ -52,17 +52,31 @@ def isolate(
         BusyError: if another run has CPUs for itself, or has set something else of this machine.
         TiltyardError: if what was half done cannot be taken back.
     """
-    if os.geteuid() != 0:
-        return Isolation(False, "only root can keep others off a CPU")
-    root = _hierarchy("cgroup2")
-    if root is None:
-        return Isolation(False, _lacking())
+    root = _root()
+    if isinstance(root, str):
+        return Isolation(False, root)
     try:
         for line in ledger.hold_machine(f"CPU {cpu_list(cpus)}"):
             note(line)
         return _isolate(ledger, root, cpus)
     finally:
         ledger.let_go_of_machine()
+
+
+def hindrance(cpus: tuple[int, ...]) -> str:
+    """Why others could not be kept off these CPUs now; empty: they could. Nothing is changed."""
+    root = _root()
+    try:
+        return root if isinstance(root, str) else _in_the_way(root, cpus)
+    except BusyError as error:
+        return str(error)
+
+
+def _root() -> Path | str:
+    """Where groups can be made that keep others off a CPU, or why there is no such place."""
+    if os.geteuid() != 0:
+        return "only root can keep others off a CPU"
+    return _hierarchy("cgroup2") or _lacking()
 
 
 def _isolate(ledger: Ledger, root: Path, cpus: tuple[int, ...]) -> Isolation:

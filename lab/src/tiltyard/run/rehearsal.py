@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tiltyard.errors import InterruptedRunError, TiltyardError
 from tiltyard.folder import StudyFolder
+from tiltyard.host.isolation import hindrance
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.place import HERE
 from tiltyard.run.interrupt import Interrupt
@@ -12,9 +13,11 @@ from tiltyard.run.lock import hold_lock
 from tiltyard.run.nodes import by_ssh, require_slurm
 from tiltyard.run.scratch_dir import open_systems, scratch_dir
 from tiltyard.run.turn import facts_of
-from tiltyard.study.model import Placement, SystemSpec
+from tiltyard.study.model import ConditionsSpec, Placement, SystemSpec
+from tiltyard.systems import kind
 from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.kind import Problem, System
+from tiltyard.systems.placement import cpu_problems
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,16 @@ class Rehearsal:
     """System → what the kernel said when it was up; empty if nothing was brought up."""
     recovered: tuple[str, ...]
     """What had to be put back after an earlier run."""
+
+
+def lacking(conditions: ConditionsSpec, system: SystemSpec) -> list[Problem]:
+    """What this host lacks for the conditions of a system that it measures itself."""
+    if system.settings.get("host") or kind(system.kind).elsewhere:
+        return []
+    found = cpu_problems(*conditions.cpus)
+    if conditions.isolate and not found and (why := hindrance(conditions.cpus)):
+        found.append(Problem("warning", f"no isolation: {why}"))
+    return found
 
 
 def rehearse(

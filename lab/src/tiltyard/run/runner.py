@@ -47,6 +47,7 @@ from tiltyard.run.observer import Decide, Observer
 from tiltyard.run.patience import WAIT_S, patiently, pause
 from tiltyard.run.read import read_run, require_plan
 from tiltyard.run.record import AS_PLANNED, Amendment, IsolationNote
+from tiltyard.run.rehearsal import lacking
 from tiltyard.run.scratch_dir import open_systems, scratch_dir
 from tiltyard.run.sessions import hashes_before
 from tiltyard.run.stages import Place as StagePlace
@@ -243,6 +244,12 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
         clients=context.plan.most_clients,
         conditions=context.plan.conditions,
     )
+    for spec in context.plan.systems:
+        for problem in lacking(context.plan.conditions, spec):
+            if problem.severity == "error":
+                raise HostLacksError(
+                    f"conditions.cpus (--isolate): {problem.text}; {problem.remedy}"
+                )
     notes: dict[str, list[str]] = {}
     for name, system in systems.items():
         patiently(context, name, partial(_require_same_host, name, system, notes))
