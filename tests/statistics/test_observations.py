@@ -76,6 +76,16 @@ def test_doublings_are_found_in_seven_blocks():
     assert share_told("growth", plant) >= 0.9
 
 
+PLATEAU = np.array([0, 1.5, 1.5, 1.5, 1.5])
+
+
+@pytest.mark.parametrize(("kind", "noise"), [("growth", 0.1), ("peak", 0.1)])
+def test_one_step_is_neither_growth_nor_a_peak(kind, noise):
+    """Both are claims on several steps, of which all but one are equal here."""
+    planted = lambda rng: rng.normal(0, noise, (9, 2, 5)) + PLATEAU  # noqa: E731
+    assert share_told(kind, planted) <= 0.1
+
+
 def test_flat_courses_are_found_in_five_blocks_at_one_percent_noise_beside_a_cliff():
     def plant(rng):
         return rng.normal(0, 0.01, (5, 2, 12)) + np.concatenate([np.zeros(6), FALLING])

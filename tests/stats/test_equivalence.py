@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from scipy.stats import wilcoxon
+from scipy.stats import ttest_rel, wilcoxon
 
 from tiltyard.stats.equivalence import pairwise_tost
+from tiltyard.stats.gaps import paired_gaps
 from tiltyard.stats.signed_rank import largest_c, nominal_p
-from tiltyard.stats.slope import slopes
 
 ROPE = np.log(1.05)
 
@@ -58,7 +58,15 @@ def test_four_blocks_are_too_few():
         pairwise_tost(levels(0.0, 0.0, blocks=4), 0.05)
 
 
-def test_slopes_are_those_of_least_squares():
-    values, positions = levels(0.0, 0.2, 0.9, 1.0), np.array([12.0, 14.0, 15.0, 20.0])
-    theirs = np.polyfit(positions, values.T, 1)[0]
-    np.testing.assert_allclose(slopes(values, positions), theirs, rtol=1e-12)
+def test_gaps_are_those_of_the_paired_t():
+    values = levels(0.0, 0.2, 0.9, 1.0)
+    gaps = paired_gaps(values)
+    theirs = ttest_rel(values[:, 2], values[:, 1])
+    low, high = theirs.confidence_interval(0.99)
+    assert gaps.interval(1, 2, 0.01) == pytest.approx(
+        (theirs.statistic * gaps.error[1, 2], low, high)
+    )
+    assert gaps.p(1, 2) == pytest.approx(theirs.pvalue)
+    against = ttest_rel(values[:, 2], values[:, 1] + 0.1, alternative="greater")
+    assert gaps.p_beyond(1, 2, 1, 0.1) == pytest.approx(against.pvalue)
+    assert gaps.p_beyond(2, 1, -1, 0.1) == pytest.approx(against.pvalue)

@@ -1,7 +1,5 @@
 """What is said of a metric along an axis: planted courses at their smallest number of blocks."""
 
-import re
-
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -25,15 +23,15 @@ def logs(blocks: int, *courses: np.ndarray, systems: int = 1, seed: int = 1) -> 
     return course + noise
 
 
-def test_a_doubling_is_named_with_its_interval_and_slope():
+def test_a_doubling_is_named_with_its_interval_and_its_steps():
     (told,) = observations_of(logs(7, GROWING))
     assert told.kind == "growth"
     assert set(told.systems) == {"a", "b"}
     assert told.blocks == 7
     assert "grid read: doubles from 4 KiB to 1 MiB record on" in told.sentence
-    assert re.search(r"all the way, by \+9\.\d+ % with each doubling \(99 % CI", told.sentence)
+    assert "×, 7 blocks): it rises at each of 4 steps, by 18." in told.sentence
     assert told.sentence.endswith("×).")
-    assert "t of the slopes of 7 blocks" in told.evidence
+    assert "one-sided paired t of each step against 2 %" in told.evidence
 
 
 def test_a_rise_that_is_not_a_plain_factor_has_its_number():
@@ -53,12 +51,48 @@ def test_levels_are_told_as_one_says_them(axis, reach):
 def test_a_fall_is_named_too():
     (told,) = observations_of(logs(7, -GROWING))
     assert "halves from 4 KiB to 1 MiB" in told.sentence
-    assert "all the way, by −8" in told.sentence
+    assert "it falls at each of 4 steps, by 15." in told.sentence
 
 
-def test_a_course_that_turns_back_has_no_slope():
+def test_a_course_that_turns_back_says_which_of_its_steps_do():
     (told,) = observations_of(logs(7, np.array([0.0, 0.5, 0.3, 0.6, 0.7])))
     assert told.kind == "change"
+    assert (
+        "it rises from 4 KiB to 16 KiB record, falls from 16 KiB to 64 KiB record and rises from "
+        "64 KiB to 1 MiB record"
+    ) in told.sentence
+
+
+ONE_STEP = np.log([0.149, 2.386, 2.385])
+THREE = RECORDS[::2]
+
+
+@pytest.mark.parametrize(("noise", "kind"), [(0.01, "saturation"), (0.1, "change")])
+def test_one_step_and_then_nothing_is_no_growth_whatever_the_noise(noise, kind):
+    steps = ONE_STEP + np.random.default_rng(3).normal(0, noise, (9, 2, 3))
+    told = observations_of(steps, THREE)
+    assert {one.kind for one in told} == {kind}
+    assert all("each of" not in one.sentence for one in told)
+    if kind == "change":
+        end = "it rises from 4 KiB to 64 KiB record; no change is shown in the other step"
+        assert all(end in one.sentence for one in told)
+
+
+@pytest.mark.parametrize(("sign", "verb"), [(1, "peaks"), (-1, "is lowest")])
+def test_a_peak_between_the_ends_is_named(sign, verb):
+    (told,) = observations_of(logs(9, sign * np.array([0.0, 0.25, 0.15])), THREE)
+    assert told.kind == "peak"
+    assert f"grid read: {verb} at 64 KiB record on" in told.sentence
+    assert "from 4 KiB to 64 KiB record" in told.sentence
+    assert "from 64 KiB to 1 MiB record" in told.sentence
+
+
+def test_a_peak_that_is_a_plateau_is_somewhere_on_it():
+    values = np.tile([0.0, 0.9, 0.9, 0.9, 0.7], (10, 2, 1))
+    values[::2] += 0.01 * np.arange(5)
+    values[1::2] -= 0.01 * np.arange(5)
+    (told,) = of_kind(observations_of(values), "peak")
+    assert "peaks somewhere from 16 KiB to 256 KiB record" in told.sentence
 
 
 def test_a_rise_within_the_region_of_equivalence_is_not_told():

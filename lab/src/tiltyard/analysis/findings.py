@@ -15,7 +15,7 @@ Rules that hold for the whole study:
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -26,7 +26,7 @@ from tiltyard.analysis.contrast import Contrasts, Judged, Withheld
 from tiltyard.analysis.disturbed import disturbed_blocks, too_many_disturbed, withhold
 from tiltyard.analysis.effects import with_effects
 from tiltyard.analysis.judging import judge
-from tiltyard.analysis.model import FORMAT, Comparison, Findings, Observation, WorkloadFindings
+from tiltyard.analysis.model import FORMAT, Comparison, Findings, WorkloadFindings
 from tiltyard.analysis.order import drifts, trial_lines
 from tiltyard.analysis.quantity import Measured, Quantity, collect, mean_quantity
 from tiltyard.analysis.statements.conditions import (
@@ -38,7 +38,7 @@ from tiltyard.analysis.statements.disturbances import under_load
 from tiltyard.analysis.statements.evidence import Evidence
 from tiltyard.analysis.statements.family import BENJAMINI_HOCHBERG, HOLM, Family
 from tiltyard.analysis.statements.headline import headline
-from tiltyard.analysis.statements.registry import notices, observe
+from tiltyard.analysis.statements.registry import notices, observe, with_observations
 from tiltyard.analysis.systems import (
     advantages,
     asked_factor,
@@ -84,7 +84,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
     workloads = _describe(plan, run, measured, judged, headlines, family, withheld)
     if not withheld:
         workloads = with_effects(workloads, plan, judged, to_come)
-        workloads = _with_observations(workloads, observe(measured, run, plan, judged))
+        workloads = with_observations(workloads, observe(measured, run, plan, judged))
     lines = trial_lines(everything, _all_measured(plan, everything, run, measured))
     systems = system_findings(plan, run)
     blocks_done = len(course.counted)
@@ -137,16 +137,6 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         complete=_is_complete(plan, blocks_done, course.to_come, evidence.contrasts),
     )
     return findings.model_copy(update={"answer": findings.answer or headline(findings)})
-
-
-def _with_observations(
-    workloads: Sequence[WorkloadFindings], observed: Mapping[str, tuple[Observation, ...]]
-) -> tuple[WorkloadFindings, ...]:
-    """The workloads with what was observed of each."""
-    return tuple(
-        workload.model_copy(update={"observations": observed.get(workload.name, ())})
-        for workload in workloads
-    )
 
 
 def _is_complete(plan: Plan, blocks_done: int, to_come: int, contrasts: Contrasts) -> bool:

@@ -53,7 +53,6 @@ from tiltyard.stats.signed_rank import (
     signed_ranks,
     walsh_averages,
 )
-from tiltyard.stats.slope import slopes
 from tiltyard.stats.spread import quantile_interval, variation
 from tiltyard.stats.steady import SteadyState, mser5, steady_state
 from tiltyard.stats.student import paired_ts
@@ -123,7 +122,6 @@ __all__ = [
     "sequential_p",
     "signed_rank",
     "signed_ranks",
-    "slopes",
     "spread_ratio",
     "steady_state",
     "summarise",

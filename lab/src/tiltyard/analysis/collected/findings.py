@@ -5,6 +5,7 @@ The cells of all workloads are one family (Benjamini–Hochberg), the workloads'
 stands beside every verdict.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import get_args
 
 from tiltyard import __version__
 from tiltyard.analysis.collected.answer import answer
+from tiltyard.analysis.collected.courses import Collected, courses_of, observe_courses
 from tiltyard.analysis.collected.limits import limits
 from tiltyard.analysis.collected.over import told_over_studies
 from tiltyard.analysis.collected.verdicts import Pair, compare
@@ -39,6 +41,7 @@ from tiltyard.analysis.model import (
 )
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.statements.headline import headline
+from tiltyard.analysis.statements.registry import with_observations
 from tiltyard.analysis.systems import advantages, asked_factor
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.collected.audited import Audited
@@ -80,7 +83,11 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
     headlines = [pair for w in works for pair in w.over_all]
     told = iter(compare(grid, within, together=False))
     wholes = iter(compare(headlines, within, together=True))
-    workloads = tuple(_findings(w, told, wholes, collection) for w in works)
+    workloads = with_observations(
+        [_findings(w, told, wholes, collection) for w in works],
+        # Of several studies a session is what is replicated, not the value.
+        {} if collection.origin.studies else observe_courses([_courses(w, within) for w in works]),
+    )
     levels = {one.name: one.levels for one in collection.systems}
     asked = collection.asks or asked_factor(collection.question, levels)
     findings = Findings(
@@ -131,6 +138,10 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
     if collection.origin.studies:
         return told_over_studies(findings, pooled=collection.origin.pooled)
     return findings.model_copy(update={"answer": headline(findings)})
+
+
+def _courses(work: _Work, within: float) -> Collected:
+    return Collected(work.workload.name, tuple(courses_of(work.tests)), math.log1p(within))
 
 
 def _overall(works: Sequence[_Work], collection: Collection) -> tuple[Comparison, ...]:

@@ -1,8 +1,12 @@
-"""Further findings along an axis: change, growth, saturation, plateau, cliff."""
+"""Further findings along an axis: a course is said as what it is.
+
+It peaks, saturates, rises or falls at each step, changes in some steps, is flat, has a cliff.
+"""
 
 import math
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -14,44 +18,77 @@ from tiltyard.analysis.statements.evidence import (
     Candidate,
     Course,
     Key,
+    MeasuredCourse,
     Result,
     Scene,
     cache_of,
     device_reads,
 )
-from tiltyard.analysis.statements.numbers import interval, moves, named, nearest, p_text, ratio
+from tiltyard.analysis.statements.numbers import (
+    DOUBLE as FACTOR,
+)
+from tiltyard.analysis.statements.numbers import (
+    ends as ends_text,
+)
+from tiltyard.analysis.statements.numbers import (
+    interval,
+    moves,
+    named,
+    nearest,
+    p_text,
+    ratio,
+)
 from tiltyard.analysis.statements.statement import Statement
 from tiltyard.stats.equivalence import MIN_BLOCKS, PairwiseTost
 from tiltyard.stats.multiple import holm
-from tiltyard.stats.slope import slopes
 from tiltyard.stats.student import p_below, paired_ts
-from tiltyard.stats.types import Evidence, FloatArray
-from tiltyard.units import count_of, format_size
+from tiltyard.stats.types import Evidence
+from tiltyard.units import count_of, format_size, listed
+
+AnyCourse = TypeVar("AnyCourse", bound=Course)
 
 LEVELS: Final = 3
 """Fewer levels make no course."""
 DOUBLE: Final = 2
 """Levels that are flat must span at least this factor."""
 _TOLERANCE: Final = math.log1p(SAME_WITHIN)
+PLACE_ALPHA: Final = 0.05
+"""The levels among which the best one is are named at this error rate."""
 
 
 class Shift(NamedTuple):
-    """A paired t of log ratios."""
+    """By how much a value changes from one level to another: logs of ratios."""
 
     mean: float
     low: float
     high: float
 
 
-def _shift(values: FloatArray) -> tuple[Shift, float]:
-    """The mean of one series with its interval, and the p-value."""
-    found = paired_ts(values[None, :], ALPHA)
-    return Shift(*(float(x[0]) for x in (found.estimate, found.low, found.high))), float(found.p[0])
+class Along(Protocol):
+    """Where courses are looked for: a workload that was run here, or one that was collected."""
+
+    @property
+    def name(self) -> str:
+        """Of the workload."""
+
+    @property
+    def courses(self) -> Sequence[Course]:
+        """Those that are looked at."""
+
+    @property
+    def margin(self) -> float:
+        """Half-width of the region of equivalence, on the log scale."""
 
 
-def _long(scene: Scene, statement: Statement[Scene, Iterator[Result]]) -> Iterator[Course]:
+def _shift(course: Course, first: int, last: int, alpha: float = ALPHA) -> Shift:
+    return Shift(*course.gaps.interval(first, last, alpha))
+
+
+def _long(
+    courses: Iterable[AnyCourse], statement: Statement[Any, Iterator[Result]]
+) -> Iterator[AnyCourse]:
     """The courses with enough blocks and levels."""
-    for course in scene.courses:
+    for course in courses:
         if course.blocks >= statement.min_blocks and len(course.levels) >= LEVELS:
             yield course
 
@@ -68,7 +105,7 @@ def _moving(
     return Candidate(
         subject=(*course.subject, *subject),
         place=f"{course.place} ({ratio(*shift)})",
-        metric=course.cell.metric.name,
+        metric=course.metric,
         systems=(course.system,),
         blocks=course.blocks,
         size=nearest(shift.low, shift.high),
@@ -79,38 +116,76 @@ def _moving(
     )
 
 
-def _change_tests(scene: Scene) -> Iterator[Result]:
-    least = math.log1p(scene.plan.design.equivalent_within)
+def _p_beyond(course: Course, pairs: Sequence[tuple[int, int]], sign: int, bound: float) -> float:
+    """That every pair goes that way by more than the bound; both ways are looked at."""
+    return min(1.0, 2 * max(course.gaps.p_beyond(*pair, sign, bound) for pair in pairs))
+
+
+def _change_tests(scene: Along) -> Iterator[Result]:
     for course in scene.courses:
         if course.blocks >= CHANGE.min_blocks:
-            yield _change_test(course, least)
+            yield _change_test(course, scene.margin)
 
 
 def _change_test(course: Course, least: float) -> Result:
-    shift, p = _shift(course.values[:, -1] - course.values[:, 0])
+    last = len(course.levels) - 1
+    shift, p = _shift(course, 0, last), course.gaps.p(0, last)
     if nearest(shift.low, shift.high) <= least:
         return Result(p, None)
-    last = len(course.levels) - 1
+    steps = _steps_text(course, least)
     sentence = (
         f"{course.line.topic}: {moves(*shift)} {course.between(0, last)} on {course.system} "
-        f"({interval(shift.low, shift.high)}, {count_of(course.blocks, 'block')})"
+        f"({interval(shift.low, shift.high)}, {course.basis}){steps}"
     )
     evidence = (
-        f"paired t of the log ratio of the two ends, {p_text(p)}; medians {course.typical(0)} and "
-        f"{course.typical(last)}"
+        f"{course.test} of the log ratio of the two ends, {p_text(p)}; values there "
+        f"{course.typical(0)} and {course.typical(last)}"
     )
-    subject = (*course.ends, shift.mean > 0, named(*shift))
+    subject = (*course.ends, shift.mean > 0, named(*shift), steps)
     return Result(p, _moving(course, shift, *subject, sentence=sentence, evidence=evidence))
+
+
+def _steps_text(course: Course, least: float) -> str:
+    """``: it rises from A to B and …; no change is shown in the other 2 steps``; of two levels "".
+
+    A step is a change if it is larger than the margin, by a one-sided test at 1 % in total.
+    """
+    count = course.gaps.steps
+    if count < LEVELS - 1:
+        return ""
+    shown = [
+        next(
+            (
+                sign
+                for sign in (1, -1)
+                if 2 * count * course.gaps.p_beyond(step, step + 1, sign, least) <= ALPHA
+            ),
+            0,
+        )
+        for step in range(count)
+    ]
+    told, place = [], 0
+    for sign, alike in groupby(shown):
+        start, place = place, place + len(list(alike))
+        if sign:
+            told.append(f"{'rises' if sign > 0 else 'falls'} {course.between(start, place)}")
+    still = shown.count(0)
+    if not told:
+        return f"; in none of its {count} steps alone is a change shown"
+    others = "the other step" if still == 1 else f"the other {still} steps"
+    return f": it {listed(told)}" + (f"; no change is shown in {others}" if still else "")
 
 
 CHANGE: Final = Statement(
     name="change",
     shown="further finding",
-    says="METRIC: doubles | halves | rises to … | falls by … from LEVEL to LEVEL on SYSTEM",
+    says="METRIC: doubles | halves | rises to … | falls by … from LEVEL to LEVEL on SYSTEM: it "
+    "rises from LEVEL to LEVEL; no change is shown in the other steps",
     test=(
-        "paired t of the log ratio of the highest to the lowest level; printed where the whole "
+        "t of the log ratio of the highest to the lowest level; printed where the whole "
         "interval is beyond the study's region of equivalence, with a named factor only where it "
-        "is within ±10 % of it"
+        "is within ±10 % of it; of three levels or more with the steps that are shown to be larger "
+        "than that region (one-sided t at 1 %, Bonferroni over the steps)"
     ),
     min_blocks=7,
     correction="family",
@@ -118,47 +193,41 @@ CHANGE: Final = Statement(
 )
 
 
-def _growth_tests(scene: Scene) -> Iterator[Result]:
-    tolerance = math.log1p(scene.plan.design.equivalent_within)
-    return (_growth_test(course, tolerance) for course in _long(scene, GROWTH))
+def _growth_tests(scene: Along) -> Iterator[Result]:
+    return (_growth_test(course, scene.margin) for course in _long(scene.courses, GROWTH))
 
 
-def _growth_test(course: Course, tolerance: float) -> Result:
-    slope, p = _shift(slopes(course.values, course.doublings))
-    ends, _ = _shift(course.values[:, -1] - course.values[:, 0])
-    direction = 1 if slope.mean > 0 else -1
-    goes_along = nearest(ends.low, ends.high) > tolerance and ends.mean * direction > 0
-    if not goes_along or not _is_monotone(course, direction, tolerance):
+def _growth_test(course: Course, least: float) -> Result:
+    last = course.gaps.steps
+    ends = _shift(course, 0, last)
+    sign = 1 if ends.mean > 0 else -1
+    pairs = [(step, step + 1) for step in range(last)]
+    p = _p_beyond(course, pairs, sign, least)
+    if nearest(ends.low, ends.high) <= least:
         return Result(p, None)
-    last = len(course.levels) - 1
+    steps = sorted(math.exp(float(course.gaps.estimate[pair])) for pair in pairs)
     sentence = (
-        f"{course.line.topic}: {moves(*ends)} {course.between(0, last)} on {course.system}, all "
-        f"the way, by {ratio(*slope)} with each doubling ({interval(slope.low, slope.high)}, "
-        f"{count_of(course.blocks, 'block')})"
+        f"{course.line.topic}: {moves(*ends)} {course.between(0, last)} on {course.system} "
+        f"({interval(ends.low, ends.high)}, {course.basis}): it "
+        f"{'rises' if sign > 0 else 'falls'} at each of {last} steps, by "
+        f"{'factors of ' if math.sqrt(steps[0] * steps[-1]) >= FACTOR else ''}"
+        f"{ends_text(steps[0], steps[-1])}"
     )
     evidence = (
-        f"t of the slopes of {count_of(course.blocks, 'block')}, log value on log2 of the level, "
-        f"{p_text(p)}; "
-        f"no step of {last} goes back by more than {100 * math.expm1(tolerance):g} %; ends "
-        f"{ratio(*ends)} ({interval(ends.low, ends.high)})"
+        f"one-sided {course.test} of each step against {100 * math.expm1(least):g} %, the largest "
+        f"{p_text(p)} (intersection–union)"
     )
-    subject = (*course.ends, direction, named(*ends))
+    subject = (*course.ends, sign, named(*ends))
     return Result(p, _moving(course, ends, *subject, sentence=sentence, evidence=evidence))
-
-
-def _is_monotone(course: Course, direction: int, tolerance: float) -> bool:
-    """Whether no adjacent step can go back by more than the tolerance (one-sided, 5 %)."""
-    steps = paired_ts(direction * np.diff(course.values, axis=1).T, 0.10)
-    return bool((steps.low >= -tolerance).all())
 
 
 GROWTH: Final = Statement(
     name="growth",
     shown="further finding",
-    says="METRIC: rises … from LEVEL to LEVEL on SYSTEM, all the way, by … with each doubling",
+    says="METRIC: rises … from LEVEL to LEVEL on SYSTEM: it rises at each of N steps, by … to …",
     test=(
-        "t of the per-block slopes of log value on log2 of the level; printed where every adjacent "
-        "step has a one-sided 95 % interval above minus the study's region of equivalence"
+        "one-sided t of every adjacent step against the study's region of equivalence; all must "
+        "reject (intersection–union), both directions are looked at"
     ),
     min_blocks=7,
     correction="family",
@@ -166,20 +235,85 @@ GROWTH: Final = Statement(
 )
 
 
-def _saturation_tests(scene: Scene) -> Iterator[Result]:
-    return map(_saturation_test, _long(scene, SATURATION))
+def _peak_tests(scene: Along) -> Iterator[Result]:
+    return map(_peak_test, _long(scene.courses, PEAK))
+
+
+def _peak_test(course: Course) -> Result:
+    last = course.gaps.steps
+    from_first = course.gaps.estimate[0]
+    inner = from_first[1:last]
+    tried = [
+        (_p_beyond(course, [(0, place), (last, place)], sign, _TOLERANCE), sign, place)
+        for sign, place in ((1, 1 + int(np.argmax(inner))), (-1, 1 + int(np.argmin(inner))))
+    ]
+    lowest, sign, place = min(tried)
+    p = min(1.0, (last - 1) * lowest)
+    start, end = _location_of_extreme(course, sign, place)
+    up, down = _shift(course, 0, place), _shift(course, place, last)
+    if min(nearest(up.low, up.high), nearest(down.low, down.high)) <= 0:
+        return Result(p, None)
+    verb = "peaks" if sign > 0 else "is lowest"
+    where = f"at {course.at(place)}" if start == end else f"somewhere {course.between(start, end)}"
+    return Result(
+        p,
+        _moving(
+            course,
+            up,
+            verb,
+            course.levels[start],
+            course.levels[end],
+            sentence=f"{course.line.topic}: {verb} {where} on {course.system}: it {moves(*up)} "
+            f"{course.between(0, place)} ({interval(up.low, up.high)}, {course.basis}) and "
+            f"{moves(*down)} {course.between(place, last)} ({interval(down.low, down.high)})",
+            evidence=f"one-sided {course.test} of {course.at(place)} against both ends and "
+            f"{100 * SAME_WITHIN:g} %, {p_text(p)} (intersection–union; Bonferroni over "
+            f"{count_of(last - 1, 'inner level')}); {course.typical(0)}, {course.typical(place)} "
+            f"and {course.typical(last)}",
+        ),
+    )
+
+
+def _location_of_extreme(course: Course, sign: int, place: int) -> tuple[int, int]:
+    """From the first to the last level that is not shown to be beaten by it (5 %, Bonferroni)."""
+    count = course.gaps.steps
+    left = [
+        level
+        for level in range(count + 1)
+        if level == place or count * course.gaps.p_beyond(level, place, sign, 0.0) > PLACE_ALPHA
+    ]
+    return left[0], left[-1]
+
+
+PEAK: Final = Statement(
+    name="peak",
+    shown="further finding",
+    says="METRIC: peaks | is lowest at LEVEL on SYSTEM: it rises … up to there and falls … then",
+    test=(
+        "one-sided t of the best inner level against both ends and 5 % (intersection–union), "
+        "Bonferroni over the inner levels, both directions; the place reaches over all levels that "
+        "are not shown to be beaten (5 %, Bonferroni)"
+    ),
+    min_blocks=7,
+    correction="family",
+    make=_peak_tests,
+)
+
+
+def _saturation_tests(scene: Along) -> Iterator[Result]:
+    return map(_saturation_test, _long(scene.courses, SATURATION))
 
 
 def _saturation_test(course: Course) -> Result:
-    steps = paired_ts(np.diff(course.values, axis=1).T, ALPHA)
     same = course.same
     start = _start_of_flat(same)
-    last = len(course.levels) - 1
+    last = course.gaps.steps
     if not 0 < start < last or course.levels[last] < DOUBLE * course.levels[start]:
         return Result(1.0, None)
-    p = float(holm(steps.p)[start - 1])
-    climb, _ = _shift(course.values[:, start] - course.values[:, 0])
-    agree = climb.mean * float(steps.estimate[start - 1]) > 0
+    steps = np.array([course.gaps.p(step, step + 1) for step in range(last)])
+    p = float(holm(steps)[start - 1])
+    climb = _shift(course, 0, start)
+    agree = climb.mean * float(course.gaps.estimate[start - 1, start]) > 0
     if nearest(climb.low, climb.high) <= _TOLERANCE or not agree:
         return Result(p, None)
     verb = "saturates at" if climb.mean * course.sign > 0 else "settles at"
@@ -192,9 +326,10 @@ def _saturation_test(course: Course) -> Result:
             course.levels[start],
             sentence=f"{course.line.topic}: {verb} {course.at(start)} on {course.system}: it "
             f"{moves(*climb)} up to there ({interval(climb.low, climb.high)}, "
-            f"{count_of(course.blocks, 'block')}) and stays within {100 * SAME_WITHIN:g} % "
+            f"{course.basis}) and stays within {100 * SAME_WITHIN:g} % "
             f"{course.between(start, last)}",
-            evidence=f"paired t of {course.at(start)} against {course.at(start - 1)}, {p_text(p)} "
+            evidence=f"{course.test} of {course.at(start)} against {course.at(start - 1)}, "
+            f"{p_text(p)} "
             f"(Holm over {last} steps); all levels beyond differ by at most "
             f"{100 * math.expm1(same.reach(start, last)):.1f} % (90 % intervals of all pairs); "
             f"{course.typical(start)} there",
@@ -217,9 +352,9 @@ SATURATION: Final = Statement(
     shown="further finding",
     says="METRIC: saturates at LEVEL on SYSTEM: it rises … up to there and stays within 5 %",
     test=(
-        "paired t of the first level from which on all pairs are equivalent within ±5 % "
-        "(intersection–union, Hodges–Lehmann, 90 % intervals) against the level before it, Holm "
-        "over the steps"
+        "t of the first level from which on all pairs are equivalent within ±5 % "
+        "(intersection–union, 90 % intervals by Hodges and Lehmann, of means by t) against the "
+        "level before it, Holm over the steps"
     ),
     min_blocks=7,
     correction="family",
@@ -227,8 +362,8 @@ SATURATION: Final = Statement(
 )
 
 
-def _insensitive_tests(scene: Scene) -> Iterator[Result]:
-    return map(_insensitive_test, _long(scene, INSENSITIVE))
+def _insensitive_tests(scene: Along) -> Iterator[Result]:
+    return map(_insensitive_test, _long(scene.courses, INSENSITIVE))
 
 
 def _insensitive_test(course: Course) -> Result:
@@ -243,7 +378,7 @@ def _insensitive_test(course: Course) -> Result:
         Candidate(
             subject=(*course.subject, course.levels[first], course.levels[last]),
             place=course.place,
-            metric=course.cell.metric.name,
+            metric=course.metric,
             systems=(course.system,),
             blocks=course.blocks,
             size=0.0,
@@ -251,12 +386,11 @@ def _insensitive_test(course: Course) -> Result:
                 f"{course.line.topic}: insensitive to {course.line.dimension} "
                 f"{course.between(first, last)} on {course.system}: all {levels} levels are the "
                 f"same within ±{100 * SAME_WITHIN:g} % (90 % intervals reach "
-                f"{farthest_percent:.1f} %, {count_of(course.blocks, 'block')})"
+                f"{farthest_percent:.1f} %, {course.basis})"
             ),
             evidence=(
                 f"two one-sided tests at {100 * SAME_ALPHA:g} % of each of the "
-                f"{count_of(levels * (levels - 1) // 2, 'pair')}, paired within blocks "
-                "(intersection–union)"
+                f"{count_of(levels * (levels - 1) // 2, 'pair')} of levels (intersection–union)"
             ),
             covers=(("flat", *course.key),),
             needs=("moves", course.axis),
@@ -269,9 +403,9 @@ INSENSITIVE: Final = Statement(
     shown="further finding",
     says="METRIC: insensitive to AXIS from LEVEL to LEVEL on SYSTEM: all levels are the same",
     test=(
-        "two one-sided tests on every pair of levels, Hodges–Lehmann 90 % intervals within ±5 % "
-        "(intersection–union); the longest run of three levels or more; printed beside something "
-        "that does move along the axis"
+        "two one-sided tests on every pair of levels, 90 % intervals within ±5 % (by Hodges and "
+        "Lehmann, of means by t; intersection–union); the longest run of three levels or more; "
+        "printed beside something that does move along the axis"
     ),
     min_blocks=MIN_BLOCKS,
     correction="sameness",
@@ -293,10 +427,10 @@ _RESAMPLES: Final = 500
 
 
 def _cliff_tests(scene: Scene) -> Iterator[Result]:
-    return (_cliff_test(scene, course) for course in _long(scene, CLIFF))
+    return (_cliff_test(scene, course) for course in _long(scene.courses, CLIFF))
 
 
-def _cliff_test(scene: Scene, course: Course) -> Result:
+def _cliff_test(scene: Scene, course: MeasuredCourse) -> Result:
     better = course.sign * course.values
     steps = np.diff(better, axis=1).T
     found = paired_ts(steps, ALPHA / len(steps))
@@ -308,7 +442,9 @@ def _cliff_test(scene: Scene, course: Course) -> Result:
     return Result(p, _cliff_claim(scene, course, found, place, p))
 
 
-def _cliff_claim(scene: Scene, course: Course, found: Evidence, place: int, p: float) -> Candidate:
+def _cliff_claim(
+    scene: Scene, course: MeasuredCourse, found: Evidence, place: int, p: float
+) -> Candidate:
     """The cliff between the levels ``place`` and ``place + 1``."""
     parts = (found.estimate[place], found.low[place], found.high[place])
     loss = Shift(*_as_measured(course.sign, *(float(part) for part in parts)))
@@ -335,7 +471,7 @@ def _as_measured(sign: int, mean: float, low: float, high: float) -> tuple[float
     return (mean, low, high) if sign > 0 else (-mean, -high, -low)
 
 
-def _location(course: Course) -> tuple[int, int]:
+def _location(course: MeasuredCourse) -> tuple[int, int]:
     """The levels between which the largest loss lies, over resampled blocks (95 % of them)."""
     rng = np.random.default_rng(0)
     picked = rng.integers(0, course.blocks, (_RESAMPLES, course.blocks))
@@ -345,7 +481,7 @@ def _location(course: Course) -> tuple[int, int]:
     return int(first), int(last) + 1
 
 
-def _plateaus(course: Course, place: int) -> str:
+def _plateaus(course: MeasuredCourse, place: int) -> str:
     """Where the course is flat before and after; a single level is not called so."""
     last = len(course.levels) - 1
     same = course.same
@@ -357,11 +493,11 @@ def _plateaus(course: Course, place: int) -> str:
     return f"; flat within 5 % {' and '.join(sides)} it" if sides else ""
 
 
-def _cache(scene: Scene, course: Course, place: int) -> tuple[str, str]:
+def _cache(scene: Scene, course: MeasuredCourse, place: int) -> tuple[str, str]:
     """What makes it a cliff of the cache, for the sentence and for the evidence."""
     if WORKING_SET.isdisjoint(course.axis.names):
         return "", ""
-    reads = "read" in course.cell.metric.name
+    reads = "read" in course.metric
     beyond = course.levels[place + 1]
     device = device_reads(scene.reads, course.system, course.axis, beyond) if reads else None
     text = evidence = ""
@@ -379,7 +515,7 @@ def _cache(scene: Scene, course: Course, place: int) -> tuple[str, str]:
     return text, evidence
 
 
-def _is_near(course: Course, place: int, cache: Cache) -> bool:
+def _is_near(course: MeasuredCourse, place: int, cache: Cache) -> bool:
     """Whether the cliff holds the size of the cache, or is one step of the grid away from it."""
     levels = course.levels
     lowest, highest = levels[max(0, place - 1)], levels[min(len(levels) - 1, place + 2)]
@@ -401,3 +537,6 @@ CLIFF: Final = Statement(
     correction="family",
     make=_cliff_tests,
 )
+
+SHAPES: Final = (PEAK, SATURATION, GROWTH, CHANGE, INSENSITIVE)
+"""What needs no more of a course than its levels; the most specific first."""

@@ -1,12 +1,14 @@
 """What the tests of further findings look at: one workload, its series along axes, its reads."""
 
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from statistics import median
-from typing import Final, TypeAlias, TypeVar
+from typing import ClassVar, Final, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -14,13 +16,14 @@ from tiltyard.analysis.axes import Axis, Level, label_of
 from tiltyard.analysis.contrast import Contrasts, Withheld
 from tiltyard.analysis.model import WorkloadFindings
 from tiltyard.analysis.order import relative_log_values
-from tiltyard.analysis.quantity import GridCell, Measured
+from tiltyard.analysis.quantity import Direction, GridCell, Measured
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord
 from tiltyard.stats.equivalence import PairwiseTost, pairwise_tost
+from tiltyard.stats.gaps import Gaps, paired_gaps
 from tiltyard.stats.types import FloatArray
-from tiltyard.units import SIZE_UNITS, format_value, reading_unit
+from tiltyard.units import SIZE_UNITS, count_of, format_value, reading_unit
 
 T = TypeVar("T")
 
@@ -70,21 +73,41 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Course:
-    """The values of one system along a line."""
+class Course(ABC):
+    """One system along a line."""
 
     line: Line
     system: str
-    cell: GridCell
-    """The first one: metric, unit, direction."""
-    values: FloatArray
-    """Natural logarithms, shape (blocks, levels): blocks in which no level is missing."""
-    network: bool
+    metric: str
+    """Its name."""
+    direction: Direction
+
+    test: ClassVar[str] = "paired t"
+    """How two levels are compared."""
+
+    @property
+    @abstractmethod
+    def gaps(self) -> Gaps:
+        """Between every two levels."""
+
+    @property
+    @abstractmethod
+    def same(self) -> PairwiseTost:
+        """Which of its levels are the same."""
+
+    @abstractmethod
+    def typical(self, place: int) -> str:
+        """The value at a level, with its unit."""
 
     @property
     def blocks(self) -> int:
-        """Complete ones."""
-        return len(self.values)
+        """Complete ones; values of a level where nothing pairs them."""
+        return self.gaps.n
+
+    @property
+    def basis(self) -> str:
+        """What an interval rests on: ``7 blocks``."""
+        return count_of(self.blocks, "block")
 
     @property
     def axis(self) -> Axis:
@@ -119,17 +142,7 @@ class Course:
     @property
     def sign(self) -> int:
         """1 where more is better, −1 where less is."""
-        return 1 if self.cell.metric.direction == "higher" else -1
-
-    @property
-    def doublings(self) -> FloatArray:
-        """Logarithms to base 2 of the levels."""
-        return np.log2(np.array(self.levels, dtype=np.float64))
-
-    @cached_property
-    def same(self) -> PairwiseTost:
-        """Which of its levels are the same; for several kinds, from five blocks on."""
-        return pairwise_tost(self.values, SAME_ALPHA)
+        return 1 if self.direction == "higher" else -1
 
     def between(self, first: int, last: int) -> str:
         """``from 4 KiB to 1 MiB record``, ``from depth 1 to 32``, by places of levels."""
@@ -142,10 +155,34 @@ class Course:
         """A level with its axis: ``64 KiB record``."""
         return self.axis.label(self.levels[place])
 
+
+@dataclass(frozen=True)
+class MeasuredCourse(Course):
+    """The values of one system along a line, block by block."""
+
+    values: FloatArray
+    """Natural logarithms, shape (blocks, levels): blocks in which no level is missing."""
+    unit: str
+    """In which values are read."""
+
+    @cached_property
+    def gaps(self) -> Gaps:
+        """Of at least two blocks."""
+        return paired_gaps(self.values)
+
+    @property
+    def blocks(self) -> int:
+        """Complete ones."""
+        return len(self.values)
+
+    @cached_property
+    def same(self) -> PairwiseTost:
+        """Which of its levels are the same; for several kinds, from five blocks on."""
+        return pairwise_tost(self.values, SAME_ALPHA)
+
     def typical(self, place: int) -> str:
         """The median over blocks at a level, with its unit."""
-        unit = reading_unit(self.cell.metric.unit, network=self.network)
-        return format_value(float(np.exp(np.median(self.values[:, place]))), unit)
+        return format_value(float(np.exp(np.median(self.values[:, place]))), self.unit)
 
 
 def lines(measured: Measured) -> Iterator[Line]:
@@ -153,19 +190,25 @@ def lines(measured: Measured) -> Iterator[Line]:
     numbered = enumerate(measured.cells)
     for _, group in groupby(numbered, key=lambda found: found[1].metric.name):
         cells = list(group)
-        axes = cells[0][1].axes
-        for axis in axes:
-            others = tuple(other for other in axes if other != axis)
-            cases: dict[str, dict[int, int]] = {}
-            for place, cell in cells:
-                level = axis.level(cell.at)
-                if isinstance(level, int) and level > 0:
-                    cases.setdefault(label_of(cell.at, others), {})[level] = place
-            name = cells[0][1].quantity.metric
-            for case, places in cases.items():
-                if len(places) > 1:
-                    levels = _spread(sorted(places))
-                    yield Line(axis, case, tuple(places[at] for at in levels), levels, name)
+        points = [(place, cell.at) for place, cell in cells]
+        yield from lines_of(points, cells[0][1].axes, cells[0][1].quantity.metric)
+
+
+def lines_of(
+    points: Sequence[tuple[int, Mapping[str, Level]]], axes: Sequence[Axis], metric: str
+) -> Iterator[Line]:
+    """The lines through the points of one metric, each with its place."""
+    for axis in axes:
+        others = tuple(other for other in axes if other != axis)
+        cases: dict[str, dict[int, int]] = {}
+        for place, at in points:
+            level = axis.level(dict(at))
+            if isinstance(level, int) and level > 0:
+                cases.setdefault(label_of(dict(at), others), {})[level] = place
+        for case, places in cases.items():
+            if len(places) > 1:
+                levels = _spread(sorted(places))
+                yield Line(axis, case, tuple(places[at] for at in levels), levels, metric)
 
 
 def _spread(levels: Sequence[int]) -> tuple[int, ...]:
@@ -174,7 +217,7 @@ def _spread(levels: Sequence[int]) -> tuple[int, ...]:
     return tuple(levels[place] for place in taken)
 
 
-def courses(measured: Measured) -> tuple[Course, ...]:
+def courses(measured: Measured) -> tuple[MeasuredCourse, ...]:
     """The courses of all systems, at most :data:`MOST` (but one of each system)."""
     most = max(1, MOST // max(1, len(measured.systems)))
     found = sample(list(lines(measured)), most)
@@ -185,11 +228,13 @@ def courses(measured: Measured) -> tuple[Course, ...]:
     )
 
 
-def _course(measured: Measured, line: Line, column: int, system: str) -> Course:
+def _course(measured: Measured, line: Line, column: int, system: str) -> MeasuredCourse:
     own = [measured.cells[place].quantity.log_values[:, column] for place in line.places]
     values = np.stack(own, axis=1)
     complete = values[np.isfinite(values).all(axis=1)]
-    return Course(line, system, measured.cells[line.places[0]], complete, measured.network)
+    metric = measured.cells[line.places[0]].metric
+    unit = reading_unit(metric.unit, network=measured.network)
+    return MeasuredCourse(line, system, metric.name, metric.direction, complete, unit)
 
 
 FACTS: Final = ("memory available at start", "memory")
@@ -373,8 +418,13 @@ class Scene:
         """The workload as people read it."""
         return self.measured.workload.display
 
+    @property
+    def margin(self) -> float:
+        """Half-width of the region of equivalence, on the log scale."""
+        return math.log1p(self.plan.design.equivalent_within)
+
     @cached_property
-    def courses(self) -> tuple[Course, ...]:
+    def courses(self) -> tuple[MeasuredCourse, ...]:
         """The courses along the axes of the grid, at most so many."""
         return courses(self.measured)
 

@@ -11,13 +11,13 @@ hardware (needs a measured bound), and whether a variance is unusual (needs earl
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from tiltyard.analysis.model import Findings, Notice, Observation
+from tiltyard.analysis.model import Findings, Notice, Observation, WorkloadFindings
 from tiltyard.analysis.quantity import Measured
 from tiltyard.analysis.statements import (
     along_axis,
@@ -38,6 +38,7 @@ from tiltyard.analysis.statements import (
 from tiltyard.analysis.statements import (
     rules as reporting,
 )
+from tiltyard.analysis.statements.along_axis import Along
 from tiltyard.analysis.statements.claims import Claim
 from tiltyard.analysis.statements.evidence import ALPHA, Candidate, Evidence, Key, Result, Scene
 from tiltyard.analysis.statements.rules import Rule
@@ -59,10 +60,7 @@ STATEMENTS: Final[tuple[Statement[Any, Any], ...]] = (
     over_cells.LEAVE_ONE_OUT,
     over_cells.CROSSOVER,
     along_axis.CLIFF,
-    along_axis.SATURATION,
-    along_axis.GROWTH,
-    along_axis.CHANGE,
-    along_axis.INSENSITIVE,
+    *along_axis.SHAPES,
     distributions.BIMODAL,
     distributions.CONSISTENCY,
     distributions.TAIL,
@@ -79,7 +77,7 @@ specific come first, and what one of them has said of a series, later ones do no
 
 FALSE_DISCOVERY_RATE: Final = 0.05
 """Of the sentences of a report; where nothing is to be found, the chance of any sentence."""
-MOST: Final = 8
+MOST: Final = 16
 """Sentences about one workload."""
 NAMED: Final = 5
 """Other places of the same subject that are named; more are counted."""
@@ -117,7 +115,7 @@ def observe(
     plan: Plan,
     judged: Sequence[JudgedWorkload],
 ) -> dict[str, tuple[Observation, ...]]:
-    """Workload → its further findings, at most eight, the largest first.
+    """Workload → its further findings, at most sixteen, the largest first.
 
     Args:
         measured: the values of every workload.
@@ -131,17 +129,27 @@ def observe(
     return select(accept(made))
 
 
+def with_observations(
+    workloads: Sequence[WorkloadFindings], observed: Mapping[str, tuple[Observation, ...]]
+) -> tuple[WorkloadFindings, ...]:
+    """The workloads with what was observed of each."""
+    return tuple(
+        workload.model_copy(update={"observations": observed.get(workload.name, ())})
+        for workload in workloads
+    )
+
+
 @dataclass(frozen=True)
 class Made:
     """One test that was made, with what kind and where."""
 
-    kind: Statement[Scene, Iterable[Result]]
+    kind: Statement[Any, Iterable[Result]]
     workload: str
     result: Result
     p_adjusted: float = 1.0
 
 
-def make(kinds: Sequence[Statement[Scene, Iterable[Result]]], scene: Scene) -> list[Made]:
+def make(kinds: Sequence[Statement[Any, Any]], scene: Along) -> list[Made]:
     """All tests in one workload, kind by kind."""
     return [Made(kind, scene.name, test) for kind in kinds for test in kind.make(scene)]
 
@@ -195,7 +203,7 @@ def select(accepted: Iterable[tuple[Made, Candidate]]) -> dict[str, tuple[Observ
     """Workload → its observations, the largest first.
 
     What an earlier kind has reported, no later one repeats, and claims on one subject are one
-    sentence. Of more than eight, the largest of each kind go first, so that one kind of large
+    sentence. Of more than sixteen, the largest of each kind go first, so that one kind of large
     effects does not fill the table.
     """
     covered: set[tuple[str, Key]] = set()
@@ -213,7 +221,7 @@ def select(accepted: Iterable[tuple[Made, Candidate]]) -> dict[str, tuple[Observ
 
 
 def _ranked(found: Sequence[Observation]) -> tuple[Observation, ...]:
-    """At most eight, the largest first."""
+    """At most sixteen, the largest first."""
     turns: dict[str, int] = defaultdict(int)
     rounds = []
     for one in sorted(found, key=lambda one: -one.size):
