@@ -16,6 +16,7 @@ from simulation import (
     levels,
     nodes,
     orders,
+    repeated,
     rounded,
     sessions,
     studies,
@@ -41,4 +42,5 @@ SECTIONS: Final[tuple[Section[Any], ...]] = (
     adjusting.SECTION,
     imports.SECTION,
     rounded.SECTION,
+    repeated.SECTION,
 )

@@ -1,6 +1,7 @@
 """Many files of many systems made one collection, and what contradicts is refused."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -82,10 +83,35 @@ def test_blocks_want_as_many_files_of_each_system() -> None:
         assemble(files, ImportOptions(blocks=True))
 
 
-def test_a_file_is_one_round_and_has_one_value_of_each_cell() -> None:
-    files = [file("a", Measured("write", {}, (1, 2))), file("b", one(3))]
-    with pytest.raises(UsageError, match=r"txt: write of a: 2 values; with --blocks a file is one"):
-        assemble(files, ImportOptions(blocks=True))
+def test_systems_that_take_turns_in_the_order_given_are_blocks() -> None:
+    files = [file(name, one(1.0)) for name in "abba"]
+    assert readings(*files)["a"].blocks == ()
+    found = readings(*files, options=ImportOptions(order_given=True))
+    assert found["a"].blocks == found["b"].blocks == (1, 2)
+    in_heaps = [file(name, one(1.0)) for name in "aabb"]
+    assert readings(*in_heaps, options=ImportOptions(order_given=True))["a"].blocks == ()
+
+
+def test_what_a_file_repeats_is_one_value_however_it_is_told() -> None:
+    at_once = file("a", Measured("write", values=(1, 2, 6)))
+    again = file("a", one(2), one(4))
+    found = readings(at_once, again, file("a", one(5)))["a"]
+    assert (found.values, found.within) == ((3, 3, 5), ((1, 2, 6), (2, 4), (5,)))
+    assert readings(file("a", one(3)), file("a", one(1)))["a"].within == ()
+
+
+def test_what_a_file_repeats_is_one_value_of_a_round() -> None:
+    files = [file("a", one(1), one(2)), file("b", one(3))]
+    found = readings(*files, options=ImportOptions(blocks=True))
+    assert (found["a"].values, found["a"].blocks) == ((1.5,), (1,))
+
+
+def test_rows_that_a_person_explains_stay_apart() -> None:
+    rows = file("a", one(1), one(2))
+    rows = replace(rows, imported=replace(rows.imported, rows=True))
+    assert readings(rows)["a"].values == (1, 2)
+    with pytest.raises(UsageError, match=r"txt: write of a: is of a round that has a value"):
+        assemble([rows, file("b", one(3))], ImportOptions(blocks=True))
 
 
 def test_levels_are_the_parts_of_a_name() -> None:
@@ -161,7 +187,7 @@ def test_percentiles_of_several_files_are_left_out_and_that_is_said() -> None:
     assert readings(file("a", own))["a"].percentiles == {"p99": 2.0}
     collection = assemble([file("a", own), file("a", own)], ImportOptions())
     assert collection.workloads[0].readings[0].percentiles == {}
-    assert any("percentiles of several files" in limit for limit in collection.kept.limits)
+    assert any("percentiles of several executions" in limit for limit in collection.kept.limits)
 
 
 def test_parameters_that_differ_are_said() -> None:

@@ -25,9 +25,9 @@ def import_(
 ) -> None:
     """Read result files of other tools into a study folder, and report on them.
 
-    Files of one system with the same cells are repetitions of each other. What the files did not
-    keep (order, repetitions, the state of caches) limits every verdict, in words. The files are
-    kept in the folder as they are.
+    Files of one system with the same cells are repetitions of each other; what one file repeats
+    counts as one value. What the files did not keep (order, repetitions, the state of caches)
+    limits every verdict, in words. The files are kept in the folder as they are.
 
     ```
     tiltyard import mail ext4=ext4-*.txt xfs=xfs-*.txt

@@ -55,6 +55,9 @@ class Reading(Frozen):
     blocks: tuple[Annotated[int, Field(ge=0)], ...] = ()
     """For each value the block (the round) that it belongs to, numbered from 0 or from 1; empty
     where nothing pairs them."""
+    within: tuple[tuple[Finite, ...], ...] = Field((), exclude_if=lambda within: not within)
+    """For each value all that its file repeats: the value is their mean. Empty where nothing is
+    repeated in a file."""
     groups: tuple[str, ...] = Field((), exclude_if=lambda groups: not groups)
     """For each value what its block shares with others, where studies are compared: the session,
     or of pooled ones the study; empty elsewhere."""

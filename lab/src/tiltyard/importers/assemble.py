@@ -1,10 +1,12 @@
 """From what many files hold to one collection: which system each is of, and what is a replicate.
 
 Files of one system that hold the same cells are replicates of each other, in the order in which
-they are given. That the order means anything, and that the i-th files of all systems belong
-together, only a person can say.
+they are given; what one file repeats is one value, its mean. That the order means anything, and
+that the i-th files of all systems belong together, only a person can say: who gives files of
+systems that took turns in the order in which they were made, has said both.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
@@ -66,6 +68,7 @@ class _Entry:
     system: str
     workload: ImportedWorkload
     measured: Measured
+    rows: bool
 
 
 def assemble(files: Sequence[ReadFile], options: ImportOptions) -> Collection:
@@ -78,7 +81,7 @@ def assemble(files: Sequence[ReadFile], options: ImportOptions) -> Collection:
     entries = [entry for file in files for entry in _entries(file)]
     systems = tuple(dict.fromkeys(entry.system for entry in entries))
     _named_or_fail(systems)
-    rounds = _rounds(entries) if options.blocks else None
+    rounds = _rounds(entries, options)
     workloads, differing = _workloads(entries, rounds)
     facts, host = _facts(files, entries, systems)
     tools = tuple(dict.fromkeys(file.importer for file in files))
@@ -95,7 +98,7 @@ def assemble(files: Sequence[ReadFile], options: ImportOptions) -> Collection:
         ),
         kept=Kept(
             order=options.order_given,
-            interleaved=options.blocks or all(entry.measured.blocks for entry in entries),
+            interleaved=bool(rounds) or all(entry.measured.blocks for entry in entries),
             limits=tuple(
                 dict.fromkeys(
                     (*(limit for file in files for limit in file.imported.limits), *differing)
@@ -116,7 +119,7 @@ def _notes(files: Sequence[ReadFile]) -> Iterator[str]:
     """Sentences on how the numbers came from the files, and which did not."""
     yield (
         "Read from the files as they are; files of one system with the same cells count as "
-        "repetitions."
+        "repetitions, and what a file repeats as one value."
     )
     for importer, left_out in dict.fromkeys((file.importer, file.left_out) for file in files):
         if left_out:
@@ -146,21 +149,29 @@ def _entries(file: ReadFile) -> Iterator[_Entry]:
         raise UsageError(f"{file.name}: does not say which system it is of; write NAME={file.name}")
     for workload in file.imported.workloads:
         for measured in workload.measured:
-            yield _Entry(file.name, file.system or measured.system or "", workload, measured)
+            system = file.system or measured.system or ""
+            yield _Entry(file.name, system, workload, measured, file.imported.rows)
 
 
-def _rounds(entries: Sequence[_Entry]) -> dict[tuple[str, str], int]:
-    """File and system → the round that the file is of: its place among the system's files."""
-    rounds: dict[tuple[str, str], int] = {}
-    counts: dict[str, int] = {}
-    for entry in entries:
-        if (entry.file, entry.system) not in rounds:
-            counts[entry.system] = counts.get(entry.system, 0) + 1
-            rounds[entry.file, entry.system] = counts[entry.system]
+def _rounds(entries: Sequence[_Entry], options: ImportOptions) -> dict[tuple[str, str], int] | None:
+    """File and system → the round that the file is of: its place among the system's files.
+
+    ``None`` where nobody says so, neither in words nor by an order in which systems take turns.
+    """
+    order = [*dict.fromkeys((entry.file, entry.system) for entry in entries)]
+    systems = [system for _, system in order]
+    counts = Counter(systems)
+    if not options.blocks:
+        turns = [
+            systems[place : place + len(counts)] for place in range(0, len(order), len(counts))
+        ]
+        own = any(entry.rows or entry.measured.blocks for entry in entries)
+        if own or not options.order_given or any({*turn} != {*counts} for turn in turns):
+            return None
     if len(set(counts.values())) > 1:
         told = listed([f"{system} has {count}" for system, count in counts.items()])
         raise UsageError(f"--blocks wants as many files of each system as of the others: {told}")
-    return rounds
+    return {place: 1 + systems[:at].count(place[1]) for at, place in enumerate(order)}
 
 
 def _workloads(
@@ -180,7 +191,7 @@ def _workloads(
         cells = Cells()
         for entry in own:
             block = rounds[entry.file, entry.system] if rounds else None
-            cells.add(entry.file, entry.system, entry.measured, block)
+            cells.add(entry.file, entry.system, entry.measured, block, rows=entry.rows)
         parameters, unlike = _told(own)
         differing += [f"{name}: {sentence}" for sentence in (*unlike, *cells.limits)]
         found.append(

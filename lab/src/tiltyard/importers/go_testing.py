@@ -1,4 +1,4 @@
-"""What ``go test -bench`` prints, of one package or several; ``-count`` gives repetitions."""
+"""What ``go test -bench`` prints, of one package or several; ``-count`` repeats in one process."""
 
 import re
 from collections.abc import Iterator, Sequence

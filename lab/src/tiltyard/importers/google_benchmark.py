@@ -1,6 +1,6 @@
-"""Google Benchmark's JSON (``--benchmark_format=json``); repetitions are values of one benchmark.
+"""Google Benchmark's JSON (``--benchmark_format=json``); repetitions are of one process.
 
-Where only aggregates were kept, the mean and its deviation are read.
+Where only aggregates were kept, the mean is read.
 """
 
 from collections.abc import Iterator
@@ -36,8 +36,7 @@ def read(data: bytes, name: str) -> Imported:
         for found in (
             _figures(entry)
             if _aggregate(entry) is None
-            else _summary(entry, whole)
-            if _aggregate(entry) == "mean" and _name(entry) not in alone
+            or (_aggregate(entry) == "mean" and _name(entry) not in alone)
             else ()
         )
     ]
@@ -55,36 +54,15 @@ def read(data: bytes, name: str) -> Imported:
                 if debug
                 else ()
             ),
-            "Repetitions are of one process, so they share its layout in memory.",
         ),
     )
 
 
 def _figures(entry: Node) -> Iterator[Measured]:
-    """Of one repetition."""
+    """Of one repetition, or the mean of all."""
     at: dict[str, int | str] = {"benchmark": _name(entry)}
     for name, node, unit in _nodes(entry):
         yield Measured(name, at, (unit.value(node.value()),))
-
-
-def _summary(mean: Node, entries: list[Node]) -> Iterator[Measured]:
-    """Of all repetitions, where these were not kept."""
-    at: dict[str, int | str] = {"benchmark": _name(mean)}
-    deviations = {
-        name: unit.value(node.value())
-        for one in entries
-        if _aggregate(one) == "stddev" and _name(one) == _name(mean)
-        for name, node, unit in _nodes(one)
-    }
-    repetitions = mean.get("repetitions")
-    for name, node, unit in _nodes(mean):
-        yield Measured(
-            name,
-            at,
-            mean=unit.value(node.value()),
-            sd=deviations.get(name),
-            n=repetitions.count() if repetitions else None,
-        )
 
 
 def _nodes(entry: Node) -> Iterator[tuple[str, Node, Unit]]:
@@ -117,7 +95,7 @@ def _is(entry: Node, key: str) -> bool:
 IMPORTER: Final = Importer(
     name="google-benchmark",
     about="`--benchmark_format=json` or `--benchmark_out=FILE` of Google Benchmark 1.5 and later",
-    left_out="counters of the program, medians, coefficients of variation, complexities",
+    left_out="counters of the program, medians, deviations and their coefficients, complexities",
     cut_off="refused, as it is no JSON then",
     recognises=lambda head: '"real_time"' in head and '"cpu_time"' in head,
     read=read,

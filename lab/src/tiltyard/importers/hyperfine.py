@@ -16,7 +16,6 @@ _ORDER: Final = (
     "hyperfine times one command to its end before the next one begins, so whatever drifted on the "
     "host meanwhile counts as a difference between commands."
 )
-_ONLY_MEAN: Final = "Of {}, only the mean was exported, not the times."
 _FAILED: Final = "{} of {} runs of {} ended with an error and were timed all the same."
 
 
@@ -36,17 +35,8 @@ def read(data: bytes, name: str) -> Imported:
 def _measured(result: Node) -> Iterator[Measured]:
     command = result["command"].text()
     times = result.get("times")
-    if times is not None:
-        values = tuple(SECONDS.value(entry.value()) for entry in times.entries())
-        yield Measured("time", values=values, system=command)
-    else:
-        deviation = result.get("stddev")
-        yield Measured(
-            "time",
-            mean=SECONDS.value(result["mean"].value()),
-            sd=SECONDS.value(deviation.value()) if deviation else None,
-            system=command,
-        )
+    runs = [result["mean"]] if times is None else times.entries()
+    yield Measured("time", values=tuple(SECONDS.value(one.value()) for one in runs), system=command)
     for key in ("user", "system"):  # means over the runs: one value of a file
         mean = result.get(key)
         if mean is not None:
@@ -56,8 +46,6 @@ def _measured(result: Node) -> Iterator[Measured]:
 def _limits(result: Node) -> Iterator[str]:
     """What is to be said of one command."""
     command = result["command"].text()
-    if result.get("times") is None:
-        yield _ONLY_MEAN.format(command)
     codes = result.get("exit_codes")
     ended = codes.entries() if codes else []
     failed = sum(one.content is None or one.value(signed=True) != 0 for one in ended)
@@ -68,7 +56,7 @@ def _limits(result: Node) -> Iterator[str]:
 IMPORTER: Final = Importer(
     name="hyperfine",
     about="hyperfine --export-json; its commands are the systems",
-    left_out="what follows from the times, such as median and range; memory",
+    left_out="what follows from the times, such as deviation, median and range; memory",
     cut_off="refused, as it is no JSON then",
     recognises=lambda head: '"results"' in head and '"command"' in head and '"median"' in head,
     read=read,

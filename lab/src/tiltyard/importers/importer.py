@@ -22,14 +22,14 @@ LARGEST_BYTES: Final = 64 * 2**20
 class Measured:
     """What was read of one metric at one point: values, or a summary of them.
 
-    The same metric at the same point may be measured again in a file: its values are joined, in
-    file order.
+    The same metric at the same point may be measured again in a file. All that a file repeats is of
+    one process, or of processes one after the other, and counts as one value, the mean.
     """
 
     metric: str
     at: Mapping[str, int | str] = field(default_factory=dict)
     values: tuple[float, ...] = ()
-    """Replicates in base units, in file order."""
+    """In base units, in file order."""
     blocks: tuple[int, ...] = ()
     mean: float | None = None
     sd: float | None = None
@@ -66,6 +66,8 @@ class Imported:
     """The same, system → facts, where the file names its systems."""
     limits: tuple[str, ...] = ()
     """Sentences: what the tool did not keep and what that means for a verdict."""
+    rows: bool = False
+    """Whether a person says what a row of it is, so that each of its values counts by itself."""
 
 
 def single(

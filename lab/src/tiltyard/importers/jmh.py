@@ -1,7 +1,7 @@
 """JMH's JSON (``-rf json``): every benchmark with its parameters, in each of its modes.
 
-The iterations of one fork share a virtual machine, its compiled code and its heap: their mean is
-one value, and forks are the repetitions.
+The iterations of one fork share a virtual machine, its compiled code and its heap: first their mean
+is taken.
 """
 
 from collections.abc import Iterator, Mapping
@@ -48,14 +48,9 @@ def read(data: bytes, name: str) -> Imported:
         measured=tuple(one for entry in entries for one in _measured(entry)),
         grid=("benchmark",),
         facts={"JDK": _joined(entries, "jdkVersion"), "VM": _joined(entries, "vmName")},
-        limits=(
-            "Iterations of one fork count as one value.",
-            *(
-                ("Benchmarks ran without forks, in JMH's own virtual machine.",)
-                if 0 in forks
-                else ()
-            ),
-        ),
+        limits=("Benchmarks ran without forks, in JMH's own virtual machine.",)
+        if 0 in forks
+        else (),
     )
 
 

@@ -1,7 +1,6 @@
 """pyperf's JSON (``-o FILE``): every benchmark with the values of its worker processes.
 
-The values of one process share its layout in memory and its hash seed: their mean is one value,
-and processes are the repetitions.
+The values of one process share its layout in memory and its hash seed: first their mean is taken.
 """
 
 from collections.abc import Iterator
@@ -44,7 +43,6 @@ def read(data: bytes, name: str) -> Imported:
             for key, field in (("python", "python_version"), ("platform", "platform"))
             if (value := _metadata(top, common, field))
         },
-        limits=("Values of one worker process count as one.",),
     )
 
 

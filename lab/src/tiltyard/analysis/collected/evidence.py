@@ -16,7 +16,8 @@ JCGM 100:2008 (GUM), F.2.2.1, for the resolution of an indication; pairs:
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -66,6 +67,8 @@ class Location:
     """How far what was not kept of the digits can shift the mean."""
     replicates: Replicates | None = None
     """What it is of; ``None`` where only means were kept, or replicates do not line up."""
+    averaged: bool = False
+    """Whether a value is the mean of what its file repeats."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ class Evidence:
     p: float | None = None
     differences: tuple[float, ...] = ()
     """Log ratio of each block, where blocks are paired."""
+    averaged: bool = field(default=False, kw_only=True)
+    """Whether a value is the mean of what its file repeats."""
 
     @property
     def paired(self) -> bool:
@@ -95,6 +100,12 @@ class Evidence:
             return (
                 f"{count_of(self.n, 'paired block has', 'paired blocks have')} no "
                 f"{coverage(level)} interval"
+            )
+        if self.n < FEWEST_VALUES and self.averaged:
+            have = "each side is one sequence" if self.n < 2 else "two files a side are too few"
+            return (
+                f"{have}: what a file repeats shares its process or its hour, so it is one "
+                f"value; {FEWEST_VALUES} files of each side that took turns are the fewest"
             )
         if self.n < 2:
             return "repetitions of both were not kept"
@@ -153,11 +164,13 @@ def half_unit(readings: Iterable[Reading], printed: PrintedAs | None) -> float:
     """Half a unit of the last place that was kept of the values of one cell, in their unit.
 
     That place is the one in which the source prints; where it keeps more digits than it prints, or
-    nobody says how it prints, it is the least gap between two values of the cell. 0 if there is
-    neither: then all values are the same, and no spread is known.
+    nobody says how it prints, it is the least gap between two values of the cell, as they were
+    before any were averaged. 0 if there is neither: then all values are the same, and no spread is
+    known.
     """
     units = [10.0**-printed.decimals * printed.factor] if printed else []
-    values = np.unique([value for reading in readings for value in reading.values])
+    kept = ((*chain(*one.within),) or one.values for one in readings)
+    values = np.unique([*chain(*kept)])
     if len(values) > 1:
         units.append(float(np.diff(values).min()))
     return 0.5 * min(units, default=0.0)
@@ -184,9 +197,12 @@ def location(
     if not all(_is_positive(one) for one in readings):
         return None
     found = _lined_up(readings, halves, signs)
-    if found is not None:
-        return of_replicates(found)
-    return together([_of_one(*one) for one in zip(readings, halves, signs, strict=True)])
+    place = (
+        together([_of_one(*one) for one in zip(readings, halves, signs, strict=True)])
+        if found is None
+        else of_replicates(found)
+    )
+    return replace(place, averaged=any(one.within for one in readings))
 
 
 def of_replicates(found: Replicates) -> Location:
@@ -212,6 +228,7 @@ def together(found: Sequence[Location]) -> Location:
         math.fsum(errors) / len(found) if len(errors) == len(found) else None,
         min(one.n for one in found),
         math.fsum(one.rounding for one in found) / len(found),
+        averaged=any(one.averaged for one in found),
     )
 
 
@@ -262,7 +279,11 @@ def unpaired(pairs: Sequence[tuple[Location, Location]]) -> list[Evidence]:
     return [
         next(found)
         if first.error is not None and second.error is not None
-        else Evidence(first.mean - second.mean, min(first.n, second.n))
+        else Evidence(
+            first.mean - second.mean,
+            min(first.n, second.n),
+            averaged=first.averaged or second.averaged,
+        )
         for first, second in pairs
     ]
 

@@ -34,6 +34,11 @@ def _replicates(readings: list[Reading]) -> Iterator[str]:
         not reading.values and count >= FEWEST_VALUES
         for reading, count in zip(readings, counts, strict=True)
     )
+    if any(reading.within for reading in readings):
+        yield (
+            "What a file repeats is of one process or of one sequence, and counts as one value, "
+            "the mean: how well it repeats there does not say how well a file repeats."
+        )
     if single and single == len(readings):
         yield (
             "Of every cell one number was kept: no interval can be given, and no difference can be "

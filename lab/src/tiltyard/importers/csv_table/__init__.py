@@ -67,6 +67,7 @@ def _read(data: bytes, name: str, mapping: Mapping) -> Imported:
             for workload, measured in found.items()
         ),
         limits=tuple(_left_out(name, head[1], mapping)),
+        rows=True,
     )
 
 
