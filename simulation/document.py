@@ -1,11 +1,12 @@
 """Everything that is simulated, and the document of it; each section tells its own findings."""
 
+import re
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simulation.section import percent, table
+from simulation.section import Line, Section, percent, table
 from simulation.sections import SECTIONS
 
 PATHS: Final = 20_000
@@ -66,6 +67,40 @@ Shares near 5 % are known to ±{percent(error)} points.
 
 {summary}"""
     return "\n\n".join((head, *told, _END))
+
+
+def renewed(text: str, section: Section[Any], paths: int, seed: int) -> str:
+    """A document with one section simulated again: what a run of all makes of it, of this seed.
+
+    Args:
+        text: the document.
+        section: one with a heading of its own.
+        paths: as the others of the document were made, like the seed.
+        seed: of the document.
+    """
+    found = section.run(paths, seed)
+    told = section.told(found).strip()
+    own = {line for line in told.splitlines() if line.startswith("## ")}
+    head, *parts = re.split(r"\n\n(?=## )", text.rstrip())
+    of_section = [place for place, part in enumerate(parts) if part.splitlines()[0] in own]
+    first = of_section[0] if of_section else len(parts) - 1
+    parts[first : first + len(of_section)] = [told]
+    rows = head.splitlines()
+    for rival in (False, True):
+        lines = [line for line in section.lines(found) if line.rival is rival]
+        rows = _with_lines(rows, [(f"| {line.what} |", line) for line in lines])
+    return "\n\n".join(("\n".join(rows), *parts)) + "\n"
+
+
+def _with_lines(rows: list[str], lines: list[tuple[str, Line]]) -> list[str]:
+    """The summary with the lines of a section: where those are that it has already, or last."""
+    places = [
+        place for place, row in enumerate(rows) if any(row.startswith(what) for what, _ in lines)
+    ]
+    at = places[0] if places else len(rows)
+    kept = [row for place, row in enumerate(rows) if place not in places]
+    new = [f"{what} {line.bound} | {line.here} |" for what, line in lines]
+    return [*kept[:at], *new, *kept[at:]]
 
 
 _END: Final = """\

@@ -17,6 +17,10 @@ from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.samples import Samples
 from tiltyard.study.model import Analysis, Covariate
 
+COST = 80
+"""Time lost by the time that others take: so many times as much."""
+MOST = 0.008
+"""That they take of a trial: both systems' shares are then the same within the margin for them."""
 BOTH: tuple[Covariate, ...] = ("external_cpu", "steal")
 
 
@@ -27,19 +31,18 @@ def planned(plan: Plan, verdict: Analysis, adjust_for: tuple[Covariate, ...] = B
 
 def disturbed(trial: TrialRecord, share: float, factor: float) -> TrialRecord:
     """Others had a share of the CPU; the trial was slower by it, and by a factor of its system."""
-    telemetry = Telemetry(elapsed_s=10.0, cpus=(1,), external_s=10 * share, external_steal_s=0.0)
-    samples = tuple(
-        replace(sample, value=sample.value * (1 - share) * factor) for sample in trial.samples
-    )
+    telemetry = Telemetry(elapsed_s=1e3, cpus=(1,), external_s=1e3 * share, external_steal_s=0.0)
+    slower = (1 - share) ** COST * factor
+    samples = tuple(replace(sample, value=sample.value * slower) for sample in trial.samples)
     return trial.model_copy(update={"telemetry": telemetry, "samples": Samples.of(samples)})
 
 
 def study(factor: float = 1.0) -> tuple[Plan, RunRecord]:
-    """Twenty blocks of two systems; others take up to half of the time of each trial."""
+    """Twenty blocks of two systems; others cost up to half of the speed of each trial."""
     rng = np.random.default_rng(4)
     plan, run = synthetic_study(("ext4", "xfs"), ("postmark",), blocks=20, noise=0.01)
     trials = tuple(
-        disturbed(trial, rng.uniform(0, 0.5), factor if trial.key.system == "xfs" else 1.0)
+        disturbed(trial, rng.uniform(0, MOST), factor if trial.key.system == "xfs" else 1.0)
         for trial in run.trials
     )
     return plan, run.model_copy(update={"trials": trials})
@@ -95,7 +98,7 @@ def test_an_end_at_equality_that_is_not_in_the_interval_says_so() -> None:
     plan, run = synthetic_study(blocks=20, noise=0.03)
     speeds = {"ext4": 1.0, "xfs": 0.95, "btrfs": 0.5}
     trials = tuple(
-        disturbed(one, rng.uniform(0, 0.2), speeds[one.key.system]) for one in run.trials
+        disturbed(one, rng.uniform(0, MOST / 3), speeds[one.key.system]) for one in run.trials
     )
     run = run.model_copy(update={"trials": trials})
     (workload,) = analyse(planned(plan, "unadjusted"), run).workloads
@@ -109,7 +112,7 @@ def test_another_look_without_any_covariate_is_explained() -> None:
     """Others disturb the third system alone, and all three pairs are one family."""
     rng = np.random.default_rng(0)
     plan, run = synthetic_study(blocks=20, noise=0.03)
-    speeds, others = {"ext4": 1.0, "xfs": 0.95, "btrfs": 0.8}, {"btrfs": 0.5}
+    speeds, others = {"ext4": 1.0, "xfs": 0.95, "btrfs": 0.8}, {"btrfs": MOST}
     trials = tuple(
         disturbed(one, rng.uniform(0, others.get(one.key.system, 0)), speeds[one.key.system])
         for one in run.trials
@@ -123,6 +126,54 @@ def test_another_look_without_any_covariate_is_explained() -> None:
     assert found.beside.sentence.endswith(explained)
     rest = [one.beside.sentence for one in workload.index.comparisons if one.beside]
     assert sum(explained in sentence for sentence in rest) == 1
+
+
+@pytest.mark.parametrize("named", ["unadjusted", "adjusted"])
+def test_a_system_that_makes_others_work_has_no_adjusted_verdict_and_is_named(
+    named: Analysis,
+) -> None:
+    """xfs wakes others for 4 % of the time and is slower by 2.5 %; adjusted it would be faster."""
+    rng = np.random.default_rng(4)
+    plan, run = synthetic_study(("ext4", "xfs"), ("postmark",), blocks=20, noise=0.005)
+    trials = tuple(
+        disturbed(trial, share + 0.04, 0.975 / 0.96**COST)
+        if trial.key.system == "xfs"
+        else disturbed(trial, share, 1.0)
+        for trial, share in zip(run.trials, rng.uniform(0, MOST, len(run.trials)), strict=True)
+    )
+    found = headline(planned(plan, named), run.model_copy(update={"trials": trials}))
+    assert found.beside is not None
+    plain, adjusted = (found, found.beside) if named == "unadjusted" else (found.beside, found)
+    assert plain.verdict in ("undecided", "slower")
+    assert adjusted.verdict == "undecided"
+    assert (
+        "xfs makes others work, which adjusting would hide: CPU time left by other processes, "
+        "against ext4 95 % CI −4" in adjusted.sentence
+    )
+
+
+def test_the_one_that_makes_others_work_is_named_on_either_side() -> None:
+    plan, run = study()
+    trials = tuple(
+        disturbed(trial, 0.0 if trial.key.system == "xfs" else 0.03, 1.0) for trial in run.trials
+    )
+    found = headline(planned(plan, "adjusted"), run.model_copy(update={"trials": trials}))
+    assert "ext4 makes others work" in found.sentence
+    assert "against xfs 95 % CI −3" in found.sentence
+    assert found.more_needed is None
+
+
+def test_where_others_vary_too_much_to_know_there_is_no_adjusted_verdict() -> None:
+    """What they took of one side by chance looks as if it had made them."""
+    rng = np.random.default_rng(4)
+    plan, run = synthetic_study(("ext4", "xfs"), ("postmark",), blocks=20, noise=0.01)
+    trials = tuple(disturbed(trial, rng.uniform(0, 0.3), 1.0) for trial in run.trials)
+    found = headline(planned(plan, "adjusted"), run.model_copy(update={"trials": trials}))
+    assert found.verdict == "undecided"
+    assert (
+        "no adjusted verdict: CPU time left by other processes is not shown to be the same of both "
+        "within ±0.5 % (95 % CI −" in found.sentence
+    )
 
 
 def test_where_nothing_is_known_of_others_there_is_one_analysis() -> None:
@@ -163,7 +214,7 @@ def test_the_means_of_sessions_are_adjusted_by_the_means_of_what_others_took() -
             run=group.run.model_copy(
                 update={
                     "trials": tuple(
-                        disturbed(trial, rng.uniform(0, 0.5), 1.0) for trial in group.run.trials
+                        disturbed(trial, rng.uniform(0, MOST), 1.0) for trial in group.run.trials
                     )
                 }
             ),

@@ -11,8 +11,9 @@ from simulation.adjusting import (
     LAWS,
     OURS,
     adjusted_rates,
+    waking_rates,
 )
-from tiltyard.stats.covariates import explained, residuals
+from tiltyard.stats.covariates import BALANCED_WITHIN, explained, residuals
 from tiltyard.stats.sequential import Spending, looks
 from tiltyard.stats.signed_rank import attainable_p, signed_ranks
 from tiltyard.stats.types import FloatArray
@@ -64,6 +65,18 @@ def test_claims_coverage_and_power() -> None:
             assert one.found["adjusted"] > 0.95 > one.found["unadjusted"]
         if one.explained == 0:
             assert one.found["adjusted"] > one.found["unadjusted"] - 0.05, "little is lost"
+
+
+def test_a_system_that_makes_others_work_is_not_relieved_of_its_cost() -> None:
+    paths = 60
+    for one in waking_rates(paths, seed=11):
+        assert binom.sf(round(one.wrong["adjusted"] * paths) - 1, paths, MOST) > 1e-4, one
+        if one.case.wakes:
+            assert one.withheld > 0.9, one
+        elif one.case.others < BALANCED_WITHIN:
+            assert one.withheld < 0.2, one
+        if one.case.wakes >= 0.04 and one.case.others > BALANCED_WITHIN:
+            assert one.wrong["adjusted, covariate not tested"] > 0.3, "so it matters"
 
 
 def test_the_estimate_is_of_the_difference_and_not_drawn_to_zero() -> None:

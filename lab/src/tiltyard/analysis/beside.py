@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from tiltyard.analysis.contrast import Contrast, Judged
-from tiltyard.analysis.quantity import COVARIATE_WORDS
+from tiltyard.analysis.quantity import COVARIATE_WORDS, LEFT_WORDS
 from tiltyard.analysis.statements.numbers import compatible, confidence
 from tiltyard.analysis.verdict import Beside
 from tiltyard.plan.model import Design
-from tiltyard.stats.covariates import explained
+from tiltyard.stats.covariates import BALANCED_WITHIN, explained
+from tiltyard.stats.family import DIFFERENT, EQUIVALENT, INVALID, FamilyVerdicts
 from tiltyard.stats.sequential import LEVEL
 from tiltyard.study.model import Covariate
 from tiltyard.units import count_of
@@ -58,6 +60,42 @@ def _explained(adjusted: Contrast, design: Design) -> tuple[tuple[Covariate, ...
     if not adjusted.interval or not used:
         return used, None
     return used, explained(adjusted.rested_on, rested_on, adjusted.interval.estimate)
+
+
+def not_external(
+    sides: Sequence[tuple[str, str]], verdicts: FamilyVerdicts, design: Design
+) -> npt.NDArray[np.object_]:
+    """Why nothing adjusted is claimed of each comparison; empty where something may be.
+
+    What differs between the systems is what one of them makes others do: its cost, not noise.
+
+    Args:
+        sides: of each comparison the names of the two.
+        verdicts: of a family of at least as many comparisons.
+        design: names what was adjusted for.
+    """
+    reasons = np.full(len(sides), "", object)
+    balance = verdicts.balance
+    if balance is None:
+        return reasons
+    claimed = np.isin(verdicts.outcome, (DIFFERENT, EQUIVALENT, INVALID))
+    held_back = balance.unshown & ~claimed[:, np.newaxis]
+    for row in np.flatnonzero(held_back[: len(sides)].any(axis=1)).tolist():
+        own = balance.differs[row]
+        place = int(np.argmax(own if own.any() else held_back[row]))
+        left, (busy, other) = LEFT_WORDS[design.adjust_for[place]], sides[row]
+        ends = math.exp(balance.low[row, place]), math.exp(balance.high[row, place])
+        if own.any() and balance.estimate[row, place] > 0:
+            ends, busy, other = (1 / ends[1], 1 / ends[0]), other, busy
+        interval = f"{confidence(1 - LEVEL)} {compatible(*ends)}"
+        reasons[row] = (
+            f"{busy} makes others work, which adjusting would hide: {left}, against {other} "
+            f"{interval}"
+            if own.any()
+            else f"no adjusted verdict: {left} is not shown to be the same of both within "
+            f"±{100 * BALANCED_WITHIN:g} % ({interval})"
+        )
+    return reasons
 
 
 def _sentence(

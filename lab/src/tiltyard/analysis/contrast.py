@@ -19,7 +19,7 @@ MAX_FAILED_SHARE: Final = 0.2
 """With a larger share of failed blocks a comparison is invalid."""
 OF_INTERVAL: Final = ("blocks", "estimate", "low", "high", "p", "level")
 COLUMNS: Final = np.dtype(
-    [(name, object) for name in ("quantity", "system", "against", "verdict")]
+    [(name, object) for name in ("quantity", "system", "against", "verdict", "withheld")]
     + [("futile", np.bool_), ("failed", np.intp), ("blocks", np.intp)]
     + [(name, np.float64) for name in (*OF_INTERVAL[1:], "p_adjusted")]
 )
@@ -54,7 +54,8 @@ class Contrast:
     futile: bool = False
     """Stopped, undecided, because it could hardly be decided by the last look."""
     withheld: str = ""
-    """Why it has no verdict though its data may well give one: too many blocks were disturbed."""
+    """Why it has no verdict though its data may well give one: too many blocks were disturbed, or
+    one system makes others work, for which it would be adjusted."""
     covariates: FloatArray | None = None
     """Those of the differences, shape (differences, covariates), if they were adjusted for."""
     beside: "Contrast | None" = None
@@ -120,7 +121,6 @@ class Contrasts(Sequence[Contrast]):
     """Shape (rows,), of :data:`COLUMNS`."""
     covariates: FloatArray | None = None
     """Shape (rows, blocks, covariates)."""
-    withheld: str = ""
     beside: "Contrasts | None" = None
 
     @classmethod
@@ -152,7 +152,7 @@ class Contrasts(Sequence[Contrast]):
         if isinstance(place, slice):
             covariates = None if self.covariates is None else self.covariates[place]
             part = self.differences[place], self.columns[place], covariates
-            return Contrasts(*part, self.withheld, self.beside and self.beside[place])
+            return Contrasts(*part, self.beside and self.beside[place])
         return next(iter(self[place : place + 1 or None]))
 
     def __iter__(self) -> Iterator[Contrast]:
@@ -160,7 +160,8 @@ class Contrasts(Sequence[Contrast]):
         besides = repeat(None) if self.beside is None else self.beside
         rows = zip(self.columns.tolist(), all_usable, besides, strict=False)
         for place, (columns, usable, beside) in enumerate(rows):
-            quantity, system, against, verdict, futile, failed, *interval, p_adjusted = columns
+            quantity, system, against, verdict, withheld, futile, failed = columns[:7]
+            *interval, p_adjusted = columns[7:]
             usable = usable[: len(quantity.log_values)]
             covariates = None if self.covariates is None else self.covariates[place]
             yield Contrast(
@@ -174,7 +175,7 @@ class Contrasts(Sequence[Contrast]):
                 p_adjusted=p_adjusted if interval[0] else None,
                 verdict=verdict,
                 futile=futile,
-                withheld=self.withheld,
+                withheld=withheld,
                 covariates=None if covariates is None else covariates[: len(usable)][usable],
                 beside=beside,
             )
@@ -230,8 +231,9 @@ class Contrasts(Sequence[Contrast]):
         """The same, whatever the data say."""
         columns = self.columns.copy()
         columns["verdict"], columns["futile"] = withheld.verdict, False
+        columns["withheld"] = withheld.reason
         beside = self.beside and self.beside.without_verdicts(withheld)
-        return replace(self, columns=columns, withheld=withheld.reason, beside=beside)
+        return replace(self, columns=columns, beside=beside)
 
 
 @dataclass(frozen=True)

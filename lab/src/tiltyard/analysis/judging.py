@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from tiltyard.analysis.beside import not_external
 from tiltyard.analysis.contrast import COLUMNS, MAX_FAILED_SHARE, OF_INTERVAL, Contrasts, Judged
 from tiltyard.analysis.quantity import Quantity, pairs_of
 from tiltyard.plan.model import Design
@@ -58,7 +59,8 @@ def judge(
             are corrected for having been selected. See :mod:`tiltyard.stats.family`.
         to_come: blocks that may still be made; if not given, those up to the last look.
         covariates: what to adjust each quantity for, shape (blocks, systems, covariates); none:
-            the differences are judged as they are.
+            the differences are judged as they are. No verdict is given while they are not shown to
+            be the same of both systems.
         others: further comparisons of the family, of which nothing is known here: p = 1.
         baseline: the system that others are compared against.
     """
@@ -138,6 +140,7 @@ def judge_rows(
     for place, name in enumerate(("system", "against")):
         columns[name] = np.fromiter((own[place] for own in sides), object, rows)
     columns["verdict"] = _verdicts(quantities, verdicts)
+    columns["withheld"] = not_external(sides, verdicts, design)
     columns["futile"] = verdicts.outcome[:rows] == FUTILE
     columns["failed"] = failed.sum(axis=1)
     for name in (*OF_INTERVAL, "p_adjusted"):

@@ -29,6 +29,11 @@ COVARIATE_WORDS: Final[Mapping[Covariate, str]] = {
     "external_cpu": "CPU time of others on the CPUs that measure",
     "steal": "time that the hypervisor took of them",
 }
+LEFT_WORDS: Final[Mapping[Covariate, str]] = {
+    "external_cpu": "CPU time left by other processes",
+    "steal": "CPU time left by the hypervisor",
+}
+"""What is compared of each."""
 
 
 def covariates_of_turn(trials: Sequence[TrialRecord], names: Sequence[Covariate]) -> FloatArray:

@@ -13,6 +13,11 @@ that of :mod:`tiltyard.stats.signed_rank` with ``(r_i + r_j) / (w_i + w_j)`` for
 pair whose weight is not positive (of blocks that the coefficient rests on) says nothing of θ: it is
 counted for both signs, which only makes p-values larger and intervals wider.
 
+All of this is true of systems that are equal in D *and* in x. What a system itself makes others do
+is its cost, and taking it off would give that away. So the covariate is tested as the difference
+is, by signed ranks at the same looks, and only where it is shown to be the same of both sides may
+an adjusted difference be claimed.
+
 Source: Gail, Tan and Piantadosi, "Tests for no treatment effect in randomized clinical trials",
 Biometrika 75 (1988); Rosenbaum, "Covariance adjustment in randomized experiments and observational
 studies", Statistical Science 17 (2002).
@@ -23,10 +28,41 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.stats.types import FloatArray
+from tiltyard.stats.looks import LEVEL
+from tiltyard.stats.types import BoolArray, FloatArray
 
 _EXACTLY: Final = 1e-12
 """A residual of less, as a share of its difference, is zero: of it no sign may be taken."""
+
+
+BALANCED_WITHIN: Final = 0.005
+"""A covariate is the same of both sides if its interval lies within; in its own unit, here the
+logarithm of a share of time. A claim is wrong by no more than that times the coefficient."""
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Whether k covariates are the same on both sides of m comparisons; arrays of shape (m, k).
+
+    At the latest look of each comparison; nan before the first.
+    """
+
+    estimate: FloatArray
+    low: FloatArray
+    high: FloatArray
+    p: FloatArray
+    """Sequential p-value that both sides have the same."""
+
+    @property
+    def differs(self) -> BoolArray:
+        """Which covariates are shown to differ."""
+        return np.asarray(self.p < LEVEL)
+
+    @property
+    def unshown(self) -> BoolArray:
+        """Which are not shown to be the same, those that differ among them."""
+        outside = (self.low < -BALANCED_WITHIN) | (self.high > BALANCED_WITHIN)
+        return np.asarray(self.differs | outside)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,10 @@ is claimed of it; it is invalid only where the blocks to come cannot bring the s
 block is to come, the last look takes the blocks that there are, at its own level: a look is spent
 once, whatever its number of blocks, and fewer blocks correlate more with the looks before.
 
+Where differences are adjusted for covariates, these are tested at the same looks, and nothing is
+claimed of a comparison while they are not shown to be the same on both sides
+(:mod:`tiltyard.stats.covariates`).
+
 Intervals agree with verdicts. Differences that are *selected* by the false discovery rate have
 intervals of level 1 − q·R/m, R of m being selected: the share of them that miss is at most q
 (Benjamini and Yekutieli, "False discovery rate-adjusted multiple confidence intervals for selected
@@ -30,6 +34,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tiltyard.stats.covariates import Balance
 from tiltyard.stats.sequential import LEVEL, Spending
 from tiltyard.stats.types import BoolArray, Evidence, FloatArray
 
@@ -86,6 +91,8 @@ class FamilyVerdicts:
     p: FloatArray
     """Sequential p-value."""
     p_adjusted: FloatArray
+    balance: Balance | None = None
+    """Of what was adjusted for."""
 
 
 def judge_family(
@@ -103,7 +110,8 @@ def judge_family(
         rules: how to judge.
         to_come: blocks that may still be made; if not given, those up to the last look.
         covariates: what to adjust for, shape (m, blocks, covariates); nan where that is not known:
-            of such a block nothing is taken off.
+            of such a block nothing is taken off. While one is not shown to be the same on both
+            sides of a comparison, nothing is claimed of it.
     """
     state = _Family(differences, failed, rules, covariates)
     for block in state.events():
@@ -152,6 +160,10 @@ class _Family:
         self.estimate, self.low, self.high = np.full((3, m), np.nan)
         self.p_at_look, self.smallest_share = np.full((2, m), np.inf)
         self.p, self.p_adjusted = np.ones((2, m))
+        self.balance: Balance | None = None
+        if self.covariates is not None:
+            self.balance = Balance(*np.full((4, m, self.covariates.shape[2]), np.nan))
+            self.share_of_covariate = np.full_like(self.balance.p, np.inf)
 
     def events(self) -> Iterator[int]:
         """The numbers of blocks after which some comparison reaches a look, ascending."""
@@ -205,11 +217,14 @@ class _Family:
             level=1 - level,
             p=np.where(unseen, np.nan, self.p),
             p_adjusted=np.where(unseen, np.nan, self.p_adjusted),
+            balance=self.balance,
         )
 
     def _decide(self, is_open: BoolArray, block: int) -> None:
-        """Verdicts on what is open after so many blocks, too many failed ones apart."""
+        """Verdicts on what is open after so many blocks, but for what nothing may be claimed of."""
         failing = is_open & self._has_failed(block)
+        if self.balance is not None:
+            failing |= is_open & self.balance.unshown.any(axis=1)
         self._correct(is_open, failing)
         ready = is_open & ~failing & (self.place >= 0)
         rope = self.rules.rope
@@ -222,6 +237,7 @@ class _Family:
         spending = self.rules.spending
         found = self._evidence(place, blocks, rows, self._level)
         if self.covariates is not None:
+            self._observe_covariates(place, blocks, rows)
             # Where a coefficient rests on few blocks there are no bounds, and this is no look.
             bounded = np.isfinite(found.low) & np.isfinite(found.high)
             rows, found = rows[bounded], found.of(bounded)
@@ -231,6 +247,18 @@ class _Family:
         shares = np.minimum(self.smallest_share[rows], found.p / spending.shares[place])
         self.smallest_share[rows] = shares
         self.p[rows] = spending.sequential_p(shares)
+
+    def _observe_covariates(self, place: int, blocks: int, rows: IntArray) -> None:
+        """The same of what is adjusted for, each by itself."""
+        spending, seen = self.rules.spending, self.balance
+        if seen is None or self.covariates is None:
+            return
+        for own, covariate in enumerate(np.moveaxis(self.covariates[rows, :blocks], 2, 0)):
+            found = spending.evidence(place, covariate)
+            at = rows, own
+            seen.estimate[at], seen.low[at], seen.high[at] = found.estimate, found.low, found.high
+            shares = np.minimum(self.share_of_covariate[at], found.p / spending.shares[place])
+            self.share_of_covariate[at], seen.p[at] = shares, spending.sequential_p(shares)
 
     def _evidence(self, place: int, blocks: int, rows: IntArray, level: float) -> Evidence:
         """Of the first blocks of some comparisons, at a look."""

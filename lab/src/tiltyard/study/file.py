@@ -219,7 +219,8 @@ class PrecisionTable(Typed):
         ["external_cpu", "steal"],
         description="What others did while trials ran, on the CPUs that measure, and what the "
         "adjusted analysis takes off: CPU time of theirs, time that the hypervisor took. "
-        "Empty: there is no such analysis.",
+        "Empty: there is no such analysis. No adjusted verdict is given where they are not shown "
+        "to have done the same beside both systems.",
     )
     verdict: Analysis = Field(
         "unadjusted",
