@@ -197,6 +197,78 @@ def test_blocks_of_which_nothing_is_known_are_taken_as_they_are() -> None:
     assert 0 < found.beside.explained < 0.9
 
 
+def seen_by(run: RunRecord, times: float = 1, **seen: object) -> RunRecord:
+    """The same trials, of each of which the host tells otherwise; so many times what others had."""
+    trials = []
+    for trial in run.trials:
+        assert trial.telemetry
+        taken_s = times * (trial.telemetry.external_s or 0)
+        telemetry = trial.telemetry.model_copy(update={"external_s": taken_s} | seen)
+        trials.append(trial.model_copy(update={"telemetry": telemetry}))
+    return run.model_copy(update={"trials": tuple(trials)})
+
+
+def granted(run: RunRecord, *cpus: int) -> RunRecord:
+    """The same trials, whose engines say which CPUs they have the use of."""
+    trials = []
+    for trial in run.trials:
+        assert trial.hello
+        conditions = trial.hello.conditions.model_copy(update={"cpus": cpus})
+        hello = trial.hello.model_copy(update={"conditions": conditions})
+        trials.append(trial.model_copy(update={"hello": hello}))
+    return run.model_copy(update={"trials": tuple(trials)})
+
+
+def test_what_others_took_is_a_share_of_all_cpus_that_were_counted() -> None:
+    """A program that is not pinned may use all: others may take more than one CPU has."""
+    plan, run = study()
+    plan = planned(plan, "unadjusted")
+    counted = seen_by(run, times=8, cpus=(), external_cpus=8)
+    older = granted(seen_by(run, times=8, cpus=()), *range(8))
+    alone, *others = (headline(plan, one).beside for one in (run, counted, older))
+    assert alone
+    assert alone.covariates == ("external_cpu",)
+    assert all(found and found.explained == alone.explained for found in others)
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        {"external_s": 22.0},
+        {"cpus": (), "external_s": 22.0, "external_cpus": 2},
+        {"cpus": (), "external_s": 4.0},
+    ],
+    ids=["capped", "capped of two", "of nobody knows how many"],
+)
+def test_what_is_not_known_is_not_the_same_of_both_sides(seen: dict[str, object]) -> None:
+    plan, run = study()
+    found = headline(planned(plan, "unadjusted"), granted(seen_by(run, 1, **seen)))
+    assert found.beside
+    assert found.beside.covariates == ()
+    assert found.beside.explained is None
+    assert "; what others took is not known in 20 of 20 blocks." in found.beside.sentence
+    assert "the same of both sides" not in found.beside.sentence
+
+
+def test_the_same_of_both_sides_is_said_where_all_blocks_tell_it() -> None:
+    plan, run = study()
+    quiet = seen_by(run, external_s=0.0)
+    silent = tuple(
+        trial.model_copy(update={"telemetry": None}) if trial.key.block == 2 else trial
+        for trial in quiet.trials
+    )
+    known = headline(planned(plan, "unadjusted"), quiet).beside
+    lacking = headline(
+        planned(plan, "unadjusted"), quiet.model_copy(update={"trials": silent})
+    ).beside
+    assert known
+    assert lacking
+    same = "others took the same of both sides in every block, as far as the host tells"
+    assert same in known.sentence
+    assert same not in lacking.sentence
+    assert "what others took is not known in 1 of 20 blocks" in lacking.sentence
+
+
 def test_plans_without_covariates_are_written_as_before() -> None:
     plan, _ = study()
     assert planned(plan, "unadjusted", ()).hash == plan.hash

@@ -104,13 +104,13 @@ def test_our_own_work_is_taken_off_and_what_is_on_other_cpus_is_not_counted(
     hosts(monkeypatch, [before, now], [[use(50, 0.25), use(70, 0.125, kernel=True)], processes])
     found = ExternalWatch(servers=lambda: (60,)).seen((1,))
     # Busy 4 s, less 0.25 + 1 + 0.25 of ours, 0.125 of the server, 0.125 of the kernel's thread.
-    assert found == External(cpu_s=2.25, steal_s=2.0)
+    assert found == External(cpu_s=2.25, steal_s=2.0, cpus=1)
 
 
 def test_below_zero_is_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     cpus = {1: [5, 0, 0, 0]}
     hosts(monkeypatch, [cpus, cpus], [[use(50, 0.0)], [use(50, 0.5)]])
-    assert ExternalWatch().seen((1,)) == External(cpu_s=0.0, steal_s=None)
+    assert ExternalWatch().seen((1,)) == External(cpu_s=0.0, steal_s=None, cpus=1)
 
 
 def test_threads_of_the_kernel_are_read_where_something_is_left(
@@ -123,10 +123,10 @@ def test_threads_of_the_kernel_are_read_where_something_is_left(
     processes = [[use(50, used_s), one] for used_s, one in zip((0, 1, 2), thread, strict=True)]
     hosts(monkeypatch, cpus, processes)
     watch = ExternalWatch()
-    assert watch.seen((1,)) == External(cpu_s=0.0, steal_s=None)
+    assert watch.seen((1,)) == External(cpu_s=0.0, steal_s=None, cpus=1)
     assert watch._kernel == {70: thread[0]}
     # Busy 3 s, less 1 of ours and the thread's 1 since it was read.
-    assert watch.seen((1,)) == External(cpu_s=1.0, steal_s=None)
+    assert watch.seen((1,)) == External(cpu_s=1.0, steal_s=None, cpus=1)
     assert watch._kernel == {70: thread[2]}
 
 
@@ -142,6 +142,9 @@ def test_telemetry_tells_where_it_was_counted() -> None:
         time.sleep(0.05)
         here, everywhere, unknown = (watch.telemetry(cpus) for cpus in ((cpu,), (), None))
     assert (here.cpus, everywhere.cpus, unknown.cpus) == ((cpu,), (), ())
+    assert here.external_cpus == 1
+    assert everywhere.external_cpus == os.sysconf("SC_NPROCESSORS_ONLN")
+    assert unknown.external_cpus is None
     assert here.external_s is not None
     assert everywhere.external_s is not None
     assert unknown.external_s is unknown.external_steal_s is None

@@ -115,16 +115,26 @@ def _sentence(
         return f"{head}{other.verdict}; too few blocks."
     possible = compatible(math.exp(interval.low), math.exp(interval.high), other.verdict)
     evidence = f"{confidence(interval.level)} {possible}, {count_of(interval.blocks, 'block')}"
-    text = f"{head}{other.verdict} ({evidence}); {_share(used, share)}"
+    adjusted = named if design.verdict == "adjusted" else other
+    text = f"{head}{other.verdict} ({evidence}); {_share(adjusted, used, share)}"
     if not used and named.interval and named.interval.blocks != interval.blocks:
         text += "; it rests on another look only because all comparisons are corrected together"
     return f"{text}."
 
 
-def _share(used: Sequence[Covariate], share: float | None) -> str:
-    """How much of the noise goes with the covariates."""
+def _share(adjusted: Contrast, used: Sequence[Covariate], share: float | None) -> str:
+    """How much of the noise goes with the covariates, as far as they are known."""
+    rested_on = len(adjusted.rested_on)
+    unknown = 0
+    if adjusted.covariates is not None:
+        unknown = int(np.isnan(adjusted.covariates[:rested_on]).any(axis=1).sum())
+    units = count_of(rested_on, adjusted.quantity.unit_of_replication)
+    lacking = f"what others took is not known in {unknown} of {units}"
+    if share is None and unknown:
+        return lacking
     if share is None:
         return "others took the same of both sides in every block, as far as the host tells"
     names = " and ".join(COVARIATE_WORDS[name] for name in used)
     explains = "explain" if len(used) > 1 else "explains"
-    return f"{names} {explains} {100 * share:.0f} % of the variance of the blocks"
+    text = f"{names} {explains} {100 * share:.0f} % of the variance of the blocks"
+    return f"{text}; {lacking}" if unknown else text

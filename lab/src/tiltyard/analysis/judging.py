@@ -198,12 +198,17 @@ def by_session(
 def _means_of_sessions(
     covariates: FloatArray, differences: FloatArray, sessions: IntArray
 ) -> FloatArray:
-    """Those of the blocks that a session's mean rests on; shape (family, sessions, covariates)."""
+    """Means over those blocks of a session's mean of which they are known, else nan.
+
+    Of shape (family, sessions, covariates).
+    """
     member = np.isfinite(differences)[:, np.newaxis] * (
         sessions == np.arange(1, sessions.max() + 1)[:, np.newaxis]
-    )
-    count = np.maximum(1, member.sum(axis=2))[:, :, np.newaxis]
-    return np.asarray(member.astype(np.float64) @ np.nan_to_num(covariates) / count)
+    ).astype(np.float64)
+    count = member @ np.isfinite(covariates).astype(np.float64)
+    sums = member @ np.nan_to_num(covariates)
+    unknown = np.full(sums.shape, np.nan)
+    return np.asarray(np.divide(sums, count, out=unknown, where=count > 0))
 
 
 def _paired_covariates(

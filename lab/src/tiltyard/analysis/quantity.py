@@ -23,7 +23,7 @@ from tiltyard.units import count_of
 from tiltyard.wire import MetricCard
 
 MAX_LOST_SHARE: Final = 0.95
-"""No larger share of the time counts as lost: a clock tick would decide everything there."""
+"""A larger share of the time is not known: a clock tick would decide everything there."""
 
 COVARIATE_WORDS: Final[Mapping[Covariate, str]] = {
     "external_cpu": "CPU time of others on the CPUs that measure",
@@ -37,20 +37,26 @@ LEFT_WORDS: Final[Mapping[Covariate, str]] = {
 
 
 def covariates_of_turn(trials: Sequence[TrialRecord], names: Sequence[Covariate]) -> FloatArray:
-    """Means over the trials of a turn, shape (covariates,); nan where the host does not tell."""
+    """Means over the trials of a turn, shape (covariates,); nan where one of them is not known."""
     return np.array([np.mean([_left(trial, name) for trial in trials]) for name in names])
 
 
 def _left(trial: TrialRecord, name: Covariate) -> float:
-    """Logarithm of the share of CPU time left to the workload; one clock tick counts as none."""
+    """Logarithm of the share of CPU time left to the workload; nan where that is not known.
+
+    A few clock ticks count as none. Older journals do not say how many CPUs the ones of a program
+    are that was not pinned: its engine does.
+    """
     seen = trial.telemetry
     taken_s = trial.taken_s(name)
     if seen is None or taken_s is None or seen.elapsed_s <= 0:
         return np.nan
     if taken_s <= TICKS_S:
         return 0.0
-    share = taken_s / seen.elapsed_s / max(1, len(seen.cpus))
-    return float(np.log1p(-min(share, MAX_LOST_SHARE)))
+    granted = trial.hello.conditions.cpus if trial.hello else ()
+    cpus = seen.external_cpus or len(seen.cpus or granted)
+    share = taken_s / seen.elapsed_s / cpus if cpus else np.nan
+    return float(np.log1p(-share)) if share <= MAX_LOST_SHARE else np.nan
 
 
 Direction = Literal["higher", "lower"]
@@ -133,7 +139,7 @@ class Measured:
     """The other metrics."""
     covariates: FloatArray
     """What others did during each turn, shape (blocks, systems, covariates), in the order of
-    the plan; nan where there is no turn or it is not told."""
+    the plan; nan where there is no turn or it is not known."""
 
     @property
     def done(self) -> Iterator[TrialRecord]:

@@ -34,6 +34,8 @@ class External:
     cpu_s: float
     steal_s: float | None
     """``None`` where the kernel does not count it."""
+    cpus: int
+    """How many CPUs that is of."""
 
 
 class ExternalWatch:
@@ -83,6 +85,7 @@ class ExternalWatch:
         return External(
             cpu_s=max(0.0, left_s),
             steal_s=tick_s * sum(each[_STEAL] for each in ticks) if tells_steal else None,
+            cpus=len(asked),
         )
 
     def _read_ours(self) -> dict[int, CpuUse]:

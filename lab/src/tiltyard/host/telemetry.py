@@ -118,6 +118,8 @@ class Telemetry(Frozen):
     """CPU time of the processes that serve the system under test; ``None`` if it has none."""
     cpus: tuple[int, ...] = ()
     """The CPUs that measured; empty: not known, or all."""
+    external_cpus: int | None = Field(None, exclude_if=lambda cpus: cpus is None)
+    """How many CPUs the next two are of; ``None`` where nobody counted, and in older journals."""
     external_s: float | None = None
     """CPU time of others on them; see :mod:`tiltyard.host.external`."""
     external_steal_s: float | None = None
@@ -236,6 +238,7 @@ class Watch:
             if before.served_s is None or now.served_s is None
             else max(0.0, now.served_s - before.served_s),
             cpus=tuple(cpus or ()),
+            external_cpus=external.cpus if external else None,
             external_s=external.cpu_s if external else None,
             external_steal_s=external.steal_s if external else None,
             foreign_waits_s=longest_waits_s(before.waited_s, now.waited_s),

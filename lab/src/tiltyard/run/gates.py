@@ -164,7 +164,8 @@ def _processor_time(trial: Evidence, gates: GatesSpec) -> Iterator[Found]:
     explains next to nothing of the noise, and what is on the measuring ones most of it.
     """
     cpus = trial.telemetry.cpus
-    place = f"of CPU {', '.join(map(str, cpus))}" if cpus else "of a core"
+    # A share is of one CPU, also where several measure.
+    place = f"of CPU {cpus[0]}" if len(cpus) == 1 else "of a core"
     for gate, spent_s, limit, who in (
         ("foreign_cpu", trial.foreign_s or 0.0, gates.foreign_cpu, "other processes used"),
         ("steal", trial.steal_s or 0.0, gates.steal, "the hypervisor took"),

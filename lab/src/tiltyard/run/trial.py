@@ -36,7 +36,7 @@ from tiltyard.run.same_output import expected_output, outcome_of
 from tiltyard.run.settle import CALM_BYTES, settle
 from tiltyard.run.stages import program_job, silence_s
 from tiltyard.run.stream import Stream, file_of, read_stream
-from tiltyard.study.program import PROGRAM, SECRET
+from tiltyard.study.program import SECRET
 from tiltyard.systems.kind import Up
 from tiltyard.units import format_duration
 from tiltyard.wire import Hello, HelloEvent, ProgressEvent, read_event
@@ -183,7 +183,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bo
                 secret=secret,
             )
             with context.interrupt.stops(trial.stop):
-                cpus = _measuring(up, _follow(trial, context.observer), job)
+                cpus = _measuring(up, _follow(trial, context.observer))
         elapsed_s = time.monotonic() - began
         telemetry = telemetry_of(cpus)
         telemetry = telemetry.model_copy(update={"others": (*telemetry.others, *seen)})
@@ -322,18 +322,13 @@ def _follow(trial: Trial, observer: Observer) -> Hello | None:
     return hello
 
 
-def _measuring(up: Up, hello: Hello | None, job: Job) -> tuple[int, ...] | None:
+def _measuring(up: Up, hello: Hello | None) -> tuple[int, ...] | None:
     """The CPUs of this host that measured, none for all; ``None`` where that is not known.
 
-    Those of a guest are not this host's, and spinners of the engine use others beside them. A
-    program may use all of them, unless it is told otherwise.
+    Those of a guest are not this host's, and spinners of the engine use others beside them.
     """
     if up.engine or hello is None or hello.conditions.awake:
         return None
-    if job.workload == PROGRAM:
-        own = job.parameters.get("cpus")
-        told = (cpu for cpu in own if isinstance(cpu, int)) if isinstance(own, list) else ()
-        return tuple(told) or job.conditions.cpus
     return tuple(hello.conditions.cpus)
 
 
