@@ -234,9 +234,9 @@ def test_what_others_took_is_a_share_of_all_cpus_that_were_counted() -> None:
 @pytest.mark.parametrize(
     "seen",
     [
-        {"external_s": 22.0},
-        {"cpus": (), "external_s": 22.0, "external_cpus": 2},
-        {"cpus": (), "external_s": 4.0},
+        {"external_s": 2200.0},
+        {"cpus": (), "external_s": 2200.0, "external_cpus": 2},
+        {"cpus": (), "external_s": 400.0},
     ],
     ids=["capped", "capped of two", "of nobody knows how many"],
 )
