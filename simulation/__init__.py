@@ -3,6 +3,6 @@
 ``python -m simulation --write docs/error-rates.md`` writes it down.
 """
 
-from simulation.document import PATHS, SEED, Results, document, simulate
+from simulation.document import PATHS, SEED, Results, document, simulate, with_section
 
-__all__ = ["PATHS", "SEED", "Results", "document", "simulate"]
+__all__ = ["PATHS", "SEED", "Results", "document", "simulate", "with_section"]

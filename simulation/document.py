@@ -6,7 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simulation.section import Line, Section, percent, table
+from simulation.section import percent, table
 from simulation.sections import SECTIONS
 
 PATHS: Final = 20_000
@@ -69,40 +69,47 @@ Shares near 5 % are known to ±{percent(error)} points.
     return "\n\n".join((head, *told, _END))
 
 
-def renewed(text: str, section: Section[Any], paths: int, seed: int) -> str:
-    """A document with one section simulated again: what a run of all makes of it, of this seed.
+def with_section(written: str, name: str, paths: int = PATHS, seed: int = SEED) -> str:
+    """A document in which one section is simulated again, or for the first time.
+
+    All other lines are those that were written. Which they are is seen from a document of few
+    comparisons, which has the same lines but for the figures.
 
     Args:
-        text: the document.
-        section: one with a heading of its own.
-        paths: as the others of the document were made, like the seed.
-        seed: of the document.
+        written: the document.
+        name: of the section.
+        paths: comparisons of each kind in that section.
+        seed: as :func:`simulate` takes it.
+
+    Raises:
+        ValueError: if another section is not in the document as it is told now.
     """
+    few = simulate(_FEW, seed)
+    section = next(one for one in SECTIONS if one.name == name)
     found = section.run(paths, seed)
-    told = section.told(found).strip()
-    own = {line for line in told.splitlines() if line.startswith("## ")}
-    head, *parts = re.split(r"\n\n(?=## )", text.rstrip())
-    of_section = [place for place, part in enumerate(parts) if part.splitlines()[0] in own]
-    first = of_section[0] if of_section else len(parts) - 1
-    parts[first : first + len(of_section)] = [told]
-    rows = head.splitlines()
-    for rival in (False, True):
-        lines = [line for line in section.lines(found) if line.rival is rival]
-        rows = _with_lines(rows, [(f"| {line.what} |", line) for line in lines])
-    return "\n\n".join(("\n".join(rows), *parts)) + "\n"
+    rows = {line.what: line for line in section.lines(found)}
+    old = iter(written.splitlines())
+
+    def kept(line: str) -> str:
+        """The line as it was written, or a row of the summary as it is now."""
+        if row := rows.get(line.strip("| ").partition(" | ")[0]):
+            return f"| {row.what} | {row.bound} | {row.here} |"
+        masked = _FIGURE.sub("#", line)
+        for each in old if line else ():
+            if _FIGURE.sub("#", each) == masked:
+                return each
+        if line:
+            raise ValueError(f"not in the document: {line}")
+        return ""
+
+    before, _, after = document(few).partition(section.told(few.found[name]).strip())
+    parts = ("\n".join(map(kept, part.split("\n"))) for part in (before, after))
+    return section.told(found).strip().join(parts)
 
 
-def _with_lines(rows: list[str], lines: list[tuple[str, Line]]) -> list[str]:
-    """The summary with the lines of a section: where those are that it has already, or last."""
-    places = [
-        place for place, row in enumerate(rows) if any(row.startswith(what) for what, _ in lines)
-    ]
-    at = places[0] if places else len(rows)
-    kept = [row for place, row in enumerate(rows) if place not in places]
-    new = [f"{what} {line.bound} | {line.here} |" for what, line in lines]
-    return [*kept[:at], *new, *kept[at:]]
-
-
+_FEW: Final = 200
+"""Comparisons: with fewer some shares are of nothing."""
+_FIGURE: Final = re.compile(r"\d[\d,.]*")
 _END: Final = """\
 ## What it does not say
 

@@ -9,6 +9,7 @@ from simulation import (
     failures,
     families,
     forecasts,
+    gates,
     growth,
     headlines,
     imports,
@@ -43,4 +44,5 @@ SECTIONS: Final[tuple[Section[Any], ...]] = (
     imports.SECTION,
     rounded.SECTION,
     repeated.SECTION,
+    gates.SECTION,
 )

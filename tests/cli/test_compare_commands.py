@@ -230,7 +230,9 @@ def _only_pair(findings: Path) -> Comparison:
 def test_a_head_that_fails_is_no_pass(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fails = Commands(command=("base=true", "head=false"))
     assert gate(within="3%", blocks=6, commands=fails) == ExitCode.TRIALS_FAILED
-    assert "Invalid: 3 trials failed" in capsys.readouterr().out
+    assert (
+        "1 of 1 headline invalid; 3 of 6 trials have failed (3 of head)" in capsys.readouterr().out
+    )
 
 
 def test_what_was_asked_for_cannot_be(here: Path) -> None:

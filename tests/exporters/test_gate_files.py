@@ -83,9 +83,19 @@ def test_junit_of_a_pass_has_no_failures_and_hostile_names_are_xml() -> None:
 def test_what_could_not_be_judged_is_an_error() -> None:
     undecided = with_one_changed(suite(1.0), outcome="undecided")
     assert len([one for one in cases(junit(undecided)) if one.find("error") is not None]) == 1
-    failed = suite(1.0).model_copy(update={"result": "invalid", "trials_failed": 2})
+    failed = suite(1.0).model_copy(
+        update={"result": "invalid", "trials_failed": 2, "failed_by_system": {"head": 2}}
+    )
     (error,) = [own for one in cases(junit(failed)) if (own := one.find("error")) is not None]
-    assert error.get("message") == "invalid: 2 trials failed"
+    message = error.get("message") or ""
+    assert message.startswith("a workload never worked; 2 of ")
+    assert message.endswith("trials have failed (2 of head)")
+
+
+def test_what_failed_stands_in_every_form_of_a_pass() -> None:
+    judged = suite(1.0).model_copy(update={"trials_failed": 1, "failed_by_system": {"head": 1}})
+    for form in (pull_request, junit):
+        assert b"1 of 80 trials has failed (1 of head)" in form(judged)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from simulation import comparisons, document, simulate
+from simulation import comparisons, document, simulate, with_section
 from simulation.change_points import change_points
 from simulation.designs import DESIGNS, STANDARD, outcome
 from simulation.failures import FAILING, SPARES, failure_rates
@@ -290,6 +290,20 @@ def test_the_document_is_what_the_command_writes_but_for_its_figures(rerun):
     figures = re.compile(r"\d[\d,.]*")
     written, again = DOCUMENT.read_text("utf-8"), document(rerun)
     assert figures.sub("#", written) == figures.sub("#", again)
+
+
+def test_one_section_is_written_anew_and_the_others_stay(rerun):
+    """Also one that the document does not have yet; its rows of the summary with it."""
+    written, section = document(rerun), next(one for one in SECTIONS if one.name == "gate")
+    own, rows = section.told(rerun.found["gate"]).strip(), section.lines(rerun.found["gate"])
+    without = written.replace(f"{own}\n\n", "")
+    for row in rows:
+        without = without.replace(f"| {row.what} | {row.bound} | {row.here} |\n", "")
+    assert without.count("\n") == written.count("\n") - own.count("\n") - 2 - len(rows)
+    for before in (written, without):
+        assert with_section(before, "gate", 200, 13) == written
+    with pytest.raises(ValueError, match="not in the document"):
+        with_section(written.replace("## The gate", "## Another"), "growth", 200, 13)
 
 
 @pytest.fixture(scope="module")

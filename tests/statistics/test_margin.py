@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from simulation.scenarios import SCENARIOS, Scenario, paired
 from tiltyard.stats.looks import TABULATED
-from tiltyard.stats.margin import BEYOND, UNDECIDED, WITHIN, against_margin, level_of
+from tiltyard.stats.margin import BETTER, BEYOND, UNDECIDED, WITHIN, against_margin, level_of
 from tiltyard.stats.sequential import Spending, profile_of_family
 from tiltyard.stats.types import FloatArray, IntArray
 
@@ -46,16 +46,36 @@ def test_equal_programs_are_hardly_ever_a_regression(scenario: Scenario, size: i
 def test_at_the_margin_itself_neither_answer_is_given_too_often(
     scenario: Scenario, size: int
 ) -> None:
+    """A suite passes if each headline does, and fails if any does."""
     found = outcomes(scenario, MARGIN, size)
-    for answer in (BEYOND, WITHIN):
-        assert (found == answer).any(axis=1).mean() <= LIMIT
+    assert (found == BEYOND).any(axis=1).mean() <= LIMIT
+    assert np.isin(found, (WITHIN, BETTER)).all(axis=1).mean() <= LIMIT
+
+
+def test_each_headline_passes_by_its_own_interval_and_claims_by_those_that_hold_together() -> None:
+    """Suites of twenty equal programs at a noise of 2 %; then one of them is at the margin."""
+    name = profile_of_family("standard", False, 20)
+    spending = Spending(name, False, TABULATED[name])
+    rows = np.random.default_rng(12).normal(0, 0.02 * np.sqrt(2), (1_000, 20, 20))
+    for first, least, most in ((0.0, 0.65, 0.85), (MARGIN, 0.0, 0.029)):
+        rows[:, 0] += first
+        suites = rows.reshape(-1, 20)
+        found = against_margin(suites, spending, MARGIN, level_of(20), ended=False)
+        outcome = found.outcome.reshape(1_000, 20)
+        passed = np.isin(outcome, (WITHIN, BETTER)).all(axis=1).mean()
+        assert least <= passed <= most, f"{100 * passed:.1f} % of suites pass"
+        for claim in (BETTER, BEYOND):
+            assert (outcome == claim).any(axis=1).mean() <= 0.05
+        claimed = np.isin(found.outcome, (BEYOND, BETTER))
+        assert set(found.level[claimed]) <= {1 - 0.05 / 20}
+        assert set(found.level[~claimed & (found.blocks > 0)]) == {0.95}
 
 
 def test_what_is_clear_is_said() -> None:
     """On a quiet host: equal programs pass, one that is 6 % slower does not, in every suite."""
-    assert (outcomes(QUIET, 0.0) == WITHIN).mean() > 0.99
+    assert np.isin(outcomes(QUIET, 0.0), (WITHIN, BETTER)).mean() > 0.99
     assert (outcomes(QUIET, 2 * MARGIN) == BEYOND).mean() > 0.99
-    assert (outcomes(QUIET, -2 * MARGIN) == WITHIN).all()
+    assert (outcomes(QUIET, -2 * MARGIN) == BETTER).all()
     assert (outcomes(QUIET, 2 * MARGIN, 12) == BEYOND).mean() > 0.95
 
 

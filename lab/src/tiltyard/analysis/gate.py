@@ -2,21 +2,27 @@
 
 One rule for all headlines of a study, as one family (:mod:`tiltyard.stats.margin`). Of each
 headline (a metric at a point of its grid, one system against the baseline) the repeated confidence
-interval of the ratio is held against the margin [1/(1 + m), 1 + m]. Ratios are those of the blocks
-as they are: nothing is taken off for covariates.
+interval of the ratio is held against the margin [1/(1 + m), 1 + m]: its own one to pass, those that
+hold together to fail. Ratios are those of the blocks as they are: nothing is taken off for
+covariates. Of a headline that lacks more than the allowed share of its blocks, because trials
+failed, nothing is said, as in the verdicts of a study.
 """
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
 
+from tiltyard.analysis.contrast import MAX_FAILED_SHARE
 from tiltyard.analysis.decision import Decision
 from tiltyard.analysis.model import Cell, Comparison, Findings
 from tiltyard.frozen import Frozen
-from tiltyard.stats.margin import BEYOND, UNDECIDED, WITHIN, against_margin, level_of
-from tiltyard.units import count_of
+from tiltyard.stats.margin import BETTER, BEYOND, UNDECIDED, WITHIN, against_margin, level_of
+from tiltyard.stats.sequential import LEVEL
+from tiltyard.units import count_of, listed, part_of
 
 Outcome = Literal["improvement", "within", "regression", "undecided", "invalid"]
 Result = Literal["passed", "regression", "undecided", "invalid"]
@@ -30,6 +36,7 @@ _WORDS: Final[dict[int, Outcome]] = {
     UNDECIDED: "undecided",
     WITHIN: "within",
     BEYOND: "regression",
+    BETTER: "improvement",
 }
 
 
@@ -55,9 +62,11 @@ class Headline(Frozen):
     """System / against."""
     low: float | None
     high: float | None
+    level: float
+    """Coverage of this interval: 95 %, but of a regression or an improvement that of the gate."""
     outcome: Outcome
     why: str = ""
-    """Of an invalid one, in a sentence."""
+    """Of one that is invalid, or undecided though its own interval is beyond the margin."""
 
 
 class Gate(Frozen):
@@ -67,10 +76,14 @@ class Gate(Frozen):
     within: float
     """The margin m, as a fraction."""
     level: float
-    """Coverage of each interval by itself; all together have 95 %."""
+    """Coverage of each interval by which a regression or an improvement is claimed: together those
+    of all headlines have 95 %."""
     question: str
     blocks: int
+    trials: int
     trials_failed: int
+    failed_by_system: dict[str, int]
+    """How many of those were trials of each system that has any."""
     stopped: str | None
     headlines: tuple[Headline, ...]
 
@@ -97,16 +110,24 @@ class Gate(Frozen):
     @property
     def sentence(self) -> str:
         """The whole in one sentence."""
+        if not self.trials_failed:
+            return self._answer
+        failed = part_of(self.trials_failed, self.trials, "trial", "has failed", "have failed")
+        of = listed([f"{number} of {name}" for name, number in self.failed_by_system.items()])
+        return f"{self._answer}; {failed} ({of})"
+
+    @property
+    def _answer(self) -> str:
         margin, all_of = f"{100 * self.within:g} %", count_of(len(self.headlines), "headline")
         if self.result == "regression":
             return f"{len(self.having('regression'))} of {all_of} worse by more than {margin}"
         if self.result == "undecided":
             return f"{len(self.having('undecided'))} of {all_of} undecided at a margin of {margin}"
-        if self.trials_failed:
-            return f"invalid: {count_of(self.trials_failed, 'trial')} failed"
+        if not self.headlines:
+            return "nothing to compare"
         if self.result == "invalid":
             invalid = len(self.having("invalid"))
-            return f"{invalid} of {all_of} invalid" if self.headlines else "nothing to compare"
+            return f"{invalid} of {all_of} invalid" if invalid else "a workload never worked"
         better = len(self.having("improvement"))
         return f"no regression beyond {margin} in {all_of}" + (
             f", {better} improved" if better else ""
@@ -145,17 +166,20 @@ def gate(findings: Findings, within: float) -> Gate:
     """
     asked = list(_headlines(findings))
     level = level_of(len(asked))
+    judged = _judged(findings, asked, within, level)
     headlines = tuple(
-        _headline(*pair, judged, several=len(findings.workloads) > 1)
-        for pair, judged in zip(asked, _judged(findings, asked, within, level), strict=True)
+        _headline(findings, *pair, own, within) for pair, own in zip(asked, judged, strict=True)
     )
+    failed = Counter(trial.system for trial in findings.trials if trial.outcome == "failed")
     return Gate(
         result=_result(findings, headlines),
         within=within,
         level=1 - level,
         question=findings.question,
         blocks=findings.blocks_done,
-        trials_failed=findings.trials_failed,
+        trials=len(findings.trials),
+        trials_failed=failed.total(),
+        failed_by_system={name: failed[name] for name in sorted(failed)},
         stopped=findings.stopped,
         headlines=headlines,
     )
@@ -200,10 +224,23 @@ def _headlines(findings: Findings) -> Iterator[tuple[str, Cell, Comparison]]:
                     yield workload.name, cell, found
 
 
+@dataclass(frozen=True)
+class _Judged:
+    """One headline against the margin."""
+
+    outcome: Outcome
+    blocks: int
+    """That the interval rests on; 0 before a look that has one."""
+    ratio: float
+    low: float
+    high: float
+    level: float
+
+
 def _judged(
     findings: Findings, asked: Sequence[tuple[str, Cell, Comparison]], within: float, level: float
-) -> Iterator[tuple[Outcome, int, float, float, float]]:
-    """Of each headline its outcome, the blocks it rests on, and ratio, lower and upper bound."""
+) -> Iterator[_Judged]:
+    """Each headline against the margin."""
     worse = np.array([1.0 if cell.direction == "lower" else -1.0 for _, cell, _ in asked])
     longest = max((len(found.differences) for _, _, found in asked), default=0)
     differences = np.full((len(asked), longest), np.nan)
@@ -215,30 +252,22 @@ def _judged(
     low, high = np.where(worse > 0, bounds, -bounds[::-1])
     rows = zip(
         verdicts.outcome.tolist(),
-        (verdicts.high < 0).tolist(),
         verdicts.blocks.tolist(),
         *np.exp([worse * verdicts.estimate, low, high]).tolist(),
+        verdicts.level.tolist(),
         strict=True,
     )
-    for outcome, better, blocks, *ratios in rows:
-        word = _WORDS[outcome]
-        yield ("improvement" if word == "within" and better else word, blocks, *ratios)
+    for outcome, *rest in rows:
+        yield _Judged(_WORDS[outcome], *rest)
 
 
 def _headline(
-    workload: str,
-    cell: Cell,
-    found: Comparison,
-    judged: tuple[Outcome, int, float, float, float],
-    *,
-    several: bool,
+    findings: Findings, workload: str, cell: Cell, found: Comparison, judged: _Judged, within: float
 ) -> Headline:
     """One headline, with its outcome."""
     medians = {own.system: own.median for own in cell.summaries}
-    outcome, blocks, ratio, low, high = judged
-    if found.verdict == "invalid":
-        outcome = "invalid"
-    return Headline(
+    several, has_interval = len(findings.workloads) > 1, judged.blocks > 0
+    line = Headline(
         workload=workload,
         metric=cell.metric,
         at=cell.at,
@@ -250,21 +279,50 @@ def _headline(
         against=found.against,
         value=medians.get(found.system),
         value_against=medians.get(found.against),
-        blocks=blocks,
-        ratio=ratio if blocks else None,
-        low=low if blocks else None,
-        high=high if blocks else None,
-        outcome=outcome,
-        why=found.sentence if outcome == "invalid" else "",
+        blocks=judged.blocks,
+        ratio=judged.ratio if has_interval else None,
+        low=judged.low if has_interval else None,
+        high=judged.high if has_interval else None,
+        level=judged.level if has_interval else 1 - LEVEL,
+        outcome=judged.outcome,
     )
+    outcome, why = judged.outcome, ""
+    if found.verdict == "invalid":
+        outcome, why = "invalid", found.sentence
+    elif outcome != "regression" and (failed := _failing(findings, workload, found)):
+        # Blocks to come may bring the share down.
+        outcome = "undecided" if findings.stopped is None else "invalid"
+        why = f"{line.name}: {failed}"
+    elif outcome == "undecided" and _worse(line)[0] > math.log1p(within) and has_interval:
+        why = (
+            f"{line.name}: worse by more than {100 * within:g} % by its own 95 % interval, not by "
+            "one that holds together with those of the other headlines"
+        )
+    return line.model_copy(update={"outcome": outcome, "why": why})
+
+
+def _failing(findings: Findings, workload: str, found: Comparison) -> str:
+    """That more than the allowed share of its blocks have a failed trial; else nothing."""
+    failed: dict[str, dict[int, bool]] = defaultdict(dict)
+    for trial in findings.trials:
+        if trial.workload == workload:
+            own = failed[trial.system]
+            own[trial.block] = own.get(trial.block, False) or trial.outcome == "failed"
+    sides = failed[found.system], failed[found.against]
+    both = sides[0].keys() & sides[1].keys()
+    count = sum(any(own[block] for own in sides) for block in both)
+    if count <= MAX_FAILED_SHARE * len(both):
+        return ""
+    return part_of(count, len(both), "block", "has a failed trial", "have a failed trial")
 
 
 def _result(findings: Findings, headlines: Sequence[Headline]) -> Result:
-    """Of the family; failed trials and nothing to compare are never a pass."""
+    """Of the family; a workload without a value, and nothing to compare, are never a pass."""
     outcomes = {line.outcome for line in headlines}
+    unmeasured = {own.name for own in findings.workloads} - {line.workload for line in headlines}
     for outcome, result in _ORDER:
         if outcome in outcomes:
             return result
-        if outcome == "regression" and (findings.trials_failed or not headlines):
+        if outcome == "regression" and (unmeasured or not headlines):
             return "invalid"
     return "passed"

@@ -44,9 +44,10 @@ def gate(
     ```
 
     Exit code 0: each headline is within the margin or better. 7: one is worse than the margin
-    allows. 6: neither within the blocks and the budget. 5: trials failed, or a comparison is
-    invalid. Intervals are simultaneous over all headlines; the first command, or the baseline of a
-    study, is what the others are compared with.
+    allows. 6: neither within the blocks and the budget. 5: a comparison is invalid, because trials
+    failed in more than one block of five. A headline passes by its own 95 % interval, because all
+    of them have to; regressions and improvements have simultaneous ones. The first command, or the
+    baseline of a study, is what the others are compared with.
 
     Args:
         study: A study folder or a study file; none with commands. A study that has been run is
@@ -160,17 +161,19 @@ def table(gate: "Gate") -> "RenderableType":
     rows = StackingTable(padding=(0, 3, 0, 0), header_style="dim")
     rows.add_column("metric", overflow="fold")
     rows.add_column("ratio", justify="right", no_wrap=True)
-    rows.add_column(interval_head([gate.level]), justify="right", no_wrap=True)
+    levels = [line.level for line in gate.headlines]
+    rows.add_column(interval_head(levels), justify="right", no_wrap=True)
     rows.add_column("verdict", no_wrap=True)
     for line in gate.headlines:
         name = f"{line.name}, {line.system}" if several else line.name
         rows.add_row(Text(name), ratio_text(line), interval_text(line), line.outcome)
-    reasons = [Text(line.why) for line in gate.having("invalid")[:3]]
-    together = [Text("simultaneous 95 % confidence intervals", style="dim")]
+    reasons = [Text(line.why) for line in gate.headlines if line.why][:3]
+    how = "95 % confidence intervals; those of regressions and improvements are simultaneous"
+    together = [Text(how, style="dim")] if max(levels, default=0) > min(levels, default=0) else []
     answer = f"{gate.sentence} ({count_of(gate.blocks, 'block')})"
     return Group(
         rows,
-        *(together if len(gate.headlines) > 1 else ()),
+        *together,
         Text(),
         *reasons,
         Text(f"Gate     {answer[:1].upper()}{answer[1:]}", style="bold"),

@@ -29,6 +29,7 @@ def junit(gate: Gate) -> bytes:
         case = SubElement(suite, "testcase", classname="tiltyard", name="trials")
         SubElement(case, "error", type="invalid", message=xml_text(gate.sentence))
     cases = list(suite)
+    SubElement(suite, "system-out").text = xml_text(gate.sentence)
     suite.set("tests", str(len(cases)))
     for name in ("failure", "error"):
         suite.set(f"{name}s", str(sum(case.find(name) is not None for case in cases)))

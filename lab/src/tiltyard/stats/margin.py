@@ -1,12 +1,15 @@
 """Is something worse than a margin allows? Non-inferiority at every look, for a whole family.
 
-Each interval is a repeated confidence interval; those of a family are simultaneous, over all looks
-(Bonferroni: coverage 1 - 0.05/m each). So an answer may be given at whichever look comes first, and
-the rate of families with any false answer is at most 5 %.
+Each interval is a repeated confidence interval, so an answer may be given at whichever look comes
+first. A family passes only if each of its comparisons does; so each passes by its own interval of
+95 %, whatever their number (intersection-union test): a family with a comparison at the margin
+passes in at most 2.5 %. It fails, or is better, by any one of them; so whoever claims that goes by
+intervals that hold together (Bonferroni: coverage 1 - 0.05/m each).
 
 Sources: Jennison and Turnbull, "Interim analyses: the repeated confidence interval approach",
 JRSS B 51 (1989), section 4; Piaggio et al., "Reporting of noninferiority and equivalence randomized
-trials", JAMA 308 (2012), for the side of the margin on which an interval lies.
+trials", JAMA 308 (2012), for the side of the margin on which an interval lies; Berger,
+"Multiparameter hypothesis testing and acceptance sampling", Technometrics 24 (1982), for the union.
 """
 
 from dataclasses import dataclass
@@ -22,6 +25,8 @@ WITHIN: Final = 1
 """No worse than the margin allows."""
 BEYOND: Final = 2
 """Worse than that."""
+BETTER: Final = 3
+"""Within, and better than the other, however many are compared."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +34,15 @@ class MarginVerdicts:
     """What became of m comparisons; arrays of shape (m,)."""
 
     outcome: IntArray
-    """``UNDECIDED``, ``WITHIN`` or ``BEYOND``."""
+    """``UNDECIDED``, ``WITHIN``, ``BEYOND`` or ``BETTER``."""
     blocks: IntArray
     """Blocks that the interval rests on: of the look that decided, else of the latest; 0 before."""
     estimate: FloatArray
     """nan before the first look, as are the bounds."""
     low: FloatArray
     high: FloatArray
+    level: FloatArray
+    """Coverage of the interval: 95 %, but of what is beyond or better 1 - 0.05/m."""
 
 
 def against_margin(
@@ -47,24 +54,37 @@ def against_margin(
         differences: shape (m, blocks) in time order, more is worse; nan behind the last one.
         spending: the looks.
         margin: what is allowed, in the unit of the differences.
-        level: error rate of each interval over all looks: 0.05 / m for a family of m.
+        level: error rate over all looks of each interval by which something is claimed of one
+            comparison: 0.05 / m for a family of m.
         ended: no block is to come, so that the last look takes what is there.
     """
     m = len(differences)
     usable = np.isfinite(differences).sum(axis=1)
     found = MarginVerdicts(
-        np.full(m, UNDECIDED), np.zeros(m, dtype=np.intp), *np.full((3, m), np.nan)
+        np.full(m, UNDECIDED), np.zeros(m, dtype=np.intp), *np.full((4, m), np.nan)
     )
 
     def look(place: int, blocks: int, rows: BoolArray) -> None:
-        chosen = np.flatnonzero(rows & (found.outcome == UNDECIDED))
-        if not len(chosen) or not spending.has_interval(place, level, blocks):
+        chosen = np.flatnonzero(rows & np.isin(found.outcome, (UNDECIDED, WITHIN)))
+        if not len(chosen) or not spending.has_interval(place, LEVEL, blocks):
             return
-        evidence = spending.evidence(place, differences[chosen, :blocks], level)
-        found.blocks[chosen], found.estimate[chosen] = blocks, evidence.estimate
-        found.low[chosen], found.high[chosen] = evidence.low, evidence.high
-        beyond, within = evidence.low > margin, evidence.high < margin
-        found.outcome[chosen] = np.where(beyond, BEYOND, np.where(within, WITHIN, UNDECIDED))
+        pieces, passed = differences[chosen, :blocks], found.outcome[chosen] == WITHIN
+        own = spending.evidence(place, pieces, LEVEL)
+        outcome = np.where(passed | (own.high < margin), WITHIN, UNDECIDED)
+        bounds, coverage = np.stack([own.low, own.high]), np.full(len(chosen), 1 - LEVEL)
+        if spending.has_interval(place, level, blocks):
+            together = spending.evidence(place, pieces, level)
+            outcome[~passed & (together.low > margin)] = BEYOND
+            outcome[(outcome == WITHIN) & (together.high < 0)] = BETTER
+            claimed = np.isin(outcome, (BEYOND, BETTER))
+            bounds = np.where(claimed, [together.low, together.high], bounds)
+            coverage[claimed] = 1 - level
+        # What has passed keeps its interval, until it turns out to be better.
+        new = ~passed | (outcome == BETTER)
+        chosen = chosen[new]
+        found.outcome[chosen], found.blocks[chosen] = outcome[new], blocks
+        found.estimate[chosen], found.level[chosen] = own.estimate[new], coverage[new]
+        found.low[chosen], found.high[chosen] = bounds[:, new]
 
     for place, (blocks, _) in enumerate(spending.looks):
         look(place, blocks, usable >= blocks)

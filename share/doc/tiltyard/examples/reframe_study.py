@@ -38,7 +38,7 @@ class TiltyardStudy(rfm.RunOnlyRegressionTest):
     def verdict(self):
         """Passed; else the verdict and what is said of it."""
         code = sn.evaluate(sn.extractsingle(r"^exit (\d+)$", self.stderr, 1, int))
-        told = {3: "the host lacks something", 5: "invalid: trials failed",
+        told = {3: "the host lacks something", 5: "invalid: too many trials failed",
                 6: "undecided within the blocks of the study", 7: "regression"}  # fmt: skip
         why = told.get(code, f"exit code {code} of tiltyard gate")
         return sn.assert_eq(code, 0, msg=f"{why}: see rfm_job.out and rfm_job.err")
