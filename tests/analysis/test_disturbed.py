@@ -104,7 +104,8 @@ def test_replaced_blocks_are_counted_and_explained() -> None:
     assert found.by_system == {"ext4": 2, "xfs": 1}
     assert found.sentence == (
         "2 of 12 blocks (17 %) are disturbed, kept and replaced by others. Causes: CPU "
-        "time of other processes (1), the canary (1), swapping (1). With or without them, every "
+        "time of other processes (1), the canary (1), swapping (1). Turns disturbed: 2 of 3 on "
+        "ext4, 1 of 3 on xfs. With or without them, every "
         "headline verdict is the same."
     )
 
@@ -114,9 +115,17 @@ def test_interference_with_one_system_is_a_result() -> None:
     found = spoiled_of(analyse(plan, run))
     # 8 of 14 against 0 of 14: Σ hypergeometric, both tails.
     assert found.related_p == pytest.approx(2 * 3003 / 3108105, rel=1e-9)
-    assert "Interference is related to the system (Fisher's exact test, p = 0.0019)" in (
-        found.sentence
+    assert (
+        "Turns disturbed: 8 of 8 on ext4; that is related to the system (Fisher's exact test, p = "
+        "0.0019): treat it as a result, not as noise." in found.sentence
     )
+
+
+def test_few_disturbed_blocks_on_one_side_are_told_by_count() -> None:
+    """So few of them are no rarer by chance than one in twenty."""
+    found = spoiled_of(analyse(*study(14, set(range(1, 6)), policy="keep")))
+    assert found.related_p == pytest.approx(2 * 2002 / 98280, rel=1e-9)
+    assert "Turns disturbed: 5 of 5 on ext4; that is related" in found.sentence
 
 
 def test_interference_with_all_alike_is_noise() -> None:

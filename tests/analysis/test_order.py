@@ -32,7 +32,7 @@ def test_failed_trials_have_no_relative_value():
 
 def test_drift_is_found_and_measured():
     (drift,) = analyse(*synthetic_study(noise=0.01, drift=-0.2, blocks=14)).drifts
-    assert drift.p < 1e-4
+    assert drift.p < 1e-3
     assert drift.change_percent == pytest.approx(100 * np.expm1(-0.2), abs=3)
     assert "values fell by about" in drift.sentence
 

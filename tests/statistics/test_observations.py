@@ -55,6 +55,25 @@ def test_an_effect_of_each_block_is_neither_a_step_nor_a_drift():
     assert binom.sf(speaking - 1, REPORTS, 0.05) > 0.001
 
 
+@pytest.mark.parametrize("rho", [0.3, 0.5, 0.8, 0.9])
+@pytest.mark.parametrize("blocks", [12, 20, 40])
+def test_noise_that_lasts_from_block_to_block_is_neither_a_step_nor_a_drift(rho, blocks):
+    """Stationary series; orders of them are not equally likely."""
+    rng = np.random.default_rng(33)
+    reports, speaking = 40, 0
+    for _ in range(reports):
+        wander = np.empty(blocks)
+        wander[0] = rng.normal()
+        for block in range(1, blocks):
+            wander[block] = rho * wander[block - 1] + (1 - rho**2) ** 0.5 * rng.normal()
+        own = rng.normal(0, 0.005, (blocks, 2, 1)) + 0.05 * wander[:, None, None]
+        findings = findings_of(own, RECORDS[:1])
+        told = {one.kind for one in findings.workloads[0].observations}
+        drifted = any("rose" in one.sentence or "fell" in one.sentence for one in findings.drifts)
+        speaking += bool(told & {"step", "drift"}) or drifted
+    assert binom.sf(speaking - 1, reports, 0.05) > 0.001
+
+
 FALLING = np.array([0, 0, 0, -1.4, -1.4, -1.4])
 RISING = np.log(2) * np.arange(5) / 4
 
@@ -109,12 +128,12 @@ def test_two_modes_are_found_in_thirty_blocks():
     assert share_told("bimodal", plant, RECORDS[:1]) >= 0.9
 
 
-def test_drifts_are_found_in_twelve_blocks():
-    """A quarter of a percent from trial to trial, at one percent noise."""
+def test_drifts_are_found_in_eighteen_blocks():
+    """A quarter of a percent from trial to trial, at one percent noise: fewer might wander so."""
 
     def plant(rng):
-        slots = np.arange(12)[:, None, None] * 2
-        return rng.normal(0, 0.01, (12, 2, 1)) - 0.0025 * slots
+        slots = np.arange(18)[:, None, None] * 2
+        return rng.normal(0, 0.01, (18, 2, 1)) - 0.0025 * slots
 
     assert share_told("drift", plant, RECORDS[:1]) >= 0.9
 

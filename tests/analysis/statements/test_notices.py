@@ -111,11 +111,40 @@ def test_limits_of_spoiling_are_said_in_words():
     assert "changes by more than 5 K" in text
 
 
+def test_failures_of_one_system_are_counted_on_it_and_as_its_worst():
+    """xfs is 10 % faster wherever it does not fail."""
+    effects = {"xfs": 1.1}
+    asked = {"systems": ("ext4", "xfs"), "workloads": ("postmark",), "blocks": 20}
+    asked |= {"effects": effects, "noise": 0.01}
+    _, run = synthetic_study(**asked)
+    keys = [trial.key for trial in run.trials if trial.key.system == "xfs"]
+    for count, verdict in ((1, "faster"), (4, "undecided")):
+        findings = analyse(*synthetic_study(**asked, failed=keys[2 : 2 + count]))
+        (found,) = findings.workloads[0].index.comparisons
+        first, second = findings.notices[:2]
+        assert found.verdict == "faster"
+        assert f"of 40 failed, {count} of {count} on xfs. " in first.text
+        head = "If failed blocks counted as the worst of their system: xfs against ext4 in postmark"
+        assert second.text.startswith(head)
+        assert f" {verdict} (" in second.text
+        assert second.severity == ("note" if verdict == "faster" else "problem")
+
+
+def test_failures_on_both_sides_of_a_block_say_nothing_of_either():
+    asked = {"systems": ("ext4", "xfs"), "workloads": ("postmark",), "blocks": 20}
+    _, run = synthetic_study(**asked)
+    keys = [trial.key for trial in run.trials if trial.key.block == 3]
+    assert "counted as the worst" not in texts(*synthetic_study(**asked, failed=keys))
+
+
 def test_failures_come_first_with_a_reason():
     _, run = synthetic_study(blocks=10)
     findings = analyse(*synthetic_study(blocks=10, failed=[run.trials[3].key]))
     assert findings.notices[0].severity == "problem"
-    assert findings.notices[0].text.startswith("1 trial of 30 failed. The first: postmark on ")
+    system = run.trials[3].key.system
+    assert findings.notices[0].text.startswith(
+        f"1 trial of 30 failed, 1 of 1 on {system}. The first: postmark on {system} "
+    )
     assert findings.notices[0].text.endswith("no space left on the target.")
 
 

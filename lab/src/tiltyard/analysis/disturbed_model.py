@@ -1,6 +1,12 @@
 """What is stated of disturbed blocks."""
 
+from typing import Final
+
 from tiltyard.frozen import Frozen
+
+RELATED_LEVEL: Final = 0.1
+"""Below this p-value of Fisher's test interference is called related to the system. Few disturbed
+blocks, all on one side, cannot be much rarer by chance."""
 
 
 class SensitivityLine(Frozen):

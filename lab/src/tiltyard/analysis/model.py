@@ -330,6 +330,8 @@ class Drift(Frozen):
     workload: str
     spearman: float
     p: float
+    """Of the rank correlation by permutation; where that is small, the larger one of it and that
+    of an autoregression, see :mod:`tiltyard.stats.autoregressive`."""
     change_percent: float
     """Theil–Sen slope over the whole run, in percent of the typical value."""
     sentence: str

@@ -9,6 +9,7 @@ import numpy as np
 from tiltyard.analysis.model import Drift, TrialLine
 from tiltyard.analysis.quantity import Measured, oriented
 from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.stats.autoregressive import line_p
 from tiltyard.stats.trend import trend
 from tiltyard.stats.types import FloatArray
 from tiltyard.units import count_of
@@ -112,15 +113,17 @@ def drifts(lines: Sequence[TrialLine], display: Mapping[str, str]) -> Iterator[D
         found = trend(slots, residuals) if len(points) >= DRIFT_BLOCKS else None
         if found is None:
             continue
+        p = found.p
+        if p < DRIFT_LEVEL:
+            # Noise that lasts from block to block has slopes, too.
+            p = max(p, line_p(residuals))
         change = float(100 * np.expm1(found.slope * np.ptp(slots)))
         yield Drift(
             workload=workload,
             spearman=found.spearman,
-            p=found.p,
+            p=p,
             change_percent=change,
-            sentence=_drift_sentence(
-                display[workload], found.p, change, sum(map(len, blocks.values()))
-            ),
+            sentence=_drift_sentence(display[workload], p, change, sum(map(len, blocks.values()))),
         )
 
 

@@ -1,15 +1,26 @@
 """Warnings on the trials: failures, other processes, cache state, warnings of the engine."""
 
+import math
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
+import numpy as np
+
+from tiltyard.analysis.contrast import Contrast
+from tiltyard.analysis.disturbed import on_each
+from tiltyard.analysis.judging import FARTHEST, judge
 from tiltyard.analysis.model import Notice
 from tiltyard.analysis.order import foreign_share, steal_share
+from tiltyard.analysis.quantity import Quantity
 from tiltyard.analysis.statements.evidence import Evidence
 from tiltyard.analysis.statements.notices import note, problem, warning
-from tiltyard.analysis.statements.numbers import percent_text
+from tiltyard.analysis.statements.numbers import compatible, confidence, percent_text
 from tiltyard.analysis.statements.statement import statement
 from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.stats.multiple import holm
+from tiltyard.stats.sequential import LEVEL
 from tiltyard.units import agreeing, count_of, format_duration
 
 FOREIGN_SHARE: Final = 0.03
@@ -22,7 +33,7 @@ _OF_FIGURES: Final = frozenset({"mostly_shell", "not_steady", "rate-not-kept"})
 """Warnings of the engine after which a figure is not of what was asked for."""
 
 
-@statement("notice", "N trials of M failed. The first: …")
+@statement("notice", "N trials of M failed, N of N on SYSTEM. The first: …")
 def _failed(evidence: Evidence) -> Iterator[Notice]:
     """Trials failed that count."""
     trials = evidence.run.trials
@@ -32,10 +43,73 @@ def _failed(evidence: Evidence) -> Iterator[Notice]:
         reason = (failed[0].reason or "no reason given").rstrip(".")
         yield problem(
             deviation=True,
-            text=f"{count_of(len(failed), 'trial')} of {len(trials)} failed. The first: "
+            text=f"{count_of(len(failed), 'trial')} of {len(trials)} failed, "
+            f"{on_each(Counter(trial.key.system for trial in failed))}. The first: "
             f"{key.workload} on {key.system} in block {key.block}, {reason}.",
             advice="The table of trials has every reason. A failed trial is never counted as slow.",
         )
+
+
+@statement("notice", "If failed blocks counted as the worst of their system: …")
+def _worst(evidence: Evidence) -> Iterator[Notice]:
+    """A system failed in blocks in which another one did not: what the verdicts would become.
+
+    Those that fail may be the slow ones. Ranks bound what they would do: each such block is the
+    farthest of all against the system that failed.
+    """
+    indices = [own.index for own in evidence.judged]
+    if evidence.withheld or any(one.quantity.sessions is not None for one in indices):
+        return
+    systems = [system.name for system in evidence.plan.systems]
+    worst = judge(
+        [_failed_as_worst(one.quantity) for one in indices],
+        systems,
+        evidence.plan.design,
+        holm,
+        LEVEL,
+        together=True,
+        to_come=0,
+        baseline=evidence.plan.baseline,
+    )
+    lines = [
+        _with_worst(contrast, other)
+        for one, same in zip(indices, worst, strict=True)
+        for contrast, other in zip(one.contrasts, same.contrasts, strict=True)
+        if contrast.interval and len(other.differences) > len(contrast.differences)
+    ]
+    if lines:
+        changed = [text for text, verdict_changes in lines if verdict_changes]
+        yield (problem if changed else note)(
+            text=f"If failed blocks counted as the worst of their system: "
+            f"{'; '.join(changed or [text for text, _ in lines])}.",
+            advice="Find out why they failed before the verdicts are used: what is slow may fail.",
+        )
+
+
+def _failed_as_worst(quantity: Quantity) -> Quantity:
+    """The same with the farthest value where a trial failed that another system's did not."""
+    values = quantity.log_values
+    missing = quantity.attempted & ~np.isfinite(values)
+    some = np.isfinite(values).any(axis=1, keepdims=True)
+    sign = -1 if quantity.direction == "higher" else 1
+    return replace(quantity, log_values=np.where(missing & some, 2 * sign * FARTHEST, values))
+
+
+def _with_worst(contrast: Contrast, worst: Contrast) -> tuple[str, bool]:
+    """One comparison with failed blocks in it, and whether its verdict is another."""
+    head = f"{contrast.system} against {contrast.against} in {contrast.quantity.topic} "
+    found = worst.interval
+    if found is None:
+        return f"{head}{worst.verdict}", worst.verdict != contrast.verdict
+    # Half of the farthest is the mean of such a block and of another.
+    if max(-found.low, found.high) < FARTHEST / 3:
+        ends = compatible(math.exp(found.low), math.exp(found.high), worst.verdict)
+    else:
+        low, high = found.low, math.exp(found.high) if found.high < FARTHEST / 3 else math.inf
+        ends = f"{math.exp(low):.2f}× to {'any' if high == math.inf else f'{high:.2f}×'}"
+    basis = f"{confidence(found.level)} {ends}, {count_of(found.blocks, 'block')}"
+    text = f"{head}{worst.verdict} ({basis})"
+    return text, worst.verdict != contrast.verdict
 
 
 @statement("notice", "N boots failed before a trial began, and were repeated.")
@@ -233,6 +307,7 @@ def _skew(evidence: Evidence) -> Iterator[Notice]:
 
 OF_THE_TRIALS: Final = (
     _failed,
+    _worst,
     failed_boots,
     _straggled,
     _skew,

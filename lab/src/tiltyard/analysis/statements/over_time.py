@@ -13,6 +13,7 @@ from tiltyard.analysis.statements.evidence import ALPHA, Candidate, Result, Scen
 from tiltyard.analysis.statements.numbers import interval, nearest, p_text, ratio
 from tiltyard.analysis.statements.statement import Statement
 from tiltyard.run.record import TrialRecord
+from tiltyard.stats.autoregressive import line_p, step_p
 from tiltyard.stats.level_shift import level_shift
 from tiltyard.stats.outliers import Outlier, max_outlier
 from tiltyard.stats.permutation import lag_one, largest_cusum, permutation_p
@@ -22,6 +23,8 @@ from tiltyard.units import count_of
 
 TRIALS: Final = 20
 """Fewer trials tell nothing of their order."""
+LASTING: Final = 0.02
+"""Chance that noise which lasts from block to block looks as much like a step, or a drift."""
 LEAST: Final = math.log1p(DRIFT_PERCENT / 100)
 """A smaller change, on the log scale, is not reported."""
 
@@ -113,11 +116,12 @@ def _step_tests(scene: Scene) -> Iterator[Result]:
 
 
 def _step_claim(workload: str, series: Series, p: float) -> Candidate | None:
-    """``None`` where no single step is found, it is too small to matter, or a line fits better."""
+    """``None`` where no single step is found, it is too small, or noise or a line explains it."""
     found = level_shift(series.values, ALPHA)
     if found is None or nearest(found.low, found.high) <= LEAST:
         return None
-    if not is_rather_a_step(series, found.place):
+    lasting = step_p(series.values)
+    if lasting >= LASTING or not is_rather_a_step(series, found.place):
         return None
     # Between two blocks.
     trial = math.ceil(series.slots[found.place - 1 : found.place + 1].mean())
@@ -131,7 +135,8 @@ def _step_claim(workload: str, series: Series, p: float) -> Candidate | None:
         ),
         evidence=(
             f"largest cumulative sum of the distances of blocks from what is typical of the "
-            f"systems, permutation of blocks {p_text(p)}; place by PELT, interval by Welch"
+            f"systems, permutation of blocks {p_text(p)}; two levels against an autoregression "
+            f"{p_text(lasting)}; place by PELT, interval by Welch"
         ),
     )
 
@@ -142,9 +147,8 @@ STEP: Final = Statement(
     says="WORKLOAD: step change of … at trial … of the session",
     test=(
         "permutation of blocks, of the largest cumulative sum of their mean residuals; place by "
-        "PELT; printed where the step is certainly larger than 1 % and two levels fit better "
-        "than a "
-        "line"
+        "PELT; printed where the step is certainly larger than 1 %, two levels fit better than a "
+        "line, and better than an autoregression by more than by chance in one of any correlation"
     ),
     min_blocks=12,
     correction="family",
@@ -168,11 +172,14 @@ def _drift_tests(scene: Scene) -> Iterator[Result]:
 def _drift_claim(
     workload: str, series: Series, slope: float, spearman: float, p: float
 ) -> Candidate | None:
-    """``None`` where the drift is too small to matter, or is a step rather."""
+    """``None`` where the drift is too small to matter, or rather is a step, or noise that lasts."""
     span = float(series.slots[-1] - series.slots[0])
     ends = theil_sen_interval(series.slots, series.values, ALPHA)
     change, low, high = (one * span for one in (slope, *ends))
     if abs(change) <= LEAST or nearest(low, high) == 0:
+        return None
+    lasting = line_p(series.values)
+    if lasting >= LASTING:
         return None
     step = level_shift(series.values, ALPHA)
     if step is not None and is_rather_a_step(series, step.place):
@@ -188,7 +195,8 @@ def _drift_claim(
         evidence=(
             f"Spearman of the mean distance of a block from what is typical of the systems with "
             f"its place in the order, {spearman:+.2f}, {p_text(p)} by permutation of "
-            f"blocks; Theil–Sen slope with its interval"
+            f"blocks; a line against an autoregression {p_text(lasting)}; Theil–Sen slope with its "
+            "interval"
         ),
     )
 
@@ -201,7 +209,8 @@ DRIFT: Final = Statement(
         "Spearman of a block's mean residual from the systems' medians with its place in the "
         "order, by permutation of blocks; printed with the Theil–Sen slope where that makes more "
         "than "
-        "1 %, and a line fits better than a step"
+        "1 %, and a line fits better than a step, and better than an autoregression by more than "
+        "by chance in one of any correlation"
     ),
     min_blocks=12,
     correction="family",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tiltyard.analysis.disturbed_model import Spoiled
+from tiltyard.analysis.disturbed_model import RELATED_LEVEL, Spoiled
 from tiltyard.analysis.model import Findings, TrialLine
 from tiltyard.analysis.session_model import OverSessions, SessionLine, Sessions
 from tiltyard.analysis.statements.numbers import coverage, p_number, percent_text
@@ -75,10 +75,6 @@ def _outcome(findings: Findings, trial: TrialLine) -> str:
     return text
 
 
-RELATED = 0.01
-"""Level from which on interference is said to go with a system."""
-
-
 def spoiled(findings: Findings) -> tuple[Block, ...]:
     """Everything about disturbed blocks; nothing where none was."""
     found = findings.spoiled
@@ -124,7 +120,7 @@ def _by_system(found: Spoiled) -> tuple[Block, ...]:
     if found.related_p is None:
         return (table,)
     text = f"Fisher's exact test of disturbance against system: p = {p_number(found.related_p)}"
-    if found.related_p < RELATED:
+    if found.related_p < RELATED_LEVEL:
         text += "; interference is related to the system: it is a result, not noise"
     return (table, Paragraph(f"{text}.", "note"))
 
