@@ -37,7 +37,7 @@ from tiltyard.analysis.statements.conditions import (
 from tiltyard.analysis.statements.disturbances import under_load
 from tiltyard.analysis.statements.evidence import Evidence
 from tiltyard.analysis.statements.family import BENJAMINI_HOCHBERG, HOLM, Family
-from tiltyard.analysis.statements.headline import headline
+from tiltyard.analysis.statements.headline import with_headline
 from tiltyard.analysis.statements.registry import notices, observe, with_observations
 from tiltyard.analysis.systems import (
     advantages,
@@ -136,7 +136,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         record=record_under_test(run.record, systems),
         complete=_is_complete(plan, blocks_done, course.to_come, evidence.contrasts),
     )
-    return findings.model_copy(update={"answer": findings.answer or headline(findings)})
+    return findings if withheld else with_headline(findings)
 
 
 def _is_complete(plan: Plan, blocks_done: int, to_come: int, contrasts: Contrasts) -> bool:

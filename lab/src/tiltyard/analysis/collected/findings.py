@@ -40,7 +40,7 @@ from tiltyard.analysis.model import (
     WorkloadFindings,
 )
 from tiltyard.analysis.pairs import turned
-from tiltyard.analysis.statements.headline import headline
+from tiltyard.analysis.statements.headline import with_headline
 from tiltyard.analysis.statements.registry import with_observations
 from tiltyard.analysis.systems import advantages, asked_factor
 from tiltyard.analysis.verdict import Verdict
@@ -137,7 +137,7 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
     )
     if collection.origin.studies:
         return told_over_studies(findings, pooled=collection.origin.pooled)
-    return findings.model_copy(update={"answer": headline(findings)})
+    return with_headline(findings)
 
 
 def _courses(work: _Work, within: float) -> Collected:

@@ -4,11 +4,12 @@ It names a difference with estimate, interval and number of blocks; of many comp
 the verdicts. Where nothing is decided it says so, whatever the values are.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tiltyard.analysis.model import Comparison, Findings
+from tiltyard.analysis.model import Comparison, Effect, Findings, WorkloadFindings
 from tiltyard.analysis.relative import relative_tests
 from tiltyard.analysis.statements.claims import counted, over_levels, over_lines
 from tiltyard.analysis.statements.deltas import (
@@ -18,9 +19,11 @@ from tiltyard.analysis.statements.deltas import (
     between,
     crossing,
     delta,
+    tests,
     unprinted_decimals,
 )
 from tiltyard.analysis.statements.numbers import confidence, confidence_said_once
+from tiltyard.analysis.statements.split import split, split_answer, split_pair
 from tiltyard.analysis.statements.statement import statement
 from tiltyard.units import count_of
 
@@ -30,6 +33,21 @@ FEW: Final = 3
 
 MOST: Final = 6
 """As many pairs are told with their mean over all tests."""
+
+
+def with_headline(findings: Findings) -> Findings:
+    """The findings with their headline; no answer is a mean that hides some of its cells."""
+    workloads = tuple(_unhidden(findings, workload) for workload in findings.workloads)
+    findings = findings.model_copy(update={"workloads": workloads})
+    return findings.model_copy(update={"answer": headline(findings)})
+
+
+def _unhidden(findings: Findings, workload: WorkloadFindings) -> WorkloadFindings:
+    text = split_answer(findings, workload)
+    if not text:
+        return workload
+    end = _common_end([workload.answer])
+    return workload.model_copy(update={"answer": f"{text.removesuffix('.')}{end or '.'}"})
 
 
 def headline(findings: Findings) -> str:
@@ -76,6 +94,8 @@ def _workload_by_workload(findings: Findings) -> str:
         found = between(index.comparisons, pair)
         own = delta(index.comparisons, pair, index.direction, decimals)
         if found is None or own is None or not own.interval or found.verdict == "invalid":
+            return ""
+        if split_pair(findings, workload, found):
             return ""
         means.append(_Mean(workload.display, own, found))
     place = _common_end([workload.answer for workload in findings.workloads]).removesuffix(".")
@@ -124,14 +144,35 @@ def _main_effects(findings: Findings) -> str:
         and factor in (effect.factor, effect.by)
         and effect.verdict in ("faster", "slower")
     ]
-    return " ".join(effect.sentence for effect in (*main, *depends[:1]))
+    told = [own for effect in main for own in _unhidden_effects(findings, effect)]
+    return " ".join(effect.sentence for effect in (*told, *depends[:1]))
+
+
+def _unhidden_effects(findings: Findings, whole: Effect) -> Sequence[Effect]:
+    """A main effect; where single metrics are decided both ways, the largest of these each way."""
+    kind = (whole.kind, whole.factor, whole.level, whole.over)
+    parts = [
+        effect
+        for workload in findings.workloads
+        if whole in workload.effects
+        for effect in workload.effects
+        if (effect.kind, effect.factor, effect.level, effect.over) == kind and effect != whole
+    ]
+    sides = [
+        max(own, key=lambda effect: abs(math.log(effect.ratio or 1.0)))
+        for verdict in ("faster", "slower")
+        if (own := [effect for effect in parts if effect.verdict == verdict])
+    ]
+    return sides if len(sides) > 1 else [whole]
 
 
 @statement("headline", "SYSTEM is N % faster than SYSTEM in TOPIC (95 % CI …), for each pair")
 def _pairs(findings: Findings) -> str:
     """At most three comparisons along the factor that is asked about."""
     found = _asked(findings)
-    return " ".join(pair.sentence for pair in found) if len(found) <= FEW else ""
+    if len(found) > FEW:
+        return ""
+    return " ".join(split_pair(findings, *one) or one[1].sentence for one in found)
 
 
 @statement("headline", "LEVEL is better than LEVEL in N of M tests and worse in K: from … to …")
@@ -160,25 +201,32 @@ def over_all(findings: Findings) -> str:
     """``3.13 against 3.12, mean of 13 tests (95 % CI): Btrfs −6.4 % (−9.0 … −3.9 %, slower), …``.
 
     The mean is the geometric one. A level that is compared once stands with the others of its sort.
+    A mean that hides some of its tests is told by them.
     """
     crossed = crossing(findings)
     told: dict[str, list[_Mean]] = {}
+    apart: list[str] = []
     for level in crossed.levels[1:]:
         for pair in crossed.pairs_of(level):
             found = between(findings.overall, pair)
+            if found and (text := split(findings, found, tests(findings), "", "test")):
+                apart.append(text)
+                continue
             own = found and delta([found], pair, "higher", unprinted_decimals(findings))
             if found and own and own.interval:
                 told.setdefault(level, []).append(_Mean(pair.within, own, found))
-    if not told or sum(map(len, told.values())) > MOST:
+    if not (told or apart) or len(apart) + sum(map(len, told.values())) > MOST:
         return ""
     over = f"mean of {count_of(len(relative_tests(findings)), 'test')}"
     if len(told) > 1 and all(own[0].within == "" for own in told.values()):
         means = [replace(own, within=level) for level, (own,) in told.items()]
-        return _told(f"{over[0].upper()}{over[1:]} against {crossed.base}", means, findings)
-    return " ".join(
-        _told(f"{level} against {crossed.base}, {over}", own, findings)
-        for level, own in told.items()
-    )
+        whole = [_told(f"{over[0].upper()}{over[1:]} against {crossed.base}", means, findings)]
+    else:
+        whole = [
+            _told(f"{level} against {crossed.base}, {over}", own, findings)
+            for level, own in told.items()
+        ]
+    return " ".join((*apart, *whole))
 
 
 @dataclass(frozen=True)
@@ -251,15 +299,15 @@ def _is_simple(crossed: Crossing) -> bool:
     return crossed.blocks == crossed.groups == ("",)
 
 
-def _asked(findings: Findings) -> Sequence[Comparison]:
+def _asked(findings: Findings) -> Sequence[tuple[WorkloadFindings, Comparison]]:
     """The workloads as wholes, each pair along the factor that is asked about."""
     pairs = crossing(findings).pairs
-    found = (
-        between(workload.index.comparisons, pair)
+    return [
+        (workload, found)
         for workload in findings.workloads
         for pair in pairs
-    )
-    return [one for one in found if one is not None]
+        if (found := between(workload.index.comparisons, pair)) is not None
+    ]
 
 
 def _counts(findings: Findings) -> list[tuple[Count, str]]:

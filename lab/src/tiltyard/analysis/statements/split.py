@@ -1,0 +1,138 @@
+"""What a mean hides: tests that are decided both ways, or a mean that turns round without one test.
+
+Where it hides that, the mean is no headline: the tests are, and the mean stays in the tables.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tiltyard.analysis.model import Comparison, Findings, Pair, WorkloadFindings
+from tiltyard.analysis.statements.deltas import (
+    Delta,
+    Line,
+    between,
+    cell_lines,
+    crossing,
+    delta_in,
+)
+from tiltyard.analysis.statements.numbers import confidence
+from tiltyard.units import count_of
+
+NAMED = 2
+"""As many tests are named on each side; of more the largest difference, and how many."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One test of a mean, with its own verdict."""
+
+    line: Line
+    comparison: Comparison
+    delta: Delta
+
+    @property
+    def log(self) -> float:
+        """Of the ratio, more is better."""
+        sign = 1 if self.line.direction == "higher" else -1
+        return sign * math.log(self.comparison.ratio or 1.0)
+
+    @property
+    def text(self) -> str:
+        """``random read +9.5 % (+8.0 … +11.0 %, faster)``."""
+        own = self.delta
+        return f"{self.line.head} {own.text} % ({own.interval} %, {self.comparison.verdict})"
+
+
+def split(
+    findings: Findings, whole: Comparison | None, lines: Sequence[Line], what: str, noun: str
+) -> str:
+    """The tests of a mean, where it hides them; else empty.
+
+    Args:
+        findings: whose digits and correction hold.
+        whole: the mean.
+        lines: what it goes over.
+        what: what it is the mean of, ``fio``; empty: the tests themselves.
+        noun: what its parts are called, ``test``.
+    """
+    if whole is None or whole.low is None:
+        return ""
+    pair = Pair(system=whole.system, against=whole.against, within="")
+    parts = [
+        _Part(line, found, own)
+        for line in lines
+        if (found := between(line.comparisons, pair)) is not None
+        and (own := delta_in(findings, line.of, pair)) is not None
+        and own.interval
+    ]
+    if len(parts) < 2 or not (_is_both_ways(parts) or _turns_round(whole, parts)):
+        return ""
+    told = [text for word in ("faster", "slower") if (text := _side(parts, word))]
+    rest = [
+        f"{words} in {number}"
+        for verdict, words in (
+            ("equivalent", "equivalent"),
+            ("undecided", "no difference shown"),
+            ("invalid", "no verdict"),
+        )
+        if (number := sum(one.comparison.verdict == verdict for one in parts))
+    ]
+    of = f" of {count_of(len(parts), noun)}"
+    ending = "; ".join(filter(None, (", ".join(told), ", ".join(rest) + of if rest else "")))
+    place = f" in {what}" if what else ""
+    return f"{pair.system} against {pair.against}{place} ({_basis(findings, parts)}): {ending}."
+
+
+def _is_both_ways(parts: Sequence[_Part]) -> bool:
+    return {"faster", "slower"} <= {one.comparison.verdict for one in parts}
+
+
+def _turns_round(whole: Comparison, parts: Sequence[_Part]) -> bool:
+    """Whether a decided mean has the other sign without one of its tests."""
+    logs = [one.log for one in parts]
+    total = math.fsum(logs)
+    decided = whole.verdict in ("faster", "slower")
+    return decided and any((total - own) * total < 0 for own in logs)
+
+
+def _side(parts: Sequence[_Part], verdict: str) -> str:
+    own = [one for one in parts if one.comparison.verdict == verdict]
+    own.sort(key=lambda one: -abs(one.log))
+    if len(own) <= NAMED:
+        return ", ".join(one.text for one in own)
+    return f"{verdict} in {len(own)}, most of all {own[0].text}"
+
+
+def _basis(findings: Findings, parts: Sequence[_Part]) -> str:
+    rate = findings.design.false_discovery_rate
+    # Workloads as wholes hold together; everything within them is corrected for selection.
+    wholes = [id(workload.index) for workload in findings.workloads]
+    named = [one for one in parts if one.comparison.verdict in ("faster", "slower")] or parts
+    rates = [None if id(one.line.of) in wholes else rate for one in named]
+    levels = [one.comparison.level for one in named]
+    basis = ", ".join(sorted(set(map(confidence, levels, rates))))
+    if findings.origin:
+        return basis
+    blocks = sorted({one.comparison.blocks for one in parts})
+    least = f"{blocks[0]} to " if len(blocks) > 1 else ""
+    return f"{basis}, {least}{findings.design.amount(blocks[-1])}"
+
+
+def split_answer(findings: Findings, workload: WorkloadFindings) -> str:
+    """A workload by its cells where a mean over them hides some; else empty."""
+    found = [
+        (whole, split_pair(findings, workload, whole))
+        for pair in crossing(findings).pairs
+        if (whole := between(workload.index.comparisons, pair)) is not None
+    ]
+    if not any(text for _, text in found):
+        return ""
+    return " ".join(text or whole.sentence for whole, text in found)
+
+
+def split_pair(findings: Findings, workload: WorkloadFindings, whole: Comparison) -> str:
+    """One comparison of a workload as a whole by its cells, where it hides some; else empty."""
+    several = len({cell.metric for cell in workload.cells}) == len(workload.cells)
+    lines = cell_lines(findings, workload)
+    return split(findings, whole, lines, workload.display, "test" if several else "cell")
