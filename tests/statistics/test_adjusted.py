@@ -76,7 +76,7 @@ def test_a_system_that_makes_others_work_is_not_relieved_of_its_cost() -> None:
         elif one.case.others < BALANCED_WITHIN:
             assert one.withheld < 0.2, one
         if one.case.wakes >= 0.04 and one.case.others > BALANCED_WITHIN:
-            assert one.wrong["adjusted, covariate not tested"] > 0.3, "so it matters"
+            assert one.wrong["adjusted, covariate not tested"] > 0.15, "so it matters"
 
 
 def test_the_estimate_is_of_the_difference_and_not_drawn_to_zero() -> None:

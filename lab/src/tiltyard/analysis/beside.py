@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,8 @@ from tiltyard.stats.family import DIFFERENT, EQUIVALENT, INVALID, FamilyVerdicts
 from tiltyard.stats.sequential import LEVEL
 from tiltyard.study.model import Covariate
 from tiltyard.units import count_of
+
+_MAKES_WORK: Final = "makes others work, which adjusting would hide"
 
 
 def side_by_side(named: Judged, other: Judged) -> Judged:
@@ -89,8 +92,7 @@ def not_external(
             ends, busy, other = (1 / ends[1], 1 / ends[0]), other, busy
         interval = f"{confidence(1 - LEVEL)} {compatible(*ends)}"
         reasons[row] = (
-            f"{busy} makes others work, which adjusting would hide: {left}, against {other} "
-            f"{interval}"
+            f"{busy} {_MAKES_WORK}: {left}, against {other} {interval}"
             if own.any()
             else f"no adjusted verdict: {left} is not shown to be the same of both within "
             f"±{100 * BALANCED_WITHIN:g} % ({interval})"
