@@ -20,6 +20,7 @@ from simulation import (
     repeated,
     rounded,
     sessions,
+    shared,
     studies,
     watching,
 )
@@ -36,6 +37,7 @@ SECTIONS: Final[tuple[Section[Any], ...]] = (
     studies.SECTION,
     headlines.SECTION,
     sessions.SECTION,
+    shared.SECTION,
     nodes.SECTION,
     across.SECTION,
     failures.SECTION,

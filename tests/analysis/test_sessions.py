@@ -222,3 +222,129 @@ def test_alike_sessions_are_not_told_apart():
         assert not found.sessions.levels[0].apart
         assert not found.sessions.comparisons[0].apart
         assert headline(found).verdict == "equivalent"
+
+
+def one_boot(groups, *numbers, minutes=4):
+    """The same, with sessions of these numbers in the boot of the first of them, minutes apart."""
+    began = {number: 60 + minutes * place for place, number in enumerate(numbers)}
+
+    def at(minute):
+        return f"2026-11-01T{minute // 60:02}:{minute % 60:02}:00+00:00"
+
+    return tuple(
+        replace(
+            group,
+            run=group.run.model_copy(
+                update={
+                    "boots": (f"boot-{numbers[0]}",),
+                    "began": at(began[group.number]),
+                    "ended": at(began[group.number] + 3),
+                }
+            ),
+        )
+        if group.number in began
+        else group
+        for group in groups
+    )
+
+
+def on_hosts(groups, *names, lost=0):
+    """The same on hosts of these names; the last session was given up on so many before."""
+    whys = tuple(f"n{n} was lost after 1 trial" for n in range(lost))
+    return tuple(
+        replace(
+            group,
+            run=group.run.model_copy(
+                update={"node": name, "lost": whys if group is groups[-1] else ()}
+            ),
+        )
+        for group, name in zip(groups, names, strict=True)
+    )
+
+
+def warned(found):
+    return [notice.text for notice in found.notices if notice.above]
+
+
+def test_six_sessions_of_one_boot_hold_for_this_boot():
+    groups = synthetic_sessions(EIGHT[:6], 6)
+    apart = analyse_sessions(groups)
+    assert "sessions like these, of 6 boots or days: other days and boots of this host" in (
+        apart.sessions.sentence
+    )
+    assert not warned(apart)
+    found = analyse_sessions(one_boot(groups, 1, 2, 3, 4, 5, 6))
+    [told] = warned(found)
+    assert told.startswith("The verdicts hold for this boot only; beyond, 6 would be needed.")
+    assert told.removeprefix("The verdicts ") in found.sessions.sentence
+    assert "other days" not in found.sessions.sentence
+    assert headline(found).verdict == headline(apart).verdict == "faster"
+
+
+def test_sessions_of_one_boot_count_as_days_from_eight_hours_on():
+    groups = synthetic_sessions(EIGHT[:6], 6)
+    found = analyse_sessions(one_boot(groups, 1, 2, minutes=8 * 60 + 3))
+    assert "of 6 boots or days" in found.sessions.sentence
+    near = analyse_sessions(one_boot(groups, 1, 2, minutes=8 * 60 + 2))
+    assert "hold for these 5 boots or days only" in near.sessions.sentence
+
+
+def test_sessions_that_share_a_boot_count_once():
+    """Their means are one; what is shown of each stays."""
+    effects = (0.10, 0.30, 0.09, 0.12, 0.08, 0.10, 0.11, 0.09)
+    found = analyse_sessions(one_boot(synthetic_sessions(effects, 8), 1, 2))
+    [over] = found.sessions.comparisons
+    assert (headline(found).blocks, over.sessions, len(over.values)) == (7, 7, 8)
+    assert (over.verdict, over.ratio) == (headline(found).verdict, headline(found).ratio)
+    assert headline(found).differences[0] == pytest.approx(np.exp(0.2), 0.02)
+    assert "session 1 and 1 after it lie in one boot, less than 8 h apart: that counts once." in (
+        found.sessions.sentence
+    )
+
+
+def test_sessions_that_are_added_in_one_boot_are_no_sessions_of_other_days():
+    groups = synthetic_sessions(EIGHT[:7], 1)
+    assert analyse_sessions(groups).sessions.comparisons[0].verdict == "faster"
+    found = analyse_sessions(one_boot(groups, *range(1, 8)))
+    [over] = found.sessions.comparisons
+    assert over.verdict == "undecided"
+    assert "1 of the 7 sessions that a verdict over sessions needs" in over.sentence
+
+
+def test_a_host_that_stood_in_for_a_lost_one_counts_once():
+    groups = synthetic_sessions(EIGHT, 8, hosts=(0.0,) * 8)
+    found = analyse_sessions(on_hosts(groups, "a", "b", "c", "d", "e", "f", "g", "a"))
+    assert headline(found).blocks == 7
+    assert "of 7 hosts: other hosts of this kind. a carried out 2: that counts once." in (
+        found.sessions.sentence
+    )
+    few = analyse_sessions(on_hosts(groups, "a", "b", "c", "d", "e", "a", "b", "c"))
+    [told] = warned(few)
+    assert told.startswith("The verdicts hold for these 5 hosts only")
+
+
+def test_losses_bound_a_verdict():
+    """As if each lost session had been as far either way as any of the others."""
+    groups = synthetic_sessions((*EIGHT[:7], 0.3), 8, hosts=(0.0,) * 8)
+    names = "abcdefgh"
+    [none] = analyse_sessions(on_hosts(groups, *names)).sessions.comparisons
+    [over] = analyse_sessions(on_hosts(groups, *names, lost=2)).sessions.comparisons
+    assert "lost with the host" not in none.sentence
+    assert over.verdict == "faster"
+    assert over.sentence.endswith(
+        "2 sessions were lost with the host: had they been as far either way as the farthest of "
+        "the others, −10 to +24 %."
+    )
+    assert over.sentence.startswith(none.sentence)
+
+
+def test_days_that_resemble_each_other_are_named_and_others_are_not():
+    trend = tuple(0.05 + 0.02 * day for day in range(10))
+    found = analyse_sessions(synthetic_sessions(trend, 10))
+    [told] = warned(found)
+    assert "sessions that follow each other resemble each other (lag-1 autocorrelation +0." in told
+    assert told in found.sessions.comparisons[0].sentence
+    mixed = tuple(trend[place] for place in (4, 9, 1, 6, 0, 8, 3, 5, 2, 7))
+    assert not warned(analyse_sessions(synthetic_sessions(mixed, 10)))
+    on_one_day = synthetic_sessions(trend, 10, hosts=(0.0,) * 10)
+    assert not warned(analyse_sessions(on_one_day)), "hosts do not follow each other"

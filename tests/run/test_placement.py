@@ -266,6 +266,21 @@ def test_two_sessions_of_one_host_take_turns(fleet: Fleet):
     assert begun == ["1 on n2", "3 on n2"]
 
 
+def test_a_host_that_carries_out_another_session_is_said_to_count_once():
+    notes: list[str] = []
+    nodes = Nodes(Placement(hosts=("n2",)), None, lambda: None)  # type: ignore[arg-type]
+    fleet = _Fleet(nodes, None, notes.append, {})  # type: ignore[arg-type]
+    for number in (1, 2):
+        fleet._begin(SimpleNamespace(number=number), "n2")  # type: ignore[arg-type]
+    assert notes == [
+        "n2: session 1",
+        "n2: session 2, one more here: what this host carries out counts once",
+    ]
+    for runner in fleet._runners:
+        runner.said.close()
+        runner.tell.close()
+
+
 def test_a_lost_host_is_replaced_by_one_that_nobody_waits_for(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ):

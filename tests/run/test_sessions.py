@@ -132,7 +132,8 @@ def _assert_shown(study: StudyFolder, capsys: pytest.CaptureFixture[str]) -> Non
     assert "Ratio in each session, and over sessions" in page
     stored = json.loads(study.findings.read_text())
     sentence = stored["sessions"]["comparisons"][0]["sentence"]
-    assert "4 of the 7 sessions that a verdict over sessions needs" in sentence
+    assert "3 of the 7 sessions that a verdict over sessions needs" in sentence
+    assert "in one boot, less than 8 h apart: that counts once" in stored["sessions"]["sentence"]
     assert squeezed(sentence.partition(": ")[2].partition(" Whether")[0]) in squeezed(page)
     assert len({trial["block"] for trial in stored["trials"]}) == 18
 

@@ -1,5 +1,6 @@
 """Studies against studies, and pooled: what may be said, and what may not."""
 
+from dataclasses import replace
 from math import exp, sqrt
 
 import pytest
@@ -57,6 +58,15 @@ def test_sessions_on_both_sides_decide() -> None:
         assert pair.p_adjusted == pytest.approx(2 * 2 / 252)  # Holm over two, 5 against 5
         assert "5 and 5 sessions" in pair.sentence
     assert "slower" in found.answer
+
+
+def test_sessions_of_one_boot_count_once_against_another_study() -> None:
+    luck = (0.01, -0.02, 0.0, 0.015, -0.01)
+    once = replace(study("may", luck, seed=1), units={1: 1, 2: 1, 3: 3, 4: 4, 5: 5})
+    found = compared(once, study("june", [level - 0.2 for level in luck], seed=2))
+    for pair in pairs_of(found):
+        assert pair.over is not None
+        assert pair.over.sessions == (5, 4)
 
 
 def test_sessions_that_spread_more_than_they_differ_leave_it_open() -> None:

@@ -184,10 +184,10 @@ def by_session(
     Args:
         differences: shape (family, blocks), nan where there is none.
         failed: which of the missing ones were attempted; of the same shape.
-        sessions: shape (blocks,), counted from 1.
+        sessions: shape (blocks,), the number of each block's session.
     """
     usable = np.isfinite(differences)
-    member = (sessions[:, np.newaxis] == np.arange(1, sessions.max() + 1)).astype(np.float64)
+    member = (sessions[:, np.newaxis] == np.unique(sessions)).astype(np.float64)
     count, failures = usable @ member, failed @ member
     broken = failures > MAX_FAILED_SHARE * (count + failures)
     with np.errstate(invalid="ignore"):
@@ -203,7 +203,7 @@ def _means_of_sessions(
     Of shape (family, sessions, covariates).
     """
     member = np.isfinite(differences)[:, np.newaxis] * (
-        sessions == np.arange(1, sessions.max() + 1)[:, np.newaxis]
+        sessions == np.unique(sessions)[:, np.newaxis]
     ).astype(np.float64)
     count = member @ np.isfinite(covariates).astype(np.float64)
     sums = member @ np.nan_to_num(covariates)

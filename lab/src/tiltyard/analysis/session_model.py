@@ -98,6 +98,8 @@ class OverSessions(Frozen):
     sd_between_high: float | None
     apart: tuple[SessionApart, ...] = Field((), exclude_if=lambda apart: not apart)
     """Sessions that disagree with the others."""
+    following: str = Field("", exclude_if=lambda following: not following)
+    """That sessions which follow each other resemble each other, where they do."""
 
 
 class Sessions(Frozen):

@@ -9,7 +9,7 @@ and that over sessions stands beside them, judged by looks that are the same for
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -19,7 +19,7 @@ import numpy as np
 from tiltyard.analysis.contrast import Contrast, Contrasts
 from tiltyard.analysis.findings import HEADLINE_LEVEL, analyse
 from tiltyard.analysis.judging import by_session, judge_rows, paired, rows_of
-from tiltyard.analysis.model import Findings
+from tiltyard.analysis.model import Findings, Notice
 from tiltyard.analysis.quantity import Quantity, collect, pairs_of
 from tiltyard.analysis.session_model import (
     OverSessions,
@@ -30,19 +30,21 @@ from tiltyard.analysis.session_model import (
     SessionValue,
 )
 from tiltyard.analysis.statements.family import HOLM, Family
-from tiltyard.analysis.statements.numbers import compatible, ratio, scale_of_difference
+from tiltyard.analysis.statements.numbers import compatible, p_text, ratio, scale_of_difference
 from tiltyard.analysis.statements.verdicts import sentence
 from tiltyard.analysis.workload import quantities_of
 from tiltyard.plan.model import Design, Plan
 from tiltyard.plan.sessions import design_over_sessions, session_of
 from tiltyard.run.course import course_of, without_replaced_blocks
-from tiltyard.run.sessions import Recorded, pooled, seal_of
+from tiltyard.run.sessions import APART_H, Recorded, pooled, replicates, seal_of
 from tiltyard.stats.apart import Apart, groups_apart
 from tiltyard.stats.looks import FEWEST
 from tiltyard.stats.multiple import holm
+from tiltyard.stats.permutation import lag_one, permutation_p
 from tiltyard.stats.replication import Spread, spread_between
+from tiltyard.stats.signed_rank import largest_c, signed_rank
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
-from tiltyard.units import count_of, format_number, part_of
+from tiltyard.units import agreeing, count_of, format_number, listed, part_of
 
 _HOUR_S: Final = 3600.0
 _NAMED: Final = 3
@@ -60,32 +62,58 @@ def analyse_sessions(groups: Sequence[Recorded], others: int = 0) -> Findings:
         others: headline comparisons of other studies that are corrected together with these.
     """
     first = groups[0].plan
+    units = _units(groups)
     plan, run = pooled(groups[: first.design.sessions])
-    findings = analyse(plan, run, others)
+    findings = analyse(_by_unit(plan, units), run, others)
     if len(groups) == 1:
         return findings
     design = design_over_sessions(first.design)
-    seen = _seen([group for group in groups if group.is_over])
+    seen = _seen([group for group in groups if group.is_over], units)
+    comparisons = tuple(_over_sessions(seen, design)) if seen else ()
     return findings.model_copy(
         update={
             "plan_hash": first.hash,
+            "notices": (*findings.notices, *_warnings(groups, comparisons)),
             "seal": seal_of([group.run.seal for group in groups if group.is_begun]),
             "sessions": Sessions(
                 planned=first.design.sessions,
                 unit=plan.design.unit,
                 sentence=_scope(first, groups),
                 lines=tuple(_lines(groups)),
-                comparisons=tuple(_over_sessions(seen, design)) if seen else (),
+                comparisons=comparisons,
                 levels=tuple(_levels(seen)) if seen else (),
             ),
         }
     )
 
 
+def _units(groups: Sequence[Recorded]) -> dict[int, int]:
+    """Session → what it counts as: those that share a host, or a boot and day, are one.
+
+    Where a plan has enough sessions but too few of these, sessions count, and hold for these few.
+    """
+    same, planned = replicates(groups), groups[0].plan.design.sessions
+    few = len({same[group.number] for group in groups[:planned]}) < FEWEST
+    return {number: number for number in same} if few and planned >= FEWEST else same
+
+
+def _by_unit(plan: Plan, units: Mapping[int, int]) -> Plan:
+    """The same with the sessions of its blocks as they count."""
+    blocks, spares = (
+        tuple(
+            one.model_copy(update={"session": units[one.session]})
+            if units[one.session] != one.session
+            else one
+            for one in own
+        )
+        for own in (plan.blocks, plan.spares)
+    )
+    return plan.model_copy(update={"blocks": blocks, "spares": spares})
+
+
 def _scope(first: Plan, groups: Sequence[Recorded]) -> str:
     """What the verdicts hold for."""
     design = first.design
-    like = "other hosts of this kind" if first.placement else "other days and boots of this host"
     planned, over = design.sessions, sum(group.is_over for group in groups)
     added = len(groups) - planned
     beside = f", {added} of them added to the finished study" if added else ""
@@ -93,15 +121,12 @@ def _scope(first: Plan, groups: Sequence[Recorded]) -> str:
     lost = " ".join(f"{why}." for group in groups for why in group.run.lost)
     if planned >= FEWEST:
         return (
-            f"{done}The verdicts go by the means of {count_of(planned, 'session')} and hold for "
-            "sessions like "
-            f"these: {like}. Further observations go by blocks, and hold for these sessions. "
+            f"{done}The verdicts go by the means of {count_of(planned, 'session')} and "
+            f"{_holds_for(groups)} Further observations go by blocks, and hold for these sessions. "
             f"{lost}"
         ).strip()
     if first.placement:
-        hosts = Counter(group.run.node for group in groups if group.run.node)
-        twice = [f", but {node} carried out {n}" for node, n in hosts.items() if n > 1]
-        which = f"Each is a host{''.join(twice)}; the verdicts hold for these"
+        which = f"{_twice(groups)}The verdicts hold for these hosts"
         return f"{done}{which}, and from {FEWEST} on for hosts like them. {lost}".strip()
     looks = [look.blocks for look in design_over_sessions(design).looks]
     which = "the first session" if planned == 1 else f"these {planned} sessions"
@@ -109,8 +134,51 @@ def _scope(first: Plan, groups: Sequence[Recorded]) -> str:
         f"{done}The verdicts of the study hold for {which}. What holds for other days and boots is "
         f"said over sessions, by looks after {', '.join(map(str, looks[:-1]))} and {looks[-1]} of "
         "them that are the same for every study, so that adding one is no look that was not "
-        "planned."
+        f"planned. {_twice(groups)}"
+    ).strip()
+
+
+def _holds_for(groups: Sequence[Recorded]) -> str:
+    """What verdicts over sessions hold for, by how many hosts, or boots and days, these are."""
+    first = groups[0].plan
+    same = replicates(groups)
+    count = len({same[group.number] for group in groups[: first.design.sessions]})
+    noun, plural, like = (
+        ("host", "hosts", "other hosts of this kind")
+        if first.placement
+        else ("boot", "boots or days", "other days and boots of this host")
     )
+    if count >= FEWEST:
+        return (
+            f"hold for sessions like these, of {count_of(count, noun, plural)}: {like}. "
+            f"{_twice(groups)}".rstrip()
+        )
+    these = f"this {noun}" if count == 1 else f"these {count} {plural}"
+    return f"hold for {these} only; beyond, {FEWEST} would be needed. {_twice(groups)}".rstrip()
+
+
+def _twice(groups: Sequence[Recorded]) -> str:
+    """Which sessions share a host, or a boot within a day, and what that means for counts."""
+    counts = Counter(replicates(groups).values())
+    hosts = {group.number: group.run.node for group in groups}
+    several = [
+        f"{hosts[number]} carried out {count}"
+        if hosts[number]
+        else f"session {number} and {count - 1} after it lie in one boot, less than {APART_H:g} h "
+        "apart"
+        for number, count in counts.items()
+        if count > 1
+    ]
+    return f"{listed(several)}: that counts once. " if several else ""
+
+
+def _warnings(groups: Sequence[Recorded], comparisons: Sequence[OverSessions]) -> Iterator[Notice]:
+    """What stands above verdicts over sessions: a narrow scope, days that resemble each other."""
+    if groups[0].plan.design.sessions >= FEWEST and len({*replicates(groups).values()}) < FEWEST:
+        text = f"The verdicts {_holds_for(groups)}"
+        yield Notice(severity="warning", text=text, above=True)
+    if following := [one.following for one in comparisons if one.following]:
+        yield Notice(severity="warning", text=following[0], above=True)
 
 
 def _lines(groups: Sequence[Recorded]) -> Iterator[SessionLine]:
@@ -153,11 +221,17 @@ class _Seen:
     """Of the first one, with the blocks of all."""
     sessions: IntArray
     """Shape (blocks,): the session of each block."""
+    units: IntArray
+    """The same, of what counts: sessions that share a host, or a boot and day, are one."""
     named: list[tuple[str, Quantity]]
     """The index of each workload over all of these blocks."""
     labels: dict[int, str]
     """Session → its host; its number where that is this one, or has carried out several."""
     placed: bool
+    lost: int
+    """Sessions that were given up with their hosts, and begun anew on others."""
+    to_come: int
+    """Planned sessions that are not done."""
 
     @property
     def noun(self) -> str:
@@ -171,11 +245,7 @@ class _Seen:
 
     def by_session(self, values: FloatArray) -> dict[int, FloatArray]:
         """Session → its values, of one for each block, nan where there is none."""
-        usable = np.isfinite(values)
-        return {
-            int(number): values[usable & (self.sessions == number)]
-            for number in np.unique(self.sessions[usable])
-        }
+        return _grouped(values, self.sessions)
 
     def apart(self, own: dict[int, FloatArray], family: int) -> list[tuple[int, Apart]]:
         """Sessions that lie apart, of so many comparisons that are looked at together."""
@@ -184,7 +254,13 @@ class _Seen:
         return [(numbers[one.group], one) for one in found]
 
 
-def _seen(over: Sequence[Recorded]) -> _Seen | None:
+def _grouped(values: FloatArray, numbers: IntArray) -> dict[int, FloatArray]:
+    """Number → the values that there are of it."""
+    usable = np.isfinite(values)
+    return {int(n): values[usable & (numbers == n)] for n in np.unique(numbers[usable])}
+
+
+def _seen(over: Sequence[Recorded], units: Mapping[int, int]) -> _Seen | None:
     if not over:
         return None
     first = over[0].plan
@@ -198,6 +274,7 @@ def _seen(over: Sequence[Recorded]) -> _Seen | None:
     return _Seen(
         plan=plan,
         sessions=np.array([number[block] for block in measured[0].blocks]),
+        units=np.array([units[number[block]] for block in measured[0].blocks]),
         named=[(own.measured.workload.spec.name, own.index) for own in found],
         labels={
             group.number: group.run.node
@@ -206,6 +283,8 @@ def _seen(over: Sequence[Recorded]) -> _Seen | None:
             for group in over
         },
         placed=first.placement is not None,
+        lost=sum(len(group.run.lost) for group in over),
+        to_come=max(0, first.design.sessions - len(over)),
     )
 
 
@@ -282,7 +361,7 @@ def _over_sessions(seen: _Seen, design: Design) -> Iterator[OverSessions]:
     quantities = [quantity for _, quantity in seen.named]
     differences, failed = paired(quantities, pairs)
     asked = rows_of(quantities, systems, pairs)
-    judged = _judged(*asked, differences, failed, seen.sessions, design)
+    judged = _judged(*asked, differences, failed, seen, design)
     family = Family.of(judged, HOLM)
     names = [name for name, _ in seen.named for _ in pairs]
     for name, contrast, row in zip(names, judged, differences, strict=True):
@@ -294,14 +373,16 @@ def _judged(
     sides: Sequence[tuple[str, str]],
     differences: FloatArray,
     failed: BoolArray,
-    sessions: IntArray,
+    seen: _Seen,
     design: Design,
 ) -> Contrasts:
     """The family over sessions; sessions beyond a look that is spent count for nothing."""
     last = design.looks[-1].blocks
-    means, broken = by_session(differences, failed, sessions)
+    means, broken = by_session(differences, failed, seen.units)
     means, broken = means[:, :last], broken[:, :last]
-    to_come = last - int((np.isfinite(means) | broken).any(axis=0).sum())
+    to_come = seen.to_come
+    if design.sessions < FEWEST:
+        to_come = last - int((np.isfinite(means) | broken).any(axis=0).sum())
     rows = (quantities, sides, means, broken)
     return judge_rows(*rows, design, holm, HEADLINE_LEVEL, True, to_come)
 
@@ -320,6 +401,8 @@ def _told(
     pair = f"{contrast.system} against {contrast.against} in {contrast.quantity.topic}"
     spread = spread_between(list(own.values())) if len(own) > 1 else None
     interval = contrast.interval
+    means = np.array([found.mean() for found in _grouped(differences, seen.units).values()])
+    following = "" if seen.placed else _following(pair, means, family.size, seen.plan.seed)
     return OverSessions(
         workload=name,
         topic=contrast.quantity.topic,
@@ -342,7 +425,9 @@ def _told(
                 (
                     _spread(f"{pair}:", len(own), spread, seen.noun) if spread else "",
                     *_disagreeing(seen, apart),
-                    _verdict(contrast, len(own), design, family),
+                    _verdict(contrast, len(means), design, family),
+                    following,
+                    _if_lost(contrast, means, seen.lost),
                 ),
             )
         ),
@@ -351,7 +436,47 @@ def _told(
         sd_between_low=math.sqrt(spread.low) if spread else None,
         sd_between_high=math.sqrt(spread.high) if spread else None,
         apart=tuple(_stated(number, one) for number, one in apart),
+        following=following,
     )
+
+
+def _following(pair: str, means: FloatArray, family: int, seed: int) -> str:
+    """That sessions which follow each other resemble each other; verdicts take them as unlike.
+
+    By permutation of the lag-1 autocorrelation of the means, corrected for the comparisons.
+    """
+    if len(means) < FEWEST:
+        return ""
+    p = permutation_p(lag_one, means, seed)
+    if p * family > HEADLINE_LEVEL:
+        return ""
+    found = float(lag_one(means[None, :])[0])
+    return (
+        f"{pair}: sessions that follow each other resemble each other (lag-1 autocorrelation "
+        f"{found:+.2f}, {p_text(p)}): {len(means)} of them tell less than {len(means)} days that "
+        "have nothing in common, so the interval over sessions is too narrow."
+    )
+
+
+def _if_lost(contrast: Contrast, means: FloatArray, lost: int) -> str:
+    """The interval that holds if sessions that were lost had been like the most extreme ones."""
+    interval = contrast.interval
+    if not lost or interval is None:
+        return ""
+    low, high = bounds_if_lost(means, lost, interval.level)
+    return (
+        f"{count_of(lost, 'session was', 'sessions were')} lost with the host: had "
+        f"{agreeing(lost, 'it', 'they')} been as far either way as the farthest of the others, "
+        f"{compatible(math.exp(low), math.exp(high))}."
+    )
+
+
+def bounds_if_lost(means: FloatArray, lost: int, level: float) -> tuple[float, float]:
+    """The ends with so many more sessions, each as far below or above zero as any that is there."""
+    c, farthest = largest_c(len(means) + lost, 1 - level), abs(means).max()
+    worst = (np.full(lost, end) for end in (-farthest, farthest))
+    low, high = (signed_rank(np.append(means, own), c) for own in worst)
+    return low.low, high.high
 
 
 def _spread(what: str, sessions: int, spread: Spread, noun: str) -> str:

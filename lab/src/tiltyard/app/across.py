@@ -282,7 +282,8 @@ def _of_sessions(one: Study, workload: str, system: str) -> Iterator[tuple[str, 
         own = next((found for found in findings.workloads if found.name == workload), None)
         values = _values(own, system, number) if own else {}
         if any(values.values()):
-            yield (f"{one.name}, session {number}" if len(one.sessions) > 1 else one.name), values
+            unit = one.units.get(number, number)
+            yield (f"{one.name}, session {unit}" if len(one.sessions) > 1 else one.name), values
 
 
 def _values(workload: WorkloadFindings, system: str, session: int) -> Values:

@@ -115,6 +115,8 @@ class _Fleet:
     _processes: list[ForkProcess] = field(default_factory=list)
     _waiting: list[tuple[Session, str]] = field(default_factory=list)
     """Sessions for which no host is free, each with the one that it was begun on."""
+    _used: set[str] = field(default_factory=set)
+    """Hosts that have begun a session."""
     _stopped: bool = False
 
     def stop(self) -> None:
@@ -185,7 +187,9 @@ class _Fleet:
         runner = _Runner(session, node, said, tell)
         self._runners.append(runner)
         self._begun.append(runner)
-        self.note(f"{node}: session {session.number}")
+        again = ", one more here: what this host carries out counts once"
+        self.note(f"{node}: session {session.number}{again if node in self._used else ''}")
+        self._used.add(node)
 
     def _start(self) -> None:
         """Give those that have begun a thread each, in as few processes as will do."""

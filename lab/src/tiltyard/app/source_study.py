@@ -16,7 +16,7 @@ from tiltyard.host.record import changed
 from tiltyard.meant import meant
 from tiltyard.phases import phase
 from tiltyard.run.differences import differences
-from tiltyard.run.sessions import read_sessions, seal_of
+from tiltyard.run.sessions import read_sessions, replicates, seal_of
 from tiltyard.study.model import SystemSpec
 from tiltyard.units import listed
 
@@ -37,6 +37,8 @@ class Study:
     """By number; those that have been begun."""
     began: str = ""
     specs: Mapping[str, SystemSpec] = field(default_factory=dict)
+    units: Mapping[int, int] = field(default_factory=dict)
+    """Session → the first one of its host, or of its boot and day: these count once."""
 
     @property
     def first(self) -> Findings:
@@ -90,6 +92,7 @@ def read_study(path: Path, name: str) -> Study:
             {one.number: analyse(one.plan, one.run) for one in groups},
             first.run.began,
             {spec.name: spec for spec in first.plan.systems},
+            replicates(groups),
         )
 
 

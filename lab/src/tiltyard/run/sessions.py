@@ -168,6 +168,34 @@ def apart_from(ended: str) -> datetime:
     return datetime.fromisoformat(ended) + timedelta(hours=APART_H)
 
 
+def replicates(groups: Sequence[Recorded]) -> dict[int, int]:
+    """Session → the first one that shares its luck: that of its host, or of its boot and day.
+
+    Sessions in one boot are of different days where the later one began :data:`APART_H` after the
+    end of the one before; where boots are not known, only that tells.
+    """
+    found: dict[int, int] = {}
+    hosts: dict[str, int] = {}
+    before: Recorded | None = None
+    for group in groups:
+        own = group.number
+        if group.is_begun and group.run.node:
+            own = hosts.setdefault(group.run.node, own)
+        elif group.is_begun and before and not _is_another(before.run, group.run):
+            own = found[before.number]
+        found[group.number] = own
+        before = group if group.is_begun else before
+    return found
+
+
+def _is_another(before: RunRecord, own: RunRecord) -> bool:
+    """Whether a session is of another boot or another day than the one before."""
+    known = before.boots and own.boots
+    if known and own.boots[0] not in before.boots:
+        return True
+    return datetime.fromisoformat(own.began) >= apart_from(before.ended)
+
+
 def read_sessions(folder: StudyFolder) -> tuple[Recorded, ...]:
     """Every session that has a plan, with its record.
 
