@@ -201,9 +201,13 @@ def _lines(found: AcrossRates) -> tuple[Line, ...]:
     ]
     return (
         Line("two studies of one system, by sessions: a difference is claimed", "5 %", span(ranks)),
-        Line("pooled studies, equal on average: a difference is claimed", "7.5 %", span(claims)),
+        Line(
+            "pooled studies, normal or half of either kind: a difference is claimed",
+            "7.5 %",
+            span(claims),
+        ),
         Line("pooled normal studies: intervals that hold the truth", "93.5 %", span(normal)),
-        Line("six pooled studies or more: intervals that hold the truth", "92.5 %", span(enough)),
+        Line("six such studies or more: intervals that hold the truth", "92.5 %", span(enough)),
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiltyard.stats.random_effects import RandomEffects
+from tiltyard.stats.random_effects import RandomEffects, unmet
 
 BCG = np.array(
     [
@@ -86,3 +86,12 @@ def test_it_moves_with_its_values_and_turns_with_their_sign(
     predicted = found.prediction()
     assert predicted is not None
     assert predicted[0] <= low <= found.mean <= high <= predicted[1]
+
+
+@pytest.mark.parametrize(("units", "percent"), [(6, 39), (12, 22), (1, 95)])
+def test_a_kind_of_the_share_that_is_told_is_missed_in_one_of_twenty(
+    units: int, percent: int
+) -> None:
+    share = unmet(units)
+    assert (1 - share) ** units == pytest.approx(0.05)
+    assert round(100 * share) == percent

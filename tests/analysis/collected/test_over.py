@@ -69,6 +69,29 @@ def test_sessions_of_one_boot_count_once_against_another_study() -> None:
         assert pair.over.sessions == (5, 4)
 
 
+def test_sessions_that_follow_each_other_decide_nothing_against_another_study() -> None:
+    """Otherwise spread, the same values decide."""
+    drift = (0.0, 0.03, 0.06, 0.09, 0.12, 0.15)
+    mixed = tuple(drift[place] for place in (2, 5, 0, 4, 1, 3))
+    for sessions, followed in ((drift, True), (mixed, False)):
+        later = [level - 0.4 for level in sessions]
+        found = compared(study("may", sessions, seed=1), study("june", later, seed=2))
+        for pair in pairs_of(found):
+            assert pair.verdict == ("undecided" if followed else "slower")
+            assert (pair.low is None) is followed
+            assert ("sessions of a study that follow each other" in pair.sentence) is followed
+        assert ("by turns" in found.answer) is followed
+
+
+def test_a_rare_kind_of_host_that_was_not_met_is_beside_what_is_pooled() -> None:
+    [pair] = pairs_of(pooled_studies())
+    assert pair.over is not None
+    assert pair.over.sentence.endswith(
+        "That is for what is typical: a kind of host or day rarer than 39 % may not have been met "
+        "in 6 studies."
+    )
+
+
 def test_sessions_that_spread_more_than_they_differ_leave_it_open() -> None:
     luck = (0.1, -0.12, 0.05, -0.08, 0.02)
     found = compared(study("may", luck, seed=1), study("june", luck[::-1], seed=2))

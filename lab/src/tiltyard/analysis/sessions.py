@@ -41,6 +41,7 @@ from tiltyard.stats.apart import Apart, groups_apart
 from tiltyard.stats.looks import FEWEST
 from tiltyard.stats.multiple import holm
 from tiltyard.stats.permutation import lag_one, permutation_p
+from tiltyard.stats.random_effects import unmet
 from tiltyard.stats.replication import Spread, spread_between
 from tiltyard.stats.signed_rank import largest_c, signed_rank
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
@@ -150,8 +151,9 @@ def _holds_for(groups: Sequence[Recorded]) -> str:
     )
     if count >= FEWEST:
         return (
-            f"hold for sessions like these, of {count_of(count, noun, plural)}: {like}. "
-            f"{_twice(groups)}".rstrip()
+            f"hold for what is typical of sessions like these, of {count_of(count, noun, plural)}: "
+            f"{like}. A kind of {noun} rarer than {100 * unmet(count):.0f} % may not have been "
+            f"met. {_twice(groups)}".rstrip()
         )
     these = f"this {noun}" if count == 1 else f"these {count} {plural}"
     return f"hold for {these} only; beyond, {FEWEST} would be needed. {_twice(groups)}".rstrip()

@@ -28,6 +28,14 @@ _LEAST: Final = 1e-18
 """Of a variance: values that are all the same have none, and would weigh infinitely."""
 
 
+def unmet(units: int, level: float = LEVEL) -> float:
+    """Share of the rarest kind that so many units surely hold: ``1 - level^(1/units)``.
+
+    A rarer one is missing among them in more than ``level`` of all draws.
+    """
+    return float(1 - level ** (1 / units))
+
+
 @dataclass(frozen=True)
 class RandomEffects:
     """Estimates of k >= 2 studies, and the variances of these estimates; shapes (k,)."""
