@@ -4,6 +4,7 @@ import json
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 from pydantic import JsonValue
 
 from support.catalogue import CATALOGUE
@@ -112,14 +113,33 @@ def test_a_path_length_does_not_depend_on_the_amount_of_work(count: int) -> None
     cards = path_length_cards([READS], {"backend": "sync"}, twice=True)
     usual, twice = amounts("random_read", count, 2 * count)
     found = {s.metric: s for s in slope_samples([usual], [twice], None, cards)}
-    assert found["random_read"].value == pytest.approx(EACH, rel=1e-9)
+    assert found["random_read"].value == pytest.approx(EACH - 4096, rel=1e-9)
+    assert found["random_read_with_string_moves"].value == pytest.approx(EACH, rel=1e-9)
     assert found["random_read_once"].value == pytest.approx(ONCE, rel=1e-6)
     assert found["random_read_string_moves"].value == 4096
     assert {name: s.unit for name, s in found.items()} == {
         "random_read": "instr/op",
         "random_read_once": "instr",
         "random_read_string_moves": "instr/op",
+        "random_read_with_string_moves": "instr/op",
     }
+
+
+def test_a_plan_of_before_has_the_whole_count() -> None:
+    cards = path_length_cards([READS], {"backend": "sync"}, twice=True)
+    old = [card for card in cards if not card.name.endswith("_with_string_moves")]
+    usual, twice = amounts("random_read", 1000, 2000)
+    found = {s.metric: s for s in slope_samples([usual], [twice], None, old)}
+    assert found["random_read"].value == pytest.approx(EACH, rel=1e-9)
+    assert "random_read_with_string_moves" not in found
+
+
+def test_fewer_instructions_than_bytes_were_not_moved_one_by_one() -> None:
+    cards = path_length_cards([READS], {"backend": "sync"}, twice=True)
+    usual, twice = amounts("random_read", 1000, 2000)
+    moving = [replace(one, bytes=100 * one.bytes) for one in (usual, twice)]
+    found = {s.metric: s.value for s in slope_samples([moving[0]], [moving[1]], None, cards)}
+    assert found["random_read"] == found["random_read_with_string_moves"] == pytest.approx(EACH)
 
 
 def test_what_was_not_done_more_often_is_counted_as_it_is() -> None:
@@ -231,11 +251,11 @@ def test_two_trials_of_a_turn_make_one_measurement(folder: StudyFolder) -> None:
         for key, count in zip(keys, (500, 1000), strict=True)
     )
     found = list(counted_in_instructions([first, second], plan))
-    assert [len(trial.samples) for trial in found] == [0, 3]
-    assert found[1].samples[0].value == pytest.approx(EACH)
+    assert [len(trial.samples) for trial in found] == [0, 4]
+    assert found[1].samples[0].value == pytest.approx(EACH - 4096)
     assert is_complete(found, twice)
     readings = read_trials({(0,): found}, (1,), twice)
-    assert readings.values[0] == pytest.approx(EACH)
+    assert readings.values[0] == pytest.approx(EACH - 4096)
     assert not is_complete(found[1:], twice)
     alone = list(counted_in_instructions([second], plan))
     assert not alone[0].samples

@@ -7,7 +7,7 @@ import numpy as np
 
 from tiltyard.analysis.model import Notice
 from tiltyard.analysis.quantity import Measured
-from tiltyard.plan.path_length import STRING_MOVES
+from tiltyard.plan.path_length import STRING_MOVES, WHOLE
 from tiltyard.units import format_number
 
 EXACT: Final = 0.01
@@ -53,16 +53,22 @@ def _string_moves(measured: Measured) -> Iterator[Notice]:
         moves = own.get(cell.metric.name + STRING_MOVES)
         if moves is None or not np.isfinite(moves.values).any():
             continue
-        moved, whole = float(np.nanmedian(moves.values)), float(np.nanmedian(cell.values))
+        left_out = own.get(cell.metric.name + WHOLE)
+        moved = float(np.nanmedian(moves.values))
+        whole = float(np.nanmedian((left_out or cell).values))
         if not moved or moved > whole:
             continue
+        fate = (
+            "are left out of what is compared, and stand beside it"
+            if left_out
+            else "are in what is compared, and a difference is the larger part of the others"
+        )
         yield Notice(
-            severity="warning",
+            severity="note" if left_out else "warning",
             text=f"Of the {format_number(whole, 4)} instructions of an operation of "
             f"{cell.quantity.metric}, {format_number(moved, 4)} are string moves: the emulator "
             "counts one for each byte that the kernel copies, where a processor has one for all. "
-            f"The other {format_number(whole - moved, 4)} are code, and a difference is the larger "
-            "part of them.",
+            f"The other {format_number(whole - moved, 4)} are code. String moves {fate}.",
         )
         return
 

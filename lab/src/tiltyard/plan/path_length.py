@@ -8,12 +8,16 @@ with its amounts of work doubled. With *t* and *t'* seconds for *n* and *n'* ope
     path length = (t' - t) · 10⁹ / (n' - n)     instructions per operation
     once        = t · 10⁹ - path length · n     instructions, however many operations there are
 
+An emulator counts a repeated string move once for each byte, where a processor has one for all: the
+copy of a large block would be most of its path length, and hide what else differs. So the bytes
+that the kernel moves are taken off, and the count with them stands beside it.
+
 What is paid once for a file, a page or a boot is therefore not divided among operations. It is not
 a time, and nothing that the guest calls one is kept: latencies, time slices, connections, and
 metrics that are times.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -28,6 +32,7 @@ PATH_LENGTH: Final[Unit] = "instr/op"
 INSTRUCTIONS: Final[Unit] = "instr"
 ONCE: Final = "_once"
 STRING_MOVES: Final = "_string_moves"
+WHOLE: Final = "_with_string_moves"
 FIRST_TOUCHES: Final = "first_touches"
 _COUNTER: Final = "FirstTouchesNs"
 """As the engine calls it."""
@@ -80,11 +85,13 @@ def _cards_of(
     rate: MetricCard, effective: Mapping[str, Any], *, twice: bool
 ) -> Iterator[MetricCard]:
     """The path length of a rate, and what stands beside it."""
+    left_out = ", without repetitions of string moves" if twice and _is_copied(effective) else ""
     made = rate.model_copy(
         update={
             "unit": PATH_LENGTH,
             "direction": "lower",
-            "about": f"Instructions of the guest for each operation. By time: {rate.about}",
+            "about": f"Instructions of the guest for each operation{left_out}. By time: "
+            f"{rate.about}",
         }
     )
     yield made
@@ -101,16 +108,30 @@ def _cards_of(
             "operations there are: a file, a page, the beginning and the end.",
         }
     )
-    if effective.get("backend") not in _COPIED_BY_US:
+    if _is_copied(effective):
+        yield made.model_copy(
+            update={
+                **beside,
+                "name": rate.name + WHOLE,
+                "label": f"{rate.label}, string moves included",
+                "about": "Instructions of the guest for each operation, with the repetitions of "
+                "string moves that the path length leaves out.",
+            }
+        )
         yield made.model_copy(
             update={
                 **beside,
                 "name": rate.name + STRING_MOVES,
-                "label": f"{rate.label}, string moves in it",
-                "about": "Repetitions of string moves among the instructions of each operation: "
+                "label": f"{rate.label}, string moves",
+                "about": "Repetitions of string moves, which the path length leaves out: "
                 "an emulator counts one for each byte that the kernel copies.",
             }
         )
+
+
+def _is_copied(effective: Mapping[str, Any]) -> bool:
+    """Whether the kernel copies what is moved."""
+    return effective.get("backend") not in _COPIED_BY_US
 
 
 def _first_touches_card() -> MetricCard:
@@ -179,15 +200,27 @@ def _slope(one: Sample, two: Sample, cards: Mapping[str, MetricCard]) -> Iterato
         return
     taken = one.elapsed_s * INSTRUCTIONS_PER_S
     if more <= 0:
-        yield _counted(one, taken / one.operations)
+        yield from _path_length(one, taken / one.operations, cards)
     else:
         each = (two.elapsed_s - one.elapsed_s) * INSTRUCTIONS_PER_S / more
-        yield _counted(one, each)
+        yield from _path_length(one, each, cards)
         once = replace(one, metric=one.metric + ONCE)
         yield _counted(once, taken - each * one.operations, INSTRUCTIONS)
-    if one.metric + STRING_MOVES in cards and one.bytes:
-        moved = replace(one, metric=one.metric + STRING_MOVES)
-        yield _counted(moved, one.bytes / one.operations)
+
+
+def _path_length(one: Sample, each: float, cards: Collection[str]) -> Iterator[Sample]:
+    """The path length of so many instructions, and what stands beside it.
+
+    A plan that was frozen without the card of the whole count has the whole count as its metric.
+    Where there are fewer instructions than bytes, these were not moved one by one.
+    """
+    moved = one.bytes / one.operations
+    is_left_out = bool(one.bytes) and one.metric + WHOLE in cards
+    yield _counted(one, each - moved if is_left_out and each > moved else each)
+    if is_left_out:
+        yield _counted(replace(one, metric=one.metric + WHOLE), each)
+    if one.bytes and one.metric + STRING_MOVES in cards:
+        yield _counted(replace(one, metric=one.metric + STRING_MOVES), moved)
 
 
 def _counted(sample: Sample, value: float, unit: Unit = PATH_LENGTH) -> Sample:
