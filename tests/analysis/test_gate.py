@@ -1,7 +1,5 @@
 """The gate: which side of the margin each headline lies on, and what the family comes to."""
 
-import math
-
 import pytest
 
 from support.synthetic import synthetic_study
@@ -46,20 +44,15 @@ def test_the_side_of_the_margin_decides(
 
 @pytest.mark.parametrize("effect", [0.985, 0.9])
 def test_an_undecided_gate_says_what_would_decide_it(effect: float) -> None:
-    """Transactions: the interval of the log ratio narrows as 1/√blocks, towards the estimate."""
+    """Transactions: so many blocks of a new study decide it, four times of five."""
     judged = gate(found(effect, 0.2, blocks=20), 0.03)
     (line,) = judged.headlines
     assert line.outcome == "undecided"
-    assert line.low
-    assert line.high
-    assert line.ratio
-    estimate, margin = -math.log(line.ratio), math.log(1.03)
-    bound = -math.log(line.high if estimate > margin else line.low)
-    shrunk = math.sqrt(line.blocks / judged.blocks_needed)
-    assert estimate + shrunk * (bound - estimate) == pytest.approx(margin, abs=0.001)
+    assert judged.blocks_needed is None or judged.blocks_needed > 20
     assert gate(found(effect, 0.2, blocks=20), judged.margin_reached + 1e-9).result == "passed"
     assert gate(found(effect, 0.2, blocks=20), judged.margin_reached - 1e-3).result == "undecided"
     assert gate(found(1.0), 0.03).blocks_needed == 0
+    assert gate(found(1.0, blocks=3), 0.03).blocks_needed is None
 
 
 def test_a_time_is_worse_when_it_is_longer() -> None:

@@ -81,12 +81,17 @@ def test_p_values_of_equal_systems_are_uniform_and_of_unequal_ones_not() -> None
     assert uniform_p([0.5] * 4) is None
 
 
-def test_the_resolution_is_half_an_interval_at_twenty_blocks() -> None:
+def test_the_smallest_difference_is_found_by_four_comparisons_of_five() -> None:
     piece = np.random.default_rng(6).normal(0, 0.03, EACH)
     whole = compared(piece, ROPE).whole
     assert resolution_percent([compared(piece, ROPE)]) == pytest.approx(
-        100 * math.expm1((whole.high - whole.low) / 2)
+        100 * math.expm1(1.35 * (whole.high - whole.low) / 2)
     )
+    random = np.random.default_rng(9)
+    made = [random.normal(0, 0.03, EACH) for _ in range(600)]
+    smallest = math.log1p(resolution_percent([compared(one, ROPE) for one in made]) / 100)
+    found = [compared(one + smallest, ROPE).verdict == "more" for one in made]
+    assert 0.75 < sum(found) / len(found) < 0.86
 
 
 def test_the_interval_of_a_whole_series_covers_with_95_percent() -> None:

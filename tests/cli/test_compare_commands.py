@@ -125,7 +125,7 @@ def test_an_undecided_gate_says_in_words_what_to_do(
 
 def test_no_margin_is_named_that_the_gate_would_refuse() -> None:
     line = SimpleNamespace(high=3.0)
-    found = SimpleNamespace(within=0.01, blocks_needed=9.0, margin_reached=0.994)
+    found = SimpleNamespace(within=0.01, blocks_needed=9, margin_reached=0.994)
     found.having = lambda _: [line]
     assert "or --within 99.4%" in _next_step(found, typed=True)  # type: ignore[arg-type]
     found.margin_reached = 2.0

@@ -140,7 +140,7 @@ def test_nothing_is_said_of_what_was_not_found(plain: Findings) -> None:
 def test_the_third_number_is_that_of_the_calibration(full: Findings, page: str) -> None:
     text = Reading(page).text
     assert "smallest difference 5.8 %" in text
-    assert "Differences below the smallest one do not show on this host" in text
+    assert "The smallest difference is one that 80 % of comparisons find on this host" in text
     assert "calibration c7f3a91e" in text
     assert full.calibration is not None
     assert full.calibration.date in text
@@ -167,7 +167,7 @@ def test_of_several_hosts_no_calibration_is_asked_for(plain: Findings) -> None:
 
 def test_what_the_calibration_of_another_host_says_is_said_of_it(full: Findings) -> None:
     text = Reading(page_of(full.model_copy(update={"where": "bench@srv1"}))).text
-    assert "Differences below the smallest one do not show on bench@srv1" in text
+    assert "The smallest difference is one that 80 % of comparisons find on bench@srv1" in text
 
 
 def test_pairs_that_stopped_at_different_looks_are_listed(full: Findings, page: str) -> None:

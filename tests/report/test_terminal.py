@@ -88,7 +88,8 @@ def test_judgement_is_told_shortly() -> None:
     shown += [observation.sentence for observation in workload.observations]
     assert [sentence for sentence in shown if sentence not in text] == []
     assert "Disturbed 2 of 10 blocks (20 %) were disturbed and replaced." in text
-    assert "Host shows differences above about 5.8 % (calibration c7f3a91e, 2026-11-20)" in text
+    assert "Host finds differences of about 5.8 % in 80 % of comparisons" in text
+    assert "(calibration c7f3a91e, 2026-11-20)" in text
     assert "simultaneous 95 % confidence intervals" in text
     assert "95 % CI" not in text.split("Answer")[0]
     assert max(map(len, printed(findings).splitlines())) <= 80

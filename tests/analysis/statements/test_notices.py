@@ -72,7 +72,7 @@ def test_limits_are_said_of_the_hosts_that_were_measured(hosts, scope, shows, ma
 def test_a_calibrated_host_says_what_it_can_show():
     plan, run = synthetic_study(blocks=7)
     found = texts(plan, run.model_copy(update={"calibration": CALIBRATION}))
-    assert "Differences below about 5.8 % do not show on this host (calibration c7f3a91e" in found
+    assert "A difference of about 5.8 % is found in 80 % of comparisons on this host" in found
     assert "not calibrated" not in found
 
 

@@ -59,6 +59,7 @@ from tiltyard.run.course import blocks_to_come, course_of, without_replaced_bloc
 from tiltyard.run.differences import differences
 from tiltyard.run.record import RunRecord
 from tiltyard.stats.multiple import benjamini_hochberg, holm
+from tiltyard.stats.planning import FOUND_HALF_WIDTHS
 from tiltyard.units import count_of
 
 HEADLINE_LEVEL: Final = 0.05
@@ -249,11 +250,13 @@ def _all_measured(
 
 
 def _resolution_percent(judged: Sequence[JudgedWorkload]) -> float | None:
-    """Median half-width of the intervals of the headline cells, in percent."""
+    """The smallest difference in a headline cell that 80 % of such studies find, in percent."""
     cells = Contrasts.together(cell.contrasts for own in judged for cell in own.cells)
     seen = cells.columns[cells.has_interval]
     widths = (seen["high"] - seen["low"]) / 2
-    return 100 * math.expm1(float(np.median(widths))) if len(widths) else None
+    if not len(widths):
+        return None
+    return 100 * math.expm1(FOUND_HALF_WIDTHS * float(np.median(widths)))
 
 
 def _overall(plan: Plan, quantities: Sequence[Quantities], to_come: int) -> tuple[Comparison, ...]:

@@ -20,8 +20,18 @@ from tiltyard.analysis.contrast import MAX_FAILED_SHARE
 from tiltyard.analysis.decision import Decision
 from tiltyard.analysis.model import Cell, Comparison, Findings
 from tiltyard.frozen import Frozen
-from tiltyard.stats.margin import BETTER, BEYOND, UNDECIDED, WITHIN, against_margin, level_of
+from tiltyard.stats.margin import (
+    BETTER,
+    BEYOND,
+    UNDECIDED,
+    WITHIN,
+    MarginVerdicts,
+    against_margin,
+    blocks_to_answer,
+    level_of,
+)
 from tiltyard.stats.sequential import LEVEL
+from tiltyard.stats.types import FloatArray
 from tiltyard.units import count_of, listed, part_of
 
 Outcome = Literal["improvement", "within", "regression", "undecided", "invalid"]
@@ -85,21 +95,14 @@ class Gate(Frozen):
     failed_by_system: dict[str, int]
     """How many of those were trials of each system that has any."""
     stopped: str | None
+    blocks_needed: int | None
+    """Blocks of another study that decide all that is undecided in 80 % of cases; ``None``: very
+    many, or there is no interval yet."""
     headlines: tuple[Headline, ...]
 
     def having(self, *outcomes: Outcome) -> tuple[Headline, ...]:
         """The headlines with one of these outcomes."""
         return tuple(line for line in self.headlines if line.outcome in outcomes)
-
-    @property
-    def blocks_needed(self) -> float:
-        """About as many as decide all that is undecided: intervals narrow as 1/√blocks.
-
-        inf where an estimate is the margin itself, or there is no interval yet.
-        """
-        return max(
-            (_blocks_needed(line, self.within) for line in self.having("undecided")), default=0
-        )
 
     @property
     def margin_reached(self) -> float:
@@ -142,20 +145,6 @@ def _worse(line: Headline) -> tuple[float, float]:
     return (low, high) if line.direction == "lower" else (-high, -low)
 
 
-def _blocks_needed(line: Headline, within: float) -> float:
-    """Where the nearer bound of the interval would reach the margin, at the same estimate."""
-    low, high = _worse(line)
-    if line.ratio is None or math.isinf(high):
-        return math.inf
-    estimate = math.log(line.ratio) * (1 if line.direction == "lower" else -1)
-    margin = math.log1p(within)
-    is_beyond = estimate > margin
-    reach = estimate - low if is_beyond else high - estimate
-    if not (distance := abs(estimate - margin)):
-        return math.inf
-    return math.ceil(line.blocks * max(1.0, (reach / distance) ** 2))
-
-
 def gate(findings: Findings, within: float) -> Gate:
     """Every headline of a study against a margin.
 
@@ -166,10 +155,15 @@ def gate(findings: Findings, within: float) -> Gate:
     """
     asked = list(_headlines(findings))
     level = level_of(len(asked))
-    judged = _judged(findings, asked, within, level)
+    worse = np.array([1.0 if cell.direction == "lower" else -1.0 for _, cell, _ in asked])
+    margin, ended = math.log1p(within), findings.stopped is not None
+    differences, spending = _differences(asked, worse), findings.design.spending
+    verdicts = against_margin(differences, spending, margin, level, ended=ended)
     headlines = tuple(
-        _headline(findings, *pair, own, within) for pair, own in zip(asked, judged, strict=True)
+        _headline(findings, *pair, own, within)
+        for pair, own in zip(asked, _judged(verdicts, worse), strict=True)
     )
+    undecided = np.array([line.outcome == "undecided" for line in headlines], dtype=np.bool_)
     failed = Counter(trial.system for trial in findings.trials if trial.outcome == "failed")
     return Gate(
         result=_result(findings, headlines),
@@ -181,6 +175,7 @@ def gate(findings: Findings, within: float) -> Gate:
         trials_failed=failed.total(),
         failed_by_system={name: failed[name] for name in sorted(failed)},
         stopped=findings.stopped,
+        blocks_needed=blocks_to_answer(verdicts.of(undecided), spending, margin, level),
         headlines=headlines,
     )
 
@@ -237,17 +232,17 @@ class _Judged:
     level: float
 
 
-def _judged(
-    findings: Findings, asked: Sequence[tuple[str, Cell, Comparison]], within: float, level: float
-) -> Iterator[_Judged]:
-    """Each headline against the margin."""
-    worse = np.array([1.0 if cell.direction == "lower" else -1.0 for _, cell, _ in asked])
+def _differences(asked: Sequence[tuple[str, Cell, Comparison]], worse: FloatArray) -> FloatArray:
+    """Log ratios of the blocks, more is worse; shape (headlines, blocks), nan behind the last."""
     longest = max((len(found.differences) for _, _, found in asked), default=0)
     differences = np.full((len(asked), longest), np.nan)
     for row, (_, _, found) in enumerate(asked):
         differences[row, : len(found.differences)] = worse[row] * np.log(found.differences)
-    margin, ended = math.log1p(within), findings.stopped is not None
-    verdicts = against_margin(differences, findings.design.spending, margin, level, ended=ended)
+    return differences
+
+
+def _judged(verdicts: MarginVerdicts, worse: FloatArray) -> Iterator[_Judged]:
+    """Each headline, as a ratio again."""
     bounds = np.stack([verdicts.low, verdicts.high])
     low, high = np.where(worse > 0, bounds, -bounds[::-1])
     rows = zip(

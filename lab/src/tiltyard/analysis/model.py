@@ -422,7 +422,7 @@ class Findings(Frozen):
     trials_kept: int
     trials_failed: int
     resolution_percent: float | None
-    """Median half-width of the headline intervals: differences much below it do not show here."""
+    """The smallest difference that 80 % of such studies find, by the median of the intervals."""
     stopped: str | None
     conditions_sentence: str
     gates_sentence: str = ""

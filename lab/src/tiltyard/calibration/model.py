@@ -67,8 +67,8 @@ class Same(Frozen):
     uniform_p: float | None
     """Kolmogorov–Smirnov: whether p-values at 20 blocks are uniform; needs some comparisons."""
     resolution_percent: float
-    """Half the width of the interval at 20 blocks, median over the comparisons: the smallest
-    difference that this host can show."""
+    """The smallest difference that 80 % of comparisons find: 1.35 times half the width of the
+    interval at 20 blocks, median over the comparisons."""
     cv_percent: float
     """Standard deviation of a trial around its block."""
     blocks_spoiled: int

@@ -64,7 +64,7 @@ def _same(found: Calibration) -> Section:
         "7, 10, 14 and 20 blocks, equivalence within ±2 %). Every difference that is claimed is a "
         "false verdict; a sound instrument makes more than the allowed number in at most 2.5 % of "
         "calibrations. P-values at 20 blocks must be uniform (Kolmogorov–Smirnov, above 0.01). "
-        "The smallest difference is half the width of the interval at 20 blocks.",
+        "The smallest difference is the one that 80 % of comparisons find.",
         _table(
             [(subject, subject.same) for subject in found.subjects if subject.same],
             {

@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 import numpy as np
 
+from tiltyard.stats.planning import FOUND_HALF_WIDTHS
 from tiltyard.stats.sequential import looks
 from tiltyard.stats.signed_rank import SignedRank, largest_c, signed_rank
 from tiltyard.stats.types import FloatArray
@@ -89,9 +90,12 @@ def uniform_p(p_values: list[float]) -> float | None:
 
 
 def resolution_percent(found: list[Compared]) -> float:
-    """Half the width of the interval at EACH blocks, median over comparisons, in percent."""
+    """The smallest difference that 80 % of comparisons find, in percent.
+
+    From the median half-width of the interval at EACH blocks.
+    """
     widths = [(one.whole.high - one.whole.low) / 2 for one in found]
-    return 100 * math.expm1(float(np.median(widths)))
+    return 100 * math.expm1(FOUND_HALF_WIDTHS * float(np.median(widths)))
 
 
 def interval_of(differences: FloatArray) -> SignedRank:

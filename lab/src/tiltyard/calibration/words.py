@@ -54,7 +54,10 @@ def answer(found: Calibration) -> list[str]:
         if subject.same
     ]
     if shown:
-        sentences.append(f"This host can show differences above {', '.join(shown)}.")
+        sentences.append(
+            "The smallest differences that 80 % of comparisons find on this host: "
+            f"{', '.join(shown)}."
+        )
     sentences.append(_checks([one.passed for one in found.examined]))
     return sentences
 
@@ -100,7 +103,7 @@ def _subject_lines(subject: SubjectFindings) -> Iterator[Line]:
         yield Line(
             f"{subject.name}, {subject.kind}",
             f"{same.false_verdicts} of {same.comparisons} verdicts false (allowed "
-            f"{same.allowed}); shows above {percent(same.resolution_percent)}",
+            f"{same.allowed}); finds {percent(same.resolution_percent)}",
             mark(same.passed),
         )
     for delay in subject.delays:

@@ -193,11 +193,14 @@ def _next_step(gate: "Gate", *, typed: bool) -> str:
     reached = ceil(1000 * gate.margin_reached) / 10
     # No wider margin than that is one.
     wider = f", or --within {reached:g}%, inside which it would lie" if reached < 100 else ""
-    if gate.blocks_needed > BLOCKS_MAX:
+    blocks = gate.blocks_needed
+    if blocks is None or blocks > BLOCKS_MAX:
         return f"{means}: the difference is too near the margin. Longer trials may decide{wider}"
-    blocks = int(gate.blocks_needed)
     how = again(blocks) if typed else f"blocks = {blocks} under [precision], in a new folder"
-    return f"{means}. ≈ {count_of(blocks, 'block is', 'blocks are')} likely to decide: {how}{wider}"
+    return (
+        f"{means}. A new study of ≈ {count_of(blocks, 'block')} decides in 80 % of cases: "
+        f"{how}{wider}"
+    )
 
 
 def _exit_code(gate: "Gate") -> int:

@@ -188,6 +188,7 @@ def _next_step(
         return f'{head}: {run} --budget "{longer}"'
     if total > BLOCKS_MAX:
         return f"{head}: more than a study can have ({BLOCKS_MAX}); longer trials need fewer"
+    head = f"{head}. A new study, in which none of these blocks counts"
     if again:
         return f"{head}: {again(total)}"
     scaled = read_plan(folder).scaled

@@ -263,8 +263,8 @@ def _resolution(findings: Findings) -> str:
             return f"calibration is of one host, and not of {findings.where}"
         return f"not calibrated; {command} measures its smallest detectable difference"
     return (
-        f"shows differences above about {format_number(note.resolution_percent, 2)} % "
-        f"(calibration {note.id}, {note.date[:10]})"
+        f"finds differences of about {format_number(note.resolution_percent, 2)} % in 80 % of "
+        f"comparisons (calibration {note.id}, {note.date[:10]})"
     )
 
 

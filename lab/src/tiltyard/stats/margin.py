@@ -12,12 +12,14 @@ trials", JAMA 308 (2012), for the side of the margin on which an interval lies; 
 "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24 (1982), for the union.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
 
-from tiltyard.stats.sequential import LEVEL, Spending
+from tiltyard.stats.planning import LIKELY, blocks_needed
+from tiltyard.stats.sequential import LEVEL, RepeatedInterval, Spending
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
 
 UNDECIDED: Final = 0
@@ -43,6 +45,10 @@ class MarginVerdicts:
     high: FloatArray
     level: FloatArray
     """Coverage of the interval: 95 %, but of what is beyond or better 1 - 0.05/m."""
+
+    def of(self, rows: BoolArray) -> "MarginVerdicts":
+        """Some of them; ``rows`` of shape (m,)."""
+        return MarginVerdicts(*(getattr(self, own.name)[rows] for own in fields(self)))
 
 
 def against_margin(
@@ -93,6 +99,37 @@ def against_margin(
     for blocks in np.unique(usable[waiting & (usable < spending.looks[last][0])]) if ended else ():
         look(last, int(blocks), waiting & (usable == blocks))
     return found
+
+
+def blocks_to_answer(
+    undecided: MarginVerdicts, spending: Spending, margin: float, level: float
+) -> int | None:
+    """Blocks of another study that give every answer that lacks, with the planner's chance.
+
+    Args:
+        undecided: comparisons without an answer.
+        spending: the looks that they were judged at.
+        margin: as :func:`against_margin` takes it, like the level.
+        level: of each claim.
+
+    Returns:
+        0 where no answer lacks; ``None`` where it takes very many blocks, or nothing is known yet.
+    """
+    if not undecided.blocks.all():
+        return None
+    columns = (undecided.blocks, undecided.estimate, undecided.low, undecided.high, undecided.level)
+    intervals = [
+        RepeatedInterval(blocks, estimate - margin, low - margin, high - margin, math.nan, coverage)
+        for blocks, estimate, low, high, coverage in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
+    ]
+    likely = LIKELY ** (1 / max(1, len(intervals)))
+    needed = blocks_needed(
+        spending, intervals, 0.0, level, below_level=LEVEL, anew=True, likely=likely
+    )
+    known = [blocks for blocks in needed if blocks is not None]
+    return max(known, default=0) if len(known) == len(needed) else None
 
 
 def level_of(family: int) -> float:

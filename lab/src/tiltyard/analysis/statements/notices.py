@@ -338,7 +338,7 @@ def _virtual(evidence: Evidence) -> Iterator[Notice]:
         )
 
 
-@statement("notice", "Differences below about N % do not show on this host.")
+@statement("notice", "A difference of about N % is found in 80 % of comparisons on this host.")
 def _resolution(evidence: Evidence) -> Iterator[Notice]:
     """Times were measured: the smallest difference that this host can show, if calibrated."""
     if evidence.plan.clock == "instructions":
@@ -359,8 +359,8 @@ def _resolution(evidence: Evidence) -> Iterator[Notice]:
         )
     else:
         yield note(
-            text=f"Differences below about {format_number(found.resolution_percent, 2)} % do not "
-            f"show on {where} (calibration {found.id}, {found.date[:10]})."
+            text=f"A difference of about {format_number(found.resolution_percent, 2)} % is found "
+            f"in 80 % of comparisons on {where} (calibration {found.id}, {found.date[:10]})."
         )
 
 

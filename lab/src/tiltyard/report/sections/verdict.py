@@ -102,10 +102,10 @@ def _smallest(findings: Findings) -> str:
     """What this host can show, by calibration where there is one; else how wide intervals are."""
     if findings.calibration:
         return f"{format_number(findings.calibration.resolution_percent, 2)} %"
-    return _half(findings)
+    return _by_intervals(findings)
 
 
-def _half(findings: Findings) -> str:
+def _by_intervals(findings: Findings) -> str:
     typical = findings.resolution_percent
     return "" if typical is None else f"{format_number(typical, 2)} %"
 
@@ -114,13 +114,13 @@ def _what_shows(findings: Findings) -> str:
     calibration = findings.calibration
     if calibration:
         text = (
-            f"Differences below the smallest one do not show on {findings.where} (calibration "
-            f"{calibration.id}, {calibration.date[:10]})"
+            f"The smallest difference is one that 80 % of comparisons find on {findings.where} "
+            f"(calibration {calibration.id}, {calibration.date[:10]})"
         )
         if findings.resolution_percent is not None:
-            text += f"; half of the typical interval here is {_half(findings)}"
+            text += f"; by the intervals here it is {_by_intervals(findings)}"
         return f"{text}."
-    text = "The smallest difference is half of the typical interval; "
+    text = "The smallest difference is one that 80 % of such studies find; "
     if findings.clock == "instructions":
         return (
             f"{text}instructions were counted, so it does not depend on this host's speed "
