@@ -84,5 +84,6 @@ def test_a_headline_over_many_tests_fits_two_lines(name: str) -> None:
     """In the size of long headlines."""
     answer = findings_of(PUBLISHED / name).answer
     assert BOLD * text_px(answer, LEAD_PX) < TWO_LINES_PX, answer
-    assert re.search(r"\. \d+ (tests|comparisons): ", answer)
+    split = r"faster in \d+, slower in \d+ of \d+ tests\.$"
+    assert re.search(rf"\. \d+ (tests|comparisons): |{split}", answer)
     assert " CI" in answer

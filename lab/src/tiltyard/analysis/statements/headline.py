@@ -23,7 +23,7 @@ from tiltyard.analysis.statements.deltas import (
     unprinted_decimals,
 )
 from tiltyard.analysis.statements.numbers import confidence, confidence_said_once
-from tiltyard.analysis.statements.split import split, split_answer, split_pair
+from tiltyard.analysis.statements.split import split, split_answer, split_in_short, split_pair
 from tiltyard.analysis.statements.statement import statement
 from tiltyard.units import count_of
 
@@ -183,11 +183,11 @@ def _counted(findings: Findings) -> str:
         return " ".join(workload.answer for workload in findings.workloads[:FEW])
     if len(found) <= FEW:
         whole = over_all(findings)
-        return (
-            f"{whole} {_in_short(found)}"
-            if whole
-            else " ".join(counted(findings, *one) for one in found)
-        )
+        if not whole:
+            return " ".join(counted(findings, *one) for one in found)
+        means = (between(findings.overall, pair) for pair in crossing(findings).pairs)
+        hides = any(split_in_short(findings, mean, tests(findings)) for mean in means)
+        return whole if hides else f"{whole} {_in_short(found)}"
     decided, of = (sum(getattr(one, what) for one, _ in found) for what in ("decided", "of"))
     factor = crossing(findings).factor
     return (
@@ -208,29 +208,40 @@ def over_all(findings: Findings) -> str:
     if len(kinds) > 1:
         return ""
     crossed = crossing(findings)
+    lines = tests(findings)
+    found = [
+        (level, pair, whole)
+        for level in crossed.levels[1:]
+        for pair in crossed.pairs_of(level)
+        if (whole := between(findings.overall, pair)) is not None and whole.low is not None
+    ]
+    if not 0 < len(found) <= MOST:
+        return ""
+    if len(found) == 1 and (text := split(findings, found[0][2], lines, "", "test")):
+        return text
     told: dict[str, list[_Mean]] = {}
     apart: list[str] = []
-    for level in crossed.levels[1:]:
-        for pair in crossed.pairs_of(level):
-            found = between(findings.overall, pair)
-            if found and (text := split(findings, found, tests(findings), "", "test")):
-                apart.append(text)
-                continue
-            own = found and delta([found], pair, "higher", unprinted_decimals(findings))
-            if found and own and own.interval:
-                told.setdefault(level, []).append(_Mean(pair.within, own, found))
-    if not (told or apart) or len(apart) + sum(map(len, told.values())) > MOST:
-        return ""
+    for level, pair, whole in found:
+        own = delta([whole], pair, "higher", unprinted_decimals(findings))
+        if text := split_in_short(findings, whole, lines):
+            name = (pair.within, level if len(crossed.levels) > 2 else "")
+            apart.append(f"{' '.join(filter(None, name)) or level} {text}")
+        elif own:
+            told.setdefault(level, []).append(_Mean(pair.within, own, whole))
     over = f"mean of {count_of(len(relative_tests(findings)), 'test')}"
     if len(told) > 1 and all(own[0].within == "" for own in told.values()):
         means = [replace(own, within=level) for level, (own,) in told.items()]
-        whole = [_told(f"{over[0].upper()}{over[1:]} against {crossed.base}", means, findings)]
+        texts = [_told(f"{over[0].upper()}{over[1:]} against {crossed.base}", means, findings)]
     else:
-        whole = [
+        texts = [
             _told(f"{level} against {crossed.base}, {over}", own, findings)
             for level, own in told.items()
         ]
-    return " ".join((*apart, *whole))
+    if apart:
+        before = "" if told else f"{crossed.levels[-1]} a" if len(crossed.levels) == 2 else "A"
+        before = f"{before}gainst {crossed.base}: " if before else ""
+        texts.append(f"{before}{'; '.join(apart)} of {len(lines)} tests.")
+    return " ".join(texts)
 
 
 @dataclass(frozen=True)

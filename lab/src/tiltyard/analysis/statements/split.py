@@ -56,17 +56,8 @@ def split(
         what: what it is the mean of, ``fio``; empty: the tests themselves.
         noun: what its parts are called, ``test``.
     """
-    if whole is None or whole.low is None:
-        return ""
-    pair = Pair(system=whole.system, against=whole.against, within="")
-    parts = [
-        _Part(line, found, own)
-        for line in lines
-        if (found := between(line.comparisons, pair)) is not None
-        and (own := delta_in(findings, line.of, pair)) is not None
-        and own.interval
-    ]
-    if len(parts) < 2 or not (_is_both_ways(parts) or _turns_round(whole, parts)):
+    parts = _hidden(findings, whole, lines)
+    if not parts:
         return ""
     told = [text for word in ("faster", "slower") if (text := _side(parts, word))]
     rest = [
@@ -80,8 +71,32 @@ def split(
     ]
     of = f" of {count_of(len(parts), noun)}"
     ending = "; ".join(filter(None, (", ".join(told), ", ".join(rest) + of if rest else "")))
+    pair = parts[0].delta.pair
     place = f" in {what}" if what else ""
     return f"{pair.system} against {pair.against}{place} ({_basis(findings, parts)}): {ending}."
+
+
+def split_in_short(findings: Findings, whole: Comparison | None, lines: Sequence[Line]) -> str:
+    """``faster in 2, slower in 4``, for one pair among others; see :func:`split`."""
+    verdicts = [one.comparison.verdict for one in _hidden(findings, whole, lines)]
+    sides = [f"{word} in {verdicts.count(word) or 'none'}" for word in ("faster", "slower")]
+    return ", ".join(sides) if verdicts else ""
+
+
+def _hidden(findings: Findings, whole: Comparison | None, lines: Sequence[Line]) -> list[_Part]:
+    """The parts of a mean that hides some of them; else none."""
+    if whole is None or whole.low is None:
+        return []
+    pair = Pair(system=whole.system, against=whole.against, within="")
+    parts = [
+        _Part(line, found, own)
+        for line in lines
+        if (found := between(line.comparisons, pair)) is not None
+        and (own := delta_in(findings, line.of, pair)) is not None
+        and own.interval
+    ]
+    hides = len(parts) > 1 and (_is_both_ways(parts) or _turns_round(whole, parts))
+    return parts if hides else []
 
 
 def _is_both_ways(parts: Sequence[_Part]) -> bool:
