@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from support.contrasts import FASTER, design_of, judged, quantity_of
 from support.sessions import synthetic_sessions
 from support.synthetic import synthetic_study
+from tiltyard.analysis.beside import beside as other_analysis
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Comparison
 from tiltyard.analysis.sessions import analyse_sessions
@@ -301,3 +303,13 @@ def test_the_means_of_sessions_are_adjusted_by_the_means_of_what_others_took() -
     assert (beside.explained or 0) > 0.9
     assert (beside.low or 0) < np.exp(0.1) < (beside.high or 0)
     assert (beside.high or 0) - (beside.low or 0) < 0.3 * ((found.high or 0) - (found.low or 0))
+
+
+def test_an_analysis_that_was_not_computed_is_no_third_verdict() -> None:
+    """Its verdict would read "undecided" beside the one that the pair has."""
+    (contrast,) = judged(quantity_of(FASTER)).contrasts
+    (early,) = judged(quantity_of(FASTER[:6])).contrasts
+    assert other_analysis(dataclasses.replace(contrast, beside=early), design_of()) is None
+    both = other_analysis(dataclasses.replace(early, beside=early), design_of())
+    assert both is not None
+    assert both.sentence.endswith("undecided; too few blocks.")

@@ -15,6 +15,7 @@ from tiltyard.analysis.disturbed import too_many_disturbed
 from tiltyard.analysis.disturbed_model import Spoiled
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings
+from tiltyard.analysis.statements.disturbances import left_out
 from tiltyard.plan.model import Plan
 from tiltyard.report import terminal
 from tiltyard.run.course import course_of
@@ -253,3 +254,43 @@ def printed(findings: Findings) -> str:
     console.print(terminal.verdicts(findings))
     assert isinstance(console.file, StringIO)
     return console.file.getvalue()
+
+
+def used(findings: Findings) -> int:
+    """Trials that any verdict rests on: of two systems, one workload."""
+    return 2 * findings.look
+
+
+def test_trials_of_which_no_verdict_is_made_are_counted() -> None:
+    for spoiled in ((), {3, 5}):
+        found = analyse(*study(12, spoiled, noise=0.1))
+        assert found.look
+        left = found.trials_replaced + found.trials_later
+        assert found.trials_kept - left == used(found)
+        assert found.trials_replaced == 2 * len(spoiled)
+        if not left:
+            assert left_out(found) == "none is excluded"
+    assert "4 in blocks that were replaced" in left_out(found)
+
+
+def test_blocks_after_the_last_look_are_not_said_to_count() -> None:
+    plan, run = study(12, noise=0.1)
+    looks = tuple(look for look in plan.design.looks if look.blocks <= 7)
+    plan = plan.model_copy(update={"design": plan.design.model_copy(update={"looks": looks})})
+    found = analyse(plan, run)
+    assert found.trials_later == found.trials_kept - used(found) > 0
+    assert left_out(found) == (
+        f"{found.trials_later} in blocks after the last look count for no verdict"
+    )
+
+
+def test_too_few_blocks_are_no_other_verdict() -> None:
+    """Without the disturbed blocks there is no look: nothing is said of the verdict."""
+    found = spoiled_of(analyse(*study(12, set(range(1, 10)), policy="keep", effects={"xfs": 1.2})))
+    (line,) = found.sensitivity
+    assert line.too_few
+    assert not line.changed
+    assert found.sentence.endswith(
+        "Too few undisturbed blocks are left to repeat 1 of 1 headline verdict."
+    )
+    assert "would change" not in found.sentence

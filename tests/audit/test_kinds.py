@@ -134,7 +134,7 @@ def test_a_difference_within_its_error_bars_is_open() -> None:
     )
     held = hold("separated", READS, spoiled)
     assert held.outcome == "open"
-    assert held.found == "0 of 1 separated"
+    assert held.found == "0 of 1 pair separated"
     assert "old / new" in held.sentence
 
 

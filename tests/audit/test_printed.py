@@ -136,7 +136,8 @@ def test_no_chart_of_the_result_page_separates_all_its_bars(audits: Audits) -> N
     assert len(charts) == 13
     assert all(one.outcome == "open" for one in charts)
     kernels = next(one for one in audits["linux-3.13"] if one.id == "kernel-against-kernel")
-    assert kernels.found == "13 of 39 separated"
+    assert kernels.found == "13 of 39 pairs separated"
+    assert {one.stated for one in charts} == {"6 values"}, "what the bars state; no difference"
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,16 @@ def side_by_side(named: Judged, other: Judged) -> Judged:
 
 
 def beside(contrast: Contrast, design: Design) -> Beside | None:
-    """The other analysis of a comparison as the findings state it; ``None`` where there is none."""
+    """The other analysis of a comparison as the findings state it; ``None`` where there is none.
+
+    There is none either where it was not computed beside an interval of the one that was named.
+    """
     other = contrast.beside
     if other is None:
         return None
     interval = other.interval
+    if interval is None and contrast.interval is not None and not other.withheld:
+        return None
     used, share = _explained(contrast if design.verdict == "adjusted" else other, design)
     return Beside(
         analysis="adjusted" if design.verdict == "unadjusted" else "unadjusted",

@@ -188,11 +188,16 @@ def _sensitivity(
             label=f"{one.system} against {one.against}, {one.quantity.topic}",
             without=_short(one),
             with_spoiled=_short(other),
-            changed=one.verdict != other.verdict,
+            changed=one.verdict != other.verdict and not _is_left_too_little(one, other),
+            too_few=_is_left_too_little(one, other),
         )
         for workload, judged in without.items()
         for one, other in zip(judged.contrasts, put_back[workload].contrasts, strict=True)
     )
+
+
+def _is_left_too_little(without: Contrast, with_them: Contrast) -> bool:
+    return without.interval is None and with_them.interval is not None
 
 
 def _short(contrast: Contrast) -> str:
@@ -244,7 +249,16 @@ def _changed(lines: Sequence[SensitivityLine], *, counted: bool) -> str:
     if not lines:
         return ""
     changed = sum(line.changed for line in lines)
+    few = sum(line.too_few for line in lines)
+    left = len(lines) - few
+    other = "Without" if counted else "With"
+    if few:
+        verdicts = count_of(len(lines), "headline verdict")
+        text = f"Too few undisturbed blocks are left to repeat {few} of {verdicts}"
+        if not left:
+            return f"{text}."
+        same = f"{other.lower()} them, {changed} would change" if changed else "are the same"
+        return f"{text}; of the other {left}, {same}." if changed else f"{text}; the others {same}."
     if not changed:
         return "With or without them, every headline verdict is the same."
-    other = "Without" if counted else "With"
     return f"{other} them, {changed} of {len(lines)} headline verdicts would change."

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from pydantic import Field
+
 from tiltyard.frozen import Frozen
 
 RELATED_LEVEL: Final = 0.1
@@ -17,6 +19,8 @@ class SensitivityLine(Frozen):
     with_spoiled: str
     changed: bool
     """Whether the verdict would be another one."""
+    too_few: bool = Field(False, exclude_if=lambda few: not few)
+    """Whether too few blocks are left without them for any verdict: then nothing is said of it."""
 
 
 class Spoiled(Frozen):

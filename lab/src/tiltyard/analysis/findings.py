@@ -15,7 +15,7 @@ Rules that hold for the whole study:
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import numpy as np
@@ -55,7 +55,7 @@ from tiltyard.analysis.workload import (
     workload_findings,
 )
 from tiltyard.plan.model import Plan
-from tiltyard.run.course import blocks_to_come, course_of, without_replaced_blocks
+from tiltyard.run.course import PlanProgress, blocks_to_come, course_of, without_replaced_blocks
 from tiltyard.run.differences import differences
 from tiltyard.run.record import RunRecord
 from tiltyard.stats.multiple import benjamini_hochberg, holm
@@ -90,6 +90,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
     systems = system_findings(plan, run)
     blocks_done = len(course.counted)
     evidence = Evidence(plan, run, judged, workloads, withheld)
+    look = int(evidence.contrasts.columns["blocks"].max(initial=0))
     findings = Findings(
         format=FORMAT,
         tiltyard=__version__,
@@ -114,10 +115,9 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         ),
         blocks_done=blocks_done,
         blocks_planned=len(plan.blocks),
-        look=int(evidence.contrasts.columns["blocks"].max(initial=0)),
+        look=look,
         family=family,
-        trials_kept=sum(trial.outcome == "done" for trial in everything.trials),
-        trials_failed=sum(trial.outcome == "failed" for trial in everything.trials),
+        **_trial_counts(everything, course, look),
         resolution_percent=_resolution_percent(judged),
         stopped=run.stopped,
         conditions_sentence=conditions_sentence(plan, run, lines),
@@ -138,6 +138,29 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         complete=_is_complete(plan, blocks_done, course.to_come, evidence.contrasts),
     )
     return findings if withheld else with_headline(findings)
+
+
+def _trial_counts(run: RunRecord, course: PlanProgress, look: int) -> dict[str, int]:
+    """How many trials there are, and of how many no verdict is made."""
+    done = [trial.key.block for trial in run.trials if trial.outcome == "done"]
+    later = _blocks_after(look, course)
+    return {
+        "trials_kept": len(done),
+        "trials_failed": sum(trial.outcome == "failed" for trial in run.trials),
+        "trials_replaced": sum(block in course.replaced for block in done),
+        "trials_later": sum(block in later for block in done),
+    }
+
+
+def _blocks_after(look: int, course: PlanProgress) -> Collection[int]:
+    """What no verdict rests on yet: blocks after a look, complete or not; none before the first.
+
+    None either where sessions are judged: all blocks of a session are in its means.
+    """
+    if not look or course.plan.design.unit != "block":
+        return ()
+    begun = {key.block for key in course.ended} - course.replaced
+    return begun - set(course.counted[:look])
 
 
 def _is_complete(plan: Plan, blocks_done: int, to_come: int, contrasts: Contrasts) -> bool:

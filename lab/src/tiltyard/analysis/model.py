@@ -421,6 +421,10 @@ class Findings(Frozen):
     """Comparisons that were corrected for together."""
     trials_kept: int
     trials_failed: int
+    trials_replaced: int = Field(0, exclude_if=lambda trials: not trials)
+    """Of those that are kept, in blocks that others took the place of: they count for nothing."""
+    trials_later: int = Field(0, exclude_if=lambda trials: not trials)
+    """Of those that are kept, in blocks after the look that the verdicts rest on."""
     resolution_percent: float | None
     """The smallest difference that 80 % of such studies find, by the median of the intervals."""
     stopped: str | None

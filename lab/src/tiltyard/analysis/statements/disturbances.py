@@ -11,7 +11,7 @@ import numpy as np
 from tiltyard.analysis.contrast import Contrast
 from tiltyard.analysis.disturbed import on_each
 from tiltyard.analysis.judging import FARTHEST, judge
-from tiltyard.analysis.model import Notice
+from tiltyard.analysis.model import Findings, Notice
 from tiltyard.analysis.order import foreign_share, steal_share
 from tiltyard.analysis.quantity import Quantity
 from tiltyard.analysis.statements.evidence import Evidence
@@ -21,7 +21,7 @@ from tiltyard.analysis.statements.statement import statement
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.stats.multiple import holm
 from tiltyard.stats.sequential import LEVEL
-from tiltyard.units import agreeing, count_of, format_duration
+from tiltyard.units import agreeing, count_of, format_duration, listed
 
 FOREIGN_SHARE: Final = 0.03
 """CPU time of other processes, as a share of one core, from which on a trial is disturbed."""
@@ -325,3 +325,20 @@ their own reports them."""
 
 def _done(evidence: Evidence) -> list[TrialRecord]:
     return [trial for trial in evidence.run.trials if trial.outcome == "done"]
+
+
+def left_out(findings: Findings) -> str:
+    """``none is excluded``, or how many of the trials that are kept no verdict rests on."""
+    parts = [
+        f"{number} in {where}"
+        for number, where in (
+            (findings.trials_replaced, "blocks that were replaced"),
+            (findings.trials_later, "blocks after the last look"),
+        )
+        if number
+    ]
+    if not parts:
+        return "none is excluded"
+    total = findings.trials_replaced + findings.trials_later
+    verb = agreeing(total, "counts", "count")
+    return f"{listed(parts)} {verb} for no verdict"

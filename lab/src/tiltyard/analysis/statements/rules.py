@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final, Literal, TypeAlias
 
 from tiltyard.analysis.model import Cell, Comparison, Findings, Summary
+from tiltyard.analysis.statements.disturbances import left_out
 from tiltyard.analysis.statements.statement import Statement
 from tiltyard.frozen import Frozen
 from tiltyard.units import agreeing, count_of, part_of
@@ -53,7 +54,7 @@ def _subsets(findings: Findings) -> _Judgement:
     return "met", (
         f"All cells of the plan are shown; {count_of(failed, 'failed trial')} and "
         f"{count_of(spoiled, 'disturbed block')} "
-        "are listed with their reasons, and nothing else is excluded."
+        f"are listed with their reasons; of the other trials {left_out(findings)}."
     )
 
 

@@ -199,7 +199,8 @@ def adjusted(findings: Findings) -> tuple[Block, ...]:
             rows=rows,
             caption="Adjusted: corrected by regression for CPU time of other processes and "
             "steal time "
-            "on the CPUs that measure. Variance explained: of the differences, block by block.",
+            "on the CPUs that measure. Variance explained: of the differences, block by block. "
+            "A comparison of which only one analysis could be computed is not listed.",
         ),
     )
 

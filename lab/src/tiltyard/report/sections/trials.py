@@ -144,7 +144,11 @@ def _sensitivity(found: Spoiled) -> tuple[Block, ...]:
                     Entry(line.without),
                     Entry(line.with_spoiled),
                     Entry(
-                        "changed" if line.changed else "the same",
+                        "too few blocks"
+                        if line.too_few
+                        else "changed"
+                        if line.changed
+                        else "the same",
                         strong=line.changed,
                         quiet=not line.changed,
                     ),

@@ -5,6 +5,7 @@ from typing import Literal
 
 from tiltyard.analysis.calibrates import calibrates
 from tiltyard.analysis.model import Findings, Notice, WorkloadFindings
+from tiltyard.analysis.statements.disturbances import left_out
 from tiltyard.analysis.statements.registry import rules
 from tiltyard.analysis.statements.warnings import warnings
 from tiltyard.charts.figures import verdict_word
@@ -90,7 +91,7 @@ def _rests_on(findings: Findings) -> str:
     text = f"No look has been reached, so there is no verdict. In each block {each}."
     if findings.look:
         text = f"The verdicts rest on {findings.design.amount(findings.look)}; in each, {each}."
-    text += f" {count_of(findings.trials_failed, 'trial')} failed; none is excluded"
+    text += f" {count_of(findings.trials_failed, 'trial')} failed; {left_out(findings)}"
     if findings.spoiled:
         count = len(findings.spoiled.blocks)
         disturbed = count_of(count, "disturbed block is", "disturbed blocks are")

@@ -1,6 +1,6 @@
 """Whether differences that are shown are larger than their error bars."""
 
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Final
 
 from pydantic import Field
@@ -48,7 +48,8 @@ def _hold(states: States, scene: Scene) -> Held:
     ends = [(label, one.interval()) for label, one in found]
     unknown = [label for label, own in ends if own is None]
     together = [label for label, own in ends if own is not None and own[0] <= 0 <= own[1]]
-    count = f"{len(found) - len(unknown) - len(together)} of {len(found)} separated"
+    apart = len(found) - len(unknown) - len(together)
+    count = f"{apart} of {count_of(len(found), 'pair')} separated"
     told = "".join(
         f"; {what} {_some(labels)}"
         for what, labels in (("not", together), ("of no known spread", unknown))
@@ -56,10 +57,11 @@ def _hold(states: States, scene: Scene) -> Held:
     )
     return Held(
         "open" if together or unknown else "follows",
-        count_of(len(found), "difference"),
+        count_of(len({*chain(*pairs)}) * len(places), "value"),
         count,
-        f"By Welch's 95 % interval from means, standard errors and N, each by itself and with what "
-        f"their last digits leave open, {count}{told}.",
+        f"By Welch's 95 % interval from means, standard errors and N, each by itself (not "
+        "corrected for many, as verdicts are) and with what their last digits leave open, "
+        f"{count}{told}.",
     )
 
 
