@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,6 +19,7 @@ from tiltyard.errors import (
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
+from tiltyard.run import runner
 from tiltyard.run.lock import hold_lock, running_pid
 from tiltyard.run.read import read_run
 from tiltyard.run.record import RunRecord
@@ -116,6 +118,21 @@ def test_a_budget_that_ends_before_the_first_look_says_so(tmp_path: Path, engine
     folder, plan = study(tmp_path, blocks=3, budget_s=1e-6)
     reason = run_study(folder, plan, engine, go_on, Watcher())
     assert "is used up, blocks done: 0; too few for a verdict, which needs 3" in reason
+
+
+def test_after_the_first_block_it_is_said_that_not_even_the_first_look_fits(
+    tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def expecting(left_s: float) -> list[str]:
+        folder, plan = study(tmp_path / f"{left_s}", blocks=3, budget_s=3600)
+        monkeypatch.setattr(runner, "outlook", lambda *_: SimpleNamespace(left_to_look_s=left_s))
+        watcher = Watcher()
+        run_study(folder, plan, engine, go_on, watcher)
+        return [text for text in watcher.told if "too short for a verdict" in text]
+
+    (told,) = expecting(7200.0)
+    assert "the first look, after 3 blocks, takes about 2:00:" in told
+    assert expecting(60.0) == []
 
 
 def test_after_a_look_no_block_is_begun_that_does_not_fit(tmp_path: Path, engine: Engine) -> None:

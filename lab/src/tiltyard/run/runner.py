@@ -27,7 +27,7 @@ from tiltyard.run.calibrated import calibration_note
 from tiltyard.run.context import Context
 from tiltyard.run.course import PlanProgress
 from tiltyard.run.differences import owners
-from tiltyard.run.estimate import expected_block_s
+from tiltyard.run.estimate import expected_block_s, outlook
 from tiltyard.run.gates import level_of, told_level
 from tiltyard.run.history import History, Slots, adopt_trials
 from tiltyard.run.host_record import host_record
@@ -130,8 +130,7 @@ def _over_budget(context: Context, course: PlanProgress, block: Block) -> str | 
     Before the first look nothing can be said, so up to there the budget is used to its end; later
     a block is begun only if it is likely to fit.
     """
-    plan, history = context.plan, context.history
-    budget_s = plan.budget_s if history.amended.budget_s is None else history.amended.budget_s
+    plan, history, budget_s = context.plan, context.history, _budget_s(context)
     if budget_s is None:
         return None
     first_look = plan.design.looks[0].blocks
@@ -147,6 +146,25 @@ def _over_budget(context: Context, course: PlanProgress, block: Block) -> str | 
         short = f"; the next one would take about {format_duration(needs_s)}"
     budget = format_duration(budget_s)
     return f"the budget of {budget} is used up, blocks done: {done}{short}"
+
+
+def _budget_s(context: Context) -> float | None:
+    """Of the plan, or what it was changed to."""
+    amended = context.history.amended.budget_s
+    return context.plan.budget_s if amended is None else amended
+
+
+def _too_short(context: Context) -> str:
+    """That not even the first look fits into the budget, as far as the first block tells."""
+    budget_s, history = _budget_s(context), context.history
+    left_s = outlook(context.plan, history).left_to_look_s
+    if budget_s is None or left_s is None or history.spent_s + left_s <= budget_s:
+        return ""
+    first = count_of(context.plan.design.looks[0].blocks, "block")
+    return (
+        f"the budget of {format_duration(budget_s)} is too short for a verdict: the first look, "
+        f"after {first}, takes about {format_duration(history.spent_s + left_s)}"
+    )
 
 
 def run_study(
@@ -360,6 +378,8 @@ def _run_blocks(context: Context, systems: dict[str, System], decide: Decide) ->
         done = context.course.count_at(block)
         if done is None:
             continue
+        if done == 1 < looks[0] and (short := _too_short(context)):
+            context.observer.note(short)
         is_look = done in looks or done > looks[-1]
         if is_look and (looked := _look(context, decide, done)).done:
             return looked.reason
