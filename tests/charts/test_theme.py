@@ -87,6 +87,20 @@ def test_many_systems_are_told_apart_by_colour_and_shape() -> None:
     assert len(set(signs.values())) == 40
 
 
+@pytest.mark.parametrize(("first", "others"), [(2, 2), (2, 6), (3, 4), (6, 5), (7, 8)])
+def test_levels_of_two_factors_are_told_apart_too(first: int, others: int) -> None:
+    names = [f"system {number}" for number in range(first * others)]
+    found = specimen(systems=names, blocks=2, workloads=("postmark",))
+    systems = tuple(
+        one.model_copy(update={"levels": {"fs": f"f{n // others}", "tuning": f"t{n % others}"}})
+        for n, one in enumerate(found.systems)
+    )
+    looks = theme._looks(found.model_copy(update={"systems": systems}))
+    assert len(set(looks)) == first * others
+    if first * -(-others // 3) <= 6:
+        assert len({colour for colour, _ in looks}) == first * others, "bars have no signs"
+
+
 @pytest.mark.parametrize("vision", get_args(Vision))
 @pytest.mark.parametrize("family", ["height", "amount"])
 @pytest.mark.parametrize("colours", THEMES.values(), ids=THEMES)

@@ -56,6 +56,12 @@ class Comparison(Frozen):
     low: float | None
     """Repeated confidence interval of the ratio, holding over all looks (D4)."""
     high: float | None
+    open_low: bool = Field(False, exclude_if=lambda is_open: not is_open)
+    """Whether the interval ends at 1 and does not hold it: Holm's procedure shows more than
+    intervals that hold together do."""
+    open_high: bool = Field(False, exclude_if=lambda is_open: not is_open)
+    extended: bool = Field(False, exclude_if=lambda extended: not extended)
+    """Whether it was widened to 1, because it is not significant among all its comparisons."""
     level: float = 0.95
     """Of the interval by itself, over all looks: 0.95 for one alone; more for differences picked
     among many (FCR), and 1 − 0.05/m for the m indices of workloads (together 95 %)."""

@@ -14,6 +14,8 @@ def turned(pair: Comparison) -> Comparison:
             "ratio": _inverse(pair.ratio),
             "low": _inverse(pair.high),
             "high": _inverse(pair.low),
+            "open_low": pair.open_high,
+            "open_high": pair.open_low,
             "verdict": swapped.get(pair.verdict, pair.verdict),
             "at_least": _inverse(pair.at_least),
             "geometric_mean_ratio": _inverse(pair.geometric_mean_ratio),

@@ -16,6 +16,7 @@ from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, 
 from tiltyard.analysis.quantity import GridCell, Measured
 from tiltyard.analysis.rows import Rows
 from tiltyard.analysis.statements.family import HOLM, Family
+from tiltyard.analysis.statements.numbers import marks
 from tiltyard.analysis.statements.verdicts import more_needed, sentence
 from tiltyard.plan.model import Design
 from tiltyard.run.samples import PERCENTILES
@@ -59,6 +60,7 @@ class ComparisonBuilder:
             more_needed=more_needed(contrast, self.design, self.family),
             differences=tuple(map(math.exp, differences)),
             beside=beside(contrast, self.design),
+            **_marks(contrast),
         )
 
     def comparisons(self, judged: Judged) -> tuple[Comparison, ...]:
@@ -68,6 +70,13 @@ class ComparisonBuilder:
     def when_read(self, judged: Judged) -> Rows[Comparison]:
         """The same, made when somebody reads one of them."""
         return Rows(partial(self.comparisons, judged))
+
+
+def _marks(contrast: Contrast) -> dict[str, bool]:
+    own = contrast.interval
+    if own is None:
+        return {}
+    return marks(math.exp(own.low), math.exp(own.high), own.p, own.level, contrast.verdict)
 
 
 def _nearest_bound(contrast: Contrast) -> float | None:

@@ -277,9 +277,15 @@ def _looks(findings: Findings) -> list[tuple[str, int]]:
         for system in (base, *systems)
     ]
     hues, shades = list(dict.fromkeys(own)), list(dict.fromkeys(others))
-    looks = []
+    looks: list[tuple[str, int]] = []
     for hue, shade in zip(map(hues.index, own[1:]), map(shades.index, others[1:]), strict=True):
+        # A fourth shade is another hue, which no level has while there are hues left: bars have
+        # no signs.
+        hue += len(hues) * (shade // len(_SHADES))
         number = _SHADED[hue % len(_SHADED)][-1]
-        shape = (shade + hue // len(_SHADED)) % len(_SHAPES)
-        looks.append((f"{_SHADES[shade % len(_SHADES)]}-{number}", shape))
+        colour, shape = f"{_SHADES[shade % len(_SHADES)]}-{number}", shade + hue // len(_SHADED)
+        taken = {own for name, own in looks if name == colour}
+        free = (turn % len(_SHAPES) for turn in range(shape, shape + len(_SHAPES)))
+        sign = next((one for one in free if one not in taken), shape % len(_SHAPES))
+        looks.append((colour, sign))
     return looks

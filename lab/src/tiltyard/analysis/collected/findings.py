@@ -95,6 +95,7 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         # Of several studies a session is what is replicated, not the value.
         {} if collection.origin.studies else observe_courses([_courses(w, within) for w in works]),
     )
+    overall = _overall(works, collection)
     levels = {one.name: one.levels for one in collection.systems}
     asked = collection.asks or asked_factor(collection.question, levels)
     findings = Findings(
@@ -132,10 +133,10 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         stopped=None,
         conditions_sentence="",
         workloads=workloads,
-        overall=_overall(works, collection),
+        overall=overall,
         trials=(),
         drifts=(),
-        notices=tuple(Notice(severity="warning", text=text) for text in limits(collection)),
+        notices=_warnings((*limits(collection), *_extended(workloads, overall))),
         host=collection.host,
         complete=True,
         origin=collection.origin,
@@ -149,6 +150,30 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
 
 def _courses(work: _Work, within: float) -> Collected:
     return Collected(work.workload.name, tuple(courses_of(work.tests)), math.log1p(within))
+
+
+def _warnings(texts: Sequence[str]) -> tuple[Notice, ...]:
+    return tuple(Notice(severity="warning", text=text) for text in texts)
+
+
+def _extended(
+    workloads: Sequence[WorkloadFindings], overall: Sequence[Comparison]
+) -> Iterator[str]:
+    """How many intervals were widened, which no figure and no table of numbers says."""
+    pairs = [
+        *overall,
+        *(pair for own in workloads for pair in own.index.comparisons),
+        *(pair for own in workloads for test in own.by_metric for pair in test.comparisons),
+        *(pair for own in workloads for one in own.cells for pair in one.comparisons),
+    ]
+    # The pairs of a test with one point are those of the point.
+    count = len({id(pair) for pair in pairs if pair.extended})
+    if count:
+        yield (
+            f"{count_of(count, 'interval was', 'intervals were')} widened to end at no difference "
+            "(ratio 1, 0 %): alone they exclude it, but they are not significant after correction "
+            "for multiple comparisons. JSON marks them as extended."
+        )
 
 
 def _overall(works: Sequence[_Work], collection: Collection) -> tuple[Comparison, ...]:

@@ -16,6 +16,7 @@ from tiltyard.analysis.statements.numbers import (
     confidence,
     ends,
     is_extended,
+    marks,
     scale_of_difference,
     scale_of_doubt,
 )
@@ -153,6 +154,7 @@ def _comparison(pair: Pair, outcome: _Outcome, within: float, rate: float | None
         differences=tuple(map(ratio_of, found.differences)),
         unpaired=not found.paired,
         over=over,
+        **marks(low, high, found.p, 1 - outcome.alpha, verdict),
     )
 
 

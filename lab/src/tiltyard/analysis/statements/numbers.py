@@ -76,6 +76,17 @@ def open_ends(low: float, high: float, verdict: Verdict) -> tuple[str, str]:
     return "> " if decided and low == 1 else "", "< " if decided and high == 1 else ""
 
 
+def marks(
+    low: float | None, high: float | None, p: float | None, level: float, verdict: Verdict
+) -> dict[str, bool]:
+    """What must be known of the ends of an interval, as fields of a comparison."""
+    if low is None or high is None:
+        return {}
+    below, above = open_ends(low, high, verdict)
+    extended = verdict == "undecided" and is_extended(low, high, 1.0 if p is None else p, level)
+    return {"open_low": bool(below), "open_high": bool(above), "extended": extended}
+
+
 def compatible(low: float, high: float, verdict: Verdict = "undecided") -> str:
     """All that an interval leaves possible: ``−3.0 to +5.2 %``, or ``0.4× to 2.9×``.
 
