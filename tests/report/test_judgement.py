@@ -86,6 +86,18 @@ def test_ranks_are_those_that_the_data_leave(full: Findings, page: str) -> None:
     assert ranking_table.rank_text(full.workloads[0].index.standings[-1]) == "6"
 
 
+def test_no_file_has_a_rank_that_the_page_has_not(full: Findings) -> None:
+    """CSV and XLSX write numbers where there are some: a rank of "1–2" is none."""
+    index = full.workloads[0].index
+    (table, *_) = ranking_table.ranked_table(full, index, "ranks", "Ranks")
+    entries = [row[0] for row in table.rows]
+    assert {entry.value is None for entry in entries} == {True, False}
+    for entry in entries:
+        assert (entry.value is None) == ("–" in entry.text)
+        if entry.value is not None:
+            assert entry.text == f"{entry.value:g}"
+
+
 def test_wider_intervals_are_explained_once_and_not_called_95(page: str, full: Findings) -> None:
     first = part_of(page, "verdict")
     assert first.count("The level of each alone is 98.3") == len(full.workloads)

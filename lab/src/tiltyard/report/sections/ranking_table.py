@@ -227,7 +227,9 @@ def _line(
     findings: Findings, index: Index, standing: Standing, printed: Printing, *, ranked: bool
 ) -> Iterator[Entry]:
     if ranked:
-        yield Entry(rank_text(standing), float(standing.rank), quiet=True)
+        # A number only where the verdicts leave one rank: no file names a winner that they do not.
+        one = standing.rank_best == standing.rank_worst and standing.rank_best
+        yield Entry(rank_text(standing), float(one) if one else None, quiet=True)
     yield system_entry(standing.system)
     comparison, value = standing.comparison, _value(index, standing, printed)
     if standing.system == findings.baseline:
