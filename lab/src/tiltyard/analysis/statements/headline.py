@@ -240,7 +240,7 @@ def over_all(findings: Findings) -> str:
     if apart:
         before = "" if told else f"{crossed.levels[-1]} a" if len(crossed.levels) == 2 else "A"
         before = f"{before}gainst {crossed.base}: " if before else ""
-        texts.append(f"{before}{'; '.join(apart)} of {len(lines)} tests.")
+        texts.append(f"{before}{'; '.join(apart)} of {count_of(len(lines), 'test')}.")
     return " ".join(texts)
 
 

@@ -148,6 +148,12 @@ def split_answer(findings: Findings, workload: WorkloadFindings) -> str:
 
 def split_pair(findings: Findings, workload: WorkloadFindings, whole: Comparison) -> str:
     """One comparison of a workload as a whole by its cells, where it hides some; else empty."""
+    pair = Pair(system=whole.system, against=whole.against, within="")
+    of_cells = (between(cell.comparisons, pair) for cell in workload.cells)
+    # Values are summed up only where cells may be told.
+    decided = {one.verdict for one in (whole, *of_cells) if one} & {"faster", "slower"}
+    if whole.verdict not in decided and len(decided) < 2:
+        return ""
     several = len({cell.metric for cell in workload.cells}) == len(workload.cells)
     lines = cell_lines(findings, workload)
     return split(findings, whole, lines, workload.display, "test" if several else "cell")
