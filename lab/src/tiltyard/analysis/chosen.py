@@ -151,8 +151,6 @@ def _reason(findings: Findings) -> str:
     """Why an interval cannot be recomputed from values alone; empty if it can."""
     if len(findings.systems) < 2:
         return "one system has nothing to be compared with"
-    if len({(cell.unit, cell.direction) for own in findings.workloads for cell in own.cells}) > 1:
-        return "the tests measure different quantities, which have no common mean"
     if findings.origin and findings.origin.studies:
         return "the verdicts rest on several studies, whose spread single values do not have"
     if findings.origin:

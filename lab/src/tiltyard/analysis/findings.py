@@ -199,10 +199,10 @@ def _judge_all(
         JudgedWorkload(
             measured=q.measured,
             index=index,
-            cells=tuple(
-                index if cell.quantity is q.index else next(judged) for cell in q.measured.cells
-            ),
-            metrics=tuple(index if own is q.index else next(judged) for own in q.metrics),
+            cells=tuple(next(judged) for _ in q.measured.cells)
+            if len(q.measured.cells) > 1
+            else (index,),
+            metrics=tuple(next(judged) for _ in q.metrics),
             latencies=tuple(next(judged) for _ in q.latencies),
         )
         for q, index in zip(quantities, indices, strict=True)

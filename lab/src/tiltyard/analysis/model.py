@@ -258,7 +258,7 @@ class WorkloadFindings(Frozen):
     grid: tuple[str, ...]
     answer: str
     index: Index
-    """Over the headline cells that have the unit and direction of the first one."""
+    """Over all headline cells of the workload."""
     by_metric: tuple[Index, ...]
     """One for each headline metric, over the grid; empty where there is one metric only."""
     cells: tuple[Cell, ...]
@@ -294,19 +294,9 @@ class WorkloadFindings(Frozen):
 
     @property
     def compared(self) -> tuple[Cell | Index, ...]:
-        """Every table with verdicts: index, metrics, cells, latencies; what is the index once."""
-        return (self.index, *self.other_metrics, *self.other_cells, *self.latency_tables)
-
-    @property
-    def other_cells(self) -> tuple[Cell, ...]:
-        """All but the first, where that alone is the index."""
-        return self.cells[self.index.cells == 1 :]
-
-    @property
-    def other_metrics(self) -> tuple[Index, ...]:
-        """All but the first, where that is the index: the only one of its unit and direction."""
-        is_index = [one.cells == self.index.cells for one in self.by_metric[:1]]
-        return self.by_metric[sum(is_index) :]
+        """Every table with verdicts: index, metrics, cells (one is the index), latencies."""
+        cells = self.cells if len(self.cells) > 1 else ()
+        return (self.index, *self.by_metric, *cells, *self.latency_tables)
 
     @property
     def latency_tables(self) -> tuple[Cell | Index, ...]:

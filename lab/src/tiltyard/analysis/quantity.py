@@ -311,16 +311,6 @@ def over(cells: Sequence[GridCell]) -> str:
     return f"over all {count_of(len(cells), 'cell')}"
 
 
-def like(cells: Sequence[GridCell]) -> list[GridCell]:
-    """Those that measure the same as the first one, in the same unit and direction.
-
-    Only such have a mean that is a headline: of rates and their inverse, or of operations and
-    bytes, it would count one thing twice, or add unlike ones.
-    """
-    kinds = [(cell.metric.unit, cell.metric.direction) for cell in cells]
-    return [cell for cell, kind in zip(cells, kinds, strict=True) if kind == kinds[0]]
-
-
 def mean_quantity(name: str, cells: Sequence[GridCell]) -> Quantity:
     """The geometric mean over cells, block by block, as one quantity.
 

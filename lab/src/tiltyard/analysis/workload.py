@@ -1,7 +1,7 @@
 """Everything that is stated about one workload, from judged quantities."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import get_args
@@ -10,7 +10,7 @@ from tiltyard.analysis.clients import client_lines
 from tiltyard.analysis.contrast import Judged, Withheld
 from tiltyard.analysis.model import Cell, Index, Latencies, Loss, WorkloadFindings
 from tiltyard.analysis.network import Ends, what_ends_saw
-from tiltyard.analysis.quantity import GridCell, Measured, Quantity, like, mean_quantity
+from tiltyard.analysis.quantity import GridCell, Measured, Quantity, mean_quantity
 from tiltyard.analysis.replication import replication
 from tiltyard.analysis.statements.verdicts import answer
 from tiltyard.analysis.steadiness import steadiness
@@ -34,8 +34,7 @@ class Quantities:
 
     measured: Measured
     index: Quantity
-    """Over the headline cells that are like the first one; a single such cell is the index, and so
-    is the mean over a metric that alone is of its kind."""
+    """Over all headline cells."""
     metrics: tuple[Quantity, ...]
     """Over the grid, for each headline metric that has several cells, where there are several
     metrics; any other mean would be a second name for something compared already."""
@@ -46,12 +45,10 @@ class Quantities:
     def family(self) -> tuple[Quantity, ...]:
         """Cells, metrics, latencies: what is corrected by the false discovery rate.
 
-        What is the index is judged there.
+        A cell that is the only one is the index, and judged there.
         """
-        cells = (cell.quantity for cell in self.measured.cells)
-        return tuple(
-            own for own in (*cells, *self.metrics, *self.latencies) if own is not self.index
-        )
+        cells = self.measured.cells if len(self.measured.cells) > 1 else ()
+        return (*(cell.quantity for cell in cells), *self.metrics, *self.latencies)
 
 
 @dataclass(frozen=True)
@@ -61,15 +58,14 @@ class JudgedWorkload:
     measured: Measured
     index: Judged
     cells: tuple[Judged, ...]
-    """Of what is the index the index itself, as of metrics: one verdict and one interval."""
+    """Of a single cell the index itself: one verdict and one interval."""
     metrics: tuple[Judged, ...]
     latencies: tuple[Judged, ...]
 
     @property
     def family(self) -> tuple[Judged, ...]:
         """All but the index, in the order of :attr:`Quantities.family`."""
-        found = (*self.cells, *self.metrics, *self.latencies)
-        return tuple(own for own in found if own is not self.index)
+        return (*(self.cells if len(self.cells) > 1 else ()), *self.metrics, *self.latencies)
 
     @property
     def judged(self) -> tuple[Judged, ...]:
@@ -99,19 +95,14 @@ def quantities_of(measured: Measured) -> Quantities | None:
         return None
     name = measured.workload.display
     groups = cells_by_metric(measured)
-    headline = like(measured.cells)
-    one = len(headline) == 1
-    index = headline[0].quantity if one else mean_quantity(name, headline)
-    metrics = [
-        index
-        if cells[0] is headline[0] and len(cells) == len(headline)
-        else mean_quantity(name, cells)
-        for cells in groups
-        if len(groups) > 1 and len(cells) > 1
-    ]
+    metrics = [mean_quantity(name, cells) for cells in groups if len(groups) > 1 and len(cells) > 1]
     latencies = [cell.quantity for cell in measured.latencies]
     if len(latencies) > 1:
         latencies.append(mean_quantity(name, measured.latencies))
+    if len(measured.cells) == 1:
+        index = measured.cells[0].quantity
+    else:
+        index = mean_quantity(name, measured.cells)
     return Quantities(measured, index, tuple(metrics), tuple(latencies))
 
 
@@ -152,27 +143,21 @@ def workload_findings(
     """
     measured = judged.measured
     name = measured.workload.spec.name
-
-    def builder_of(own: Judged) -> ComparisonBuilder:
-        return headline if own is judged.index else grid
-
+    of_cells = headline if len(judged.cells) == 1 else grid
     summaries = summaries_of(measured.cells)
-    comparisons = [builder_of(own).when_read(own) for own in judged.cells]
+    comparisons = map(of_cells.when_read, judged.cells)
     cells = cells_of(measured, measured.cells, summaries, comparisons)
-    topic, alike = judged.index.quantity.topic, set(map(id, like(measured.cells)))
-    places = [place for place, cell in enumerate(measured.cells) if id(cell) in alike]
-    medians = _medians(measured, summaries[places])
-    own = [cells[place] for place in places]
-    index = index_of(name, topic, judged.index, headline, plan.baseline, own, medians)
+    topic, medians = judged.index.quantity.topic, _medians(measured, summaries)
+    index = index_of(name, topic, judged.index, headline, plan.baseline, cells, medians)
     return _findings(
         measured,
         answer(index, judged.index, plan, headline.family),
         index,
         Counter(verdict for cell in judged.cells for verdict in cell.contrasts.verdicts),
-        by_metric=_by_metric(judged, cells, summaries, plan.baseline, builder_of),
+        by_metric=_by_metric(judged, cells, summaries, plan.baseline, grid),
         cells=cells,
         latencies=_latencies(judged, plan.baseline, grid),
-        losses=_losses(index, judged, builder_of),
+        losses=_losses(index, judged, of_cells),
         ends=what_ends_saw(measured),
     ).model_copy(
         update={
@@ -231,7 +216,7 @@ def _by_metric(
     cells: Sequence[Cell],
     summaries: FloatArray,
     baseline: str,
-    builder_of: Callable[[Judged], ComparisonBuilder],
+    builder: ComparisonBuilder,
 ) -> tuple[Index, ...]:
     """One index for each metric; that of a metric with one cell is that cell's own comparison."""
     indices, end = [], 0
@@ -239,7 +224,7 @@ def _by_metric(
         begin, end = end, end + len(group)
         medians = _medians(judged.measured, summaries[begin:end])
         name, label = group[0].metric.name, group[0].metric.label
-        own, builder = cells[begin:end], builder_of(judgement)
+        own = cells[begin:end]
         indices.append(index_of(name, label, judgement, builder, baseline, own, medians))
     return tuple(indices)
 
@@ -263,9 +248,7 @@ def _latencies(
     )
 
 
-def _losses(
-    index: Index, judged: JudgedWorkload, builder_of: Callable[[Judged], ComparisonBuilder]
-) -> tuple[Loss, ...]:
+def _losses(index: Index, judged: JudgedWorkload, builder: ComparisonBuilder) -> tuple[Loss, ...]:
     """The cells in which the first of the ranked table is slower than another system."""
     if not index.standings:
         return ()
@@ -273,10 +256,7 @@ def _losses(
     others = [standing.system for standing in index.standings[1:]]
     places = [(other, *judged.index.place(best, other)) for other in others]
     return tuple(
-        Loss(
-            label=cell.label,
-            comparison=builder_of(judgement).comparison(judgement.between(best, other)),
-        )
+        Loss(label=cell.label, comparison=builder.comparison(judgement.between(best, other)))
         for cell, judgement in zip(judged.measured.cells, judged.cells, strict=True)
         for verdicts in (judgement.contrasts.columns["verdict"],)
         for other, place, turned in places

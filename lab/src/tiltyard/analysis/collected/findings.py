@@ -8,7 +8,7 @@ stands beside every verdict.
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import get_args
 
@@ -24,7 +24,6 @@ from tiltyard.analysis.collected.workload import (
     cell,
     differing,
     index,
-    like,
     pairs_over,
     pairs_over_tests,
     points,
@@ -58,20 +57,14 @@ class _Work:
     workload: CollectedWorkload
     headline: list[Point]
     details: list[Point]
-    alike: list[Point]
-    """Those of the unit and direction of the first one: the whole."""
     cells: list[list[Pair]]
-    """Of each headline point; none of one that is the whole, whose pairs are those of it."""
+    """Of each headline point; empty where there is one, whose pairs are those of the whole."""
     tests: list[list[Point]]
     """The headline points, metric by metric."""
     metrics: list[tuple[list[Point], list[Pair]]]
     """For each headline metric its points, and the pairs over them: none for a metric of one
-    point, whose pairs are those of the point, and for the whole. Empty for one metric."""
+    point, whose pairs are those of the point. Empty for one metric."""
     over_all: list[Pair]
-
-    def is_whole(self, own: Sequence[Point]) -> bool:
-        """Whether some points are all of the whole."""
-        return [id(point) for point in own] == [id(point) for point in self.alike]
 
 
 def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) -> Findings:
@@ -187,35 +180,23 @@ def _work(workload: CollectedWorkload, systems: Sequence[str], baseline: str) ->
     found = points(workload, systems)
     headline = [point for point in found if point.metric.headline]
     groups = [list(own) for _, own in groupby(headline, key=lambda point: point.metric.name)]
-    alike = like(headline)
-    one = len(alike) == 1
-    work = _Work(
-        workload=workload,
-        headline=headline,
-        alike=alike,
-        details=[point for point in found if not point.metric.headline],
-        cells=[],
-        tests=groups,
-        metrics=[],
-        over_all=pairs_over(alike[0].topic if one else workload.display, alike, baseline)
-        if headline
-        else [],
-    )
-    cells = [
-        [] if work.is_whole([point]) else pairs_over(point.topic, [point], baseline)
-        for point in headline
-    ]
     metrics = [
-        (
-            own,
-            []
-            if len(own) == 1 or work.is_whole(own)
-            else pairs_over(own[0].metric.label, own, baseline),
-        )
+        (own, pairs_over(own[0].metric.label, own, baseline) if len(own) > 1 else [])
         for own in groups
         if len(groups) > 1
     ]
-    return replace(work, cells=cells, metrics=metrics)
+    one = len(headline) == 1
+    return _Work(
+        workload=workload,
+        headline=headline,
+        details=[point for point in found if not point.metric.headline],
+        cells=[] if one else [pairs_over(point.topic, [point], baseline) for point in headline],
+        tests=groups,
+        metrics=metrics,
+        over_all=pairs_over(headline[0].topic if one else workload.display, headline, baseline)
+        if headline
+        else [],
+    )
 
 
 def _findings(
@@ -226,10 +207,7 @@ def _findings(
 ) -> WorkloadFindings:
     workload = work.workload
     overall = [next(wholes) for _ in work.over_all]
-    at_points = [
-        overall if work.is_whole([point]) else [next(told) for _ in own]
-        for point, own in zip(work.headline, work.cells, strict=True)
-    ]
+    at_points = [[next(told) for _ in own] for own in work.cells] or [overall]
     cells = tuple(cell(point, own) for point, own in zip(work.headline, at_points, strict=False))
     by_point = dict(zip(map(id, work.headline), at_points, strict=False))
     by_metric = tuple(
@@ -237,11 +215,7 @@ def _findings(
             own[0].metric.name,
             own[0].metric.label,
             own,
-            by_point[id(own[0])]
-            if len(own) == 1
-            else overall
-            if work.is_whole(own)
-            else [next(told) for _ in over],
+            [next(told) for _ in over] if len(own) > 1 else by_point[id(own[0])],
             collection.baseline,
             together=False,
         )
@@ -280,10 +254,10 @@ def _findings(
 def _index(work: _Work, comparisons: Sequence[Comparison], baseline: str) -> Index:
     """Over everything that is compared of a workload; empty where nothing was read."""
     label = work.workload.display
-    if len({point.metric.name for point in work.alike}) == 1:
-        label = work.alike[0].metric.label
+    if len({point.metric.name for point in work.headline}) == 1:
+        label = work.headline[0].metric.label
     if work.headline:
-        return index(work.workload.name, label, work.alike, comparisons, baseline, together=True)
+        return index(work.workload.name, label, work.headline, comparisons, baseline, together=True)
     return Index(
         name=work.workload.name,
         label=label,

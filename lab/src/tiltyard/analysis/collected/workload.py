@@ -74,12 +74,6 @@ def points(workload: CollectedWorkload, systems: Sequence[str]) -> list[Point]:
     ]
 
 
-def like(own: Sequence[Point]) -> list[Point]:
-    """Those of the unit and direction of the first one: only such have a mean as a headline."""
-    kinds = [(point.metric.unit, point.metric.direction) for point in own]
-    return [point for point, kind in zip(own, kinds, strict=True) if kind == kinds[0]]
-
-
 def direction_of(own: Sequence[Point]) -> Direction:
     """Of a mean over points: where they differ, times are turned into speeds."""
     return "lower" if all(point.metric.direction == "lower" for point in own) else "higher"

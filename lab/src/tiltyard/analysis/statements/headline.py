@@ -200,13 +200,9 @@ def _counted(findings: Findings) -> str:
 def over_all(findings: Findings) -> str:
     """``3.13 against 3.12, mean of 13 tests (95 % CI): Btrfs −6.4 % (−9.0 … −3.9 %, slower), …``.
 
-    The mean is the geometric one, of tests that measure the same; else there is none. A level that
-    is compared once stands with the others of its sort. A mean that hides some of its tests is told
-    by them.
+    The mean is the geometric one. A level that is compared once stands with the others of its sort.
+    A mean that hides some of its tests is told by them.
     """
-    kinds = {(cell.unit, cell.direction) for own in findings.workloads for cell in own.cells}
-    if len(kinds) > 1:
-        return ""
     crossed = crossing(findings)
     lines = tests(findings)
     found = [
