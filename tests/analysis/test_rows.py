@@ -67,7 +67,9 @@ def test_the_analysis_makes_no_summary_of_a_cell(monkeypatch: pytest.MonkeyPatch
     assert len(made) == 3 * 78
 
 
-def test_a_comparison_of_a_cell_is_worded_once_for_headline_and_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_comparison_of_a_cell_is_worded_once_for_headline_and_tables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     worded = []
     comparison = ComparisonBuilder.comparison
     monkeypatch.setattr(

@@ -35,6 +35,7 @@ from tiltyard.charts.figures import MARKS, interval_text
 from tiltyard.report.document import Document
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.terminal import verdicts
+from tiltyard.stats.planning import LIKELY
 from tiltyard.units import format_number
 
 NUMBER = r"[−+]?\d[\d,]*(?:\.\d+)?"
@@ -136,7 +137,7 @@ def known_shares(findings: Findings) -> set[str]:
     known |= {f"{100 * share:.0f} %" for share in shares}
     if findings.resolution_percent is not None:
         known.add(f"{format_number(findings.resolution_percent, 2)} %")
-    known |= {"95 %", f"{100 * findings.design.false_discovery_rate:g} %"}
+    known |= {"95 %", f"{100 * LIKELY:.0f} %", f"{100 * findings.design.false_discovery_rate:g} %"}
     return known | {"50 %", "90 %", "99 %", "99.9 %", "99.99 %"}  # Heads of percentiles.
 
 
