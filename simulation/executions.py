@@ -124,7 +124,7 @@ def _told(found: tuple[ExecutionRates, ...]) -> str:
     head = (
         "executions take",
         "mean, ms",
-        *(f"trials off by, {way}, %" for way in (UNTIL, OURS)),
+        *(f"trials too slow, {way}, %" for way in (UNTIL, OURS)),
         *(f"false claims, {way}, %" for way in (UNTIL, OURS)),
         "executions in a trial",
     )
@@ -132,7 +132,7 @@ def _told(found: tuple[ExecutionRates, ...]) -> str:
         (
             own.law,
             f"{1e3 * own.mean_s:g}",
-            *(percent(abs(own.bias[way])) for way in (UNTIL, OURS)),
+            *(percent(own.bias[way]).replace("-", "−") for way in (UNTIL, OURS)),
             *(percent(own.false[way]) for way in (UNTIL, OURS)),
             f"{own.executions:.0f}",
         )
