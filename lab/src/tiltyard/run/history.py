@@ -25,7 +25,6 @@ from tiltyard.run.journal import (
     CanaryRun,
     Entry,
     Event,
-    ExecutionsSet,
     Isolated,
     LevelTaken,
     Looked,
@@ -137,8 +136,6 @@ class History:
         """Every canary, in order."""
         self.usual: dict[str, float] = {}
         """What others did before the first block: gate → share."""
-        self.executions: dict[str, int] = {}
-        """Workload → executions of its program in each trial, where the study leaves that open."""
         self.amended = AS_PLANNED
         """What of the plan was changed since it was frozen."""
         self.checked: dict[int, tuple[Reason, ...]] = {}
@@ -245,8 +242,6 @@ class History:
             self._booted = True
         elif isinstance(event, LevelTaken):
             self.usual = event.shares
-        elif isinstance(event, ExecutionsSet):
-            self.executions |= event.executions
         elif isinstance(event, Amended):
             self.amended = event.amendment.after(self.amended)
             self.stopped, self._course = None, None

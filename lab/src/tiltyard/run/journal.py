@@ -148,14 +148,6 @@ class LevelTaken(Frozen):
     """Gate → share of the time."""
 
 
-class ExecutionsSet(Frozen):
-    """How often programs are executed in each trial, found before the first block."""
-
-    type: Literal["executions_set"] = "executions_set"
-    executions: dict[str, int]
-    """Workload → number."""
-
-
 class Amended(Frozen):
     """A person has changed the plan after it was frozen; a run that had ended goes on."""
 
@@ -208,7 +200,6 @@ Event = Annotated[
     | TrialFinished
     | CanaryRun
     | LevelTaken
-    | ExecutionsSet
     | Amended
     | BlockChecked
     | Looked

@@ -49,8 +49,7 @@ from tiltyard.run.read import read_run, require_plan
 from tiltyard.run.record import AS_PLANNED, Amendment, IsolationNote
 from tiltyard.run.rehearsal import lacking
 from tiltyard.run.scratch_dir import open_systems, scratch_dir
-from tiltyard.run.sessions import executions_before, hashes_before
-from tiltyard.run.sizing import set_executions
+from tiltyard.run.sessions import hashes_before
 from tiltyard.run.stages import Place as StagePlace
 from tiltyard.run.stages import around
 from tiltyard.systems.deputy.link import Deputies
@@ -212,7 +211,6 @@ def run_study(
         recovered = recover()
         history = History()
         history.first_hashes = hashes_before(folder, plan.session)
-        history.executions = executions_before(folder, plan.session)
         journal, torn = Journal.open(folder.journal, history.add)
         with journal:
             for note in (*recovered, *_torn_note(folder, torn)):
@@ -287,7 +285,6 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
         with around(context, study, names) as found:
             for name, why in found.failed.items():
                 raise TrialsFailedError(f"{name}: {why}. Nothing was measured")
-            set_executions(context, systems)
             reason = _run_blocks(context, systems, decide)
     except InterruptedRunError:
         received = context.interrupt.received

@@ -65,7 +65,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class EndedTrial:
+class _Ended:
     """How a trial ended."""
 
     outcome: Literal["done", "failed"]
@@ -103,7 +103,7 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
     partial = partial_beside(path)
     path.parent.mkdir(exist_ok=True)
     try:
-        ended = execute_trial(context, key, up, partial, sync=not is_brief)
+        ended = _execute(context, key, up, partial, sync=not is_brief)
         context.interrupt.check()
         partial.replace(path)
     except BaseException:
@@ -153,28 +153,10 @@ def fail_trial(context: Context, key: TrialKey, reason: str) -> None:
     )
 
 
-def execute_trial(
-    context: Context,
-    key: TrialKey,
-    up: Up,
-    partial: Path,
-    *,
-    sync: bool,
-    executions: int | None = None,
-) -> EndedTrial:
-    """Run the engine to its end, or one for each client; the journal is told nothing.
-
-    Args:
-        context: what every step needs.
-        key: the trial.
-        up: its system.
-        partial: a new file; the output is in it afterwards.
-        sync: whether it is on disk then.
-        executions: of its program, where those are not the run's.
-    """
+def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bool) -> _Ended:
+    """Run the engine to its end, or one for each client; the output is in ``partial``."""
     workload = context.plan.workload(key.workload)
-    watched = not sync and _is_watched(context, key, up)
-    job = job_of(context, key, up, watched=watched, executions=executions)
+    job = job_of(context, key, up, watched=not sync and _is_watched(context, key, up))
     limit = _limit(context.history, context.plan, key.workload)
     with create_file(partial) as keep, _watching(context, up, brief=not sync) as telemetry_of:
         began = time.monotonic()
@@ -219,7 +201,7 @@ def execute_trial(
         outcome, reason = "failed", flaw
     if lost := up.lost():
         outcome, reason = "failed", ": ".join(filter(None, (lost, reason)))
-    return EndedTrial(outcome, reason, elapsed_s, telemetry, stream, sha256(said))
+    return _Ended(outcome, reason, elapsed_s, telemetry, stream, sha256(said))
 
 
 def _flaw(trial: Trial, stream: Stream, up: Up, limit: Limit) -> str | None:
@@ -233,14 +215,7 @@ def _flaw(trial: Trial, stream: Stream, up: Up, limit: Limit) -> str | None:
     return None
 
 
-def job_of(
-    context: Context,
-    key: TrialKey,
-    up: Up,
-    *,
-    watched: bool = False,
-    executions: int | None = None,
-) -> Job:
+def job_of(context: Context, key: TrialKey, up: Up, *, watched: bool = False) -> Job:
     """What the engine is asked for: a workload of its own, or to execute a program."""
     conditions = context.conditions.model_copy(update={"watched": watched})
     if up.cpus:
@@ -256,7 +231,7 @@ def job_of(
             target=up.target,
             conditions=conditions,
         )
-    job = program_job(context, workload, key.system, up, conditions, executions)
+    job = program_job(context, workload, key.system, up, conditions)
     earlier = context.history.finished.values()
     expected = expected_output(context.folder, context.plan, earlier, key)
     return job.model_copy(update={"expected": expected})

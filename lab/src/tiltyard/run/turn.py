@@ -106,7 +106,7 @@ def run_turn(
             _run_trials(context, system, left, up)
     finally:
         context.leave()
-        take_down(context, name, system)
+        _take_down(context, name, system)
 
 
 def _begin(
@@ -117,32 +117,20 @@ def _begin(
     commands: tuple[Command, ...],
 ) -> str | None:
     """Write down how the system came up; why its programs are not those of the run, if so."""
-    prepared = prepared_of(context, keys, boot, up, commands)
-    if not _was_up(context, prepared.system):
-        prepared = prepared.model_copy(update={"recipe": recipe_of(context, keys, up)})
+    name, block = keys[0].system, keys[0].block
+    programs = {} if up.engine else binaries(context.plan, name, context.programs_from)
+    prepared = Prepared(
+        system=name,
+        block=block,
+        commands=(*up.commands, *commands),
+        facts={**facts_of(up), **boot, **_caches(context, name), **programs},
+        failed_boots=up.failed_boots,
+        recipe=None if _was_up(context, name) else recipe_of(context, keys, up),
+    )
     changed = changed_file(context.history.first_hashes, prepared.hashes)
     waits = not up.commands and all(context.is_brief(workload) for workload in _workloads(keys))
     context.journal.append(SystemPrepared(prepared=prepared), waits=waits)
     return changed
-
-
-def prepared_of(
-    context: Context,
-    keys: list[TrialKey],
-    boot: Mapping[str, str],
-    up: Up,
-    commands: tuple[Command, ...],
-) -> Prepared:
-    """How a system that is up came up, without its recipe."""
-    name = keys[0].system
-    programs = {} if up.engine else binaries(context.plan, name, context.programs_from)
-    return Prepared(
-        system=name,
-        block=keys[0].block,
-        commands=(*up.commands, *commands),
-        facts={**facts_of(up), **boot, **_caches(context, name), **programs},
-        failed_boots=up.failed_boots,
-    )
 
 
 def _workloads(keys: list[TrialKey]) -> list[str]:
@@ -167,7 +155,7 @@ def _write_down(context: Context, missed: list[Missed]) -> None:
         _fail(context, *missed.pop(0))
 
 
-def take_down(context: Context, name: str, system: System) -> None:
+def _take_down(context: Context, name: str, system: System) -> None:
     """A host that is not reached any more cannot disturb this one; what is left there is said."""
     try:
         system.take_down()
