@@ -97,35 +97,37 @@ def _cards_of(
     yield made
     if not twice:
         return
-    beside = {"direction": "lower", "role": "detail"}
-    yield made.model_copy(
-        update={
-            **beside,
-            "name": rate.name + ONCE,
-            "label": f"{rate.label}, once",
-            "unit": INSTRUCTIONS,
-            "about": "Instructions of the guest beside those of each operation, however many "
-            "operations there are: a file, a page, the beginning and the end.",
-        }
-    )
-    if _is_copied(effective):
-        yield made.model_copy(
+
+    def beside(suffix: str, label: str, about: str, unit: str = PATH_LENGTH) -> MetricCard:
+        return made.model_copy(
             update={
-                **beside,
-                "name": rate.name + WHOLE,
-                "label": f"{rate.label}, string moves included",
-                "about": "Instructions of the guest for each operation, with the repetitions of "
-                "string moves that the path length leaves out.",
+                "name": rate.name + suffix,
+                "label": f"{rate.label}, {label}",
+                "unit": unit,
+                "role": "detail",
+                "about": about,
             }
         )
-        yield made.model_copy(
-            update={
-                **beside,
-                "name": rate.name + STRING_MOVES,
-                "label": f"{rate.label}, string moves",
-                "about": "Repetitions of string moves, which the path length leaves out: "
-                "an emulator counts one for each byte that the kernel copies.",
-            }
+
+    yield beside(
+        ONCE,
+        "once",
+        "Instructions of the guest beside those of each operation, however many operations there "
+        "are: a file, a page, the beginning and the end.",
+        INSTRUCTIONS,
+    )
+    if _is_copied(effective):
+        yield beside(
+            WHOLE,
+            "string moves included",
+            "Instructions of the guest for each operation, with the repetitions of string moves "
+            "that the path length leaves out.",
+        )
+        yield beside(
+            STRING_MOVES,
+            "string moves",
+            "Repetitions of string moves, which the path length leaves out: an emulator counts one "
+            "for each byte that the kernel copies.",
         )
 
 

@@ -265,9 +265,8 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
     for spec in context.plan.systems:
         for problem in lacking(context.plan.conditions, spec):
             if problem.severity == "error":
-                raise HostLacksError(
-                    f"conditions.cpus (--isolate): {problem.text}; {problem.remedy}"
-                )
+                of = " (--isolate)" if context.plan.conditions.isolate else ""
+                raise HostLacksError(f"conditions.cpus{of}: {problem.text}; {problem.remedy}")
     notes: dict[str, list[str]] = {}
     for name, system in systems.items():
         patiently(context, name, partial(_require_same_host, name, system, notes))
