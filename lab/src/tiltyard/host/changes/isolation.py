@@ -54,6 +54,9 @@ class MadePartition(HostChange):
             groups = _groups_in(self.path)
             if groups and not self.inside.is_dir():
                 return None  # Another run's, which was first.
+            # Of a group that is removed, the kernel gives the CPUs back some time later.
+            if (partition := self.path / "cpuset.cpus.partition").exists():
+                partition.write_text("member")
             for group in (*groups, self.path):
                 self._remove(group)
             done.append(f"gave the CPUs of {self.path} back")
