@@ -56,6 +56,8 @@ def test_an_advantage_is_more_of_a_rate_and_less_of_a_time() -> None:
     assert advantage_text(EARLY, "higher") == "–"
     assert percent_better(1.0, "higher") == "0.0 %"
     assert percent_better(18.5, "higher", 0) == "+1,750 %"
+    assert percent_better(1.9, "lower", 0) == "−90 %"
+    assert percent_better(2.31, "lower", 0) == "2.31× as much"
 
 
 def test_two_systems_are_found_whichever_way_they_were_stored() -> None:

@@ -1,5 +1,6 @@
 """Deltas follow from the values beside them; counts from the deltas."""
 
+import json
 import re
 
 import pytest
@@ -7,11 +8,13 @@ import pytest
 from support.printed_studies import curves
 from support.told_findings import findings_of
 from tiltyard.analysis.collected import analyse_collection
-from tiltyard.analysis.model import Findings
+from tiltyard.analysis.model import Findings, Pair
+from tiltyard.analysis.statements.deltas import Delta
 from tiltyard.analysis.statements.registry import claims
 from tiltyard.collected.model import CollectedWorkload
-from tiltyard.report.document import Document, Table
-from tiltyard.report.styles import whitepaper
+from tiltyard.report.document import Document, Paragraph, Sentences, Table
+from tiltyard.report.styles import STYLES, Style, whitepaper
+from tiltyard.units import format_ratio
 
 
 def document_of(name: str, seed: int = 1) -> tuple[Findings, Document]:
@@ -64,21 +67,65 @@ def test_the_summary_shows_geometric_means_of_the_grids(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_curves_have_the_advantage_of_more_and_of_less(seed: int) -> None:
-    """Of a rate it is ratio − 1, of a time 1 − ratio; the average of the printed values as well."""
+    """Of a rate it is ratio − 1, of a time 1 − ratio; the average of the printed values as well.
+
+    Of twice a time or more it is the ratio: nothing can be 131 % lower.
+    """
     _, document = document_of("printed curves", seed)
     for id, sign in (("tcp-stream-curve-1-throughput", 1), ("tcp-latency-curve-1-latency", -1)):
         table = table_of(document, id)
         for row in range(4 + (sign < 0)):
             for group in ("out-of-box", "optimized"):
                 ratio = value(table, row, "Linux", group) / value(table, row, "Windows", group)
-                delta = value(table, row, group, "Linux over Windows")
-                assert delta == pytest.approx(100 * sign * (ratio - 1))
                 place = next(
                     place for place, column in enumerate(table.columns)
                     if (column.head, column.under) == (group, "Linux over Windows")
                 )  # fmt: skip
-                text = table.rows[row][place].text.replace("−", "-").replace(",", "")
-                assert float(text) == round(delta, 2)
+                entry = table.rows[row][place]
+                if sign < 0 and ratio >= 2:
+                    assert (entry.text, entry.value) == (f"{format_ratio(ratio)}× as much", None)
+                    continue
+                assert entry.value == pytest.approx(100 * sign * (ratio - 1))
+                text = entry.text.replace("−", "-").replace(",", "")
+                assert float(text) == round(entry.value, 2)
+
+
+@pytest.mark.parametrize("style", STYLES, ids=[style.name for style in STYLES])
+def test_no_time_is_more_than_all_of_it_lower(style: Style) -> None:
+    """In no table, sentence or picture; of a rate there may be 131 % more."""
+    findings = findings_of("printed curves", 1)
+    only = [own for own in findings.workloads if own.latencies or own.cells[0].direction == "lower"]
+    assert only
+    document = style.compose(findings.model_copy(update={"workloads": tuple(only)}))
+    texts = [
+        text
+        for table in document.tables()
+        for row in table.rows
+        for entry in row
+        for text in (entry.text, entry.beneath)
+    ]
+    texts += [json.dumps(figure.wide, ensure_ascii=False) for figure in document.figures()]
+    texts += [block.text for block in document.blocks() if isinstance(block, Paragraph)]
+    texts += [
+        text for block in document.blocks() if isinstance(block, Sentences) for text in block.items
+    ]
+    assert not [text for text in texts if re.search(r"−(?:[1-9],)?[1-9]\d\d(?!\d)", text)]
+    assert any("× as much" in text for text in texts)
+
+
+def test_a_time_that_may_be_more_than_doubled_has_ratios_as_its_interval() -> None:
+    pair = Pair(system="new", against="old", within="")
+    told = Delta(pair, -131.0, -150.0, -110.0, 0, "slower", "lower")
+    assert (told.told, told.told_interval) == ("2.31× as much", "2.10 … 2.50×")
+    assert (told.size, told.ends) == ("2.31×", ("2.10", "2.50"))
+    wide = Delta(pair, -45.0, -131.0, 10.0, 0, "undecided", "lower")
+    assert (wide.told, wide.told_interval) == ("1.45× as much", "0.90 … 2.31×")
+    barely = Delta(pair, -45.0, -131.0, 0.0, 0, "slower", "lower")
+    assert barely.told_interval == "> 1.00 … 2.31×"
+    short = Delta(pair, -45.0, -60.0, -30.0, 0, "slower", "lower")
+    assert (short.told, short.told_interval, short.size) == ("−45 %", "−60 … −30 %", "45 %")
+    rate = Delta(pair, 131.0, 110.0, 150.0, 0, "faster", "higher")
+    assert (rate.told, rate.told_interval) == ("+131 %", "+110 … +150 %")
 
 
 def test_the_average_row_is_the_mean_of_the_column() -> None:

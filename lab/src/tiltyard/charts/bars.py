@@ -295,7 +295,7 @@ def _deltas(findings: Findings, of: Cell | Index) -> dict[str, str]:
         own = delta_in(findings, of, pair)
         if own is not None:
             mark = f"{MARKS[own.verdict]} " if own.interval else ""
-            found[pair.system] = f"{mark}{own.text} %"
+            found[pair.system] = f"{mark}{own.told}"
     return found
 
 

@@ -12,6 +12,7 @@ from typing import Final, Literal, Protocol, runtime_checkable
 from tiltyard.analysis.model import Cell, Comparison, Findings, Index, Summary
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.quantity import Direction
+from tiltyard.analysis.statements.deltas import as_much, beyond_percent, percent, signed
 from tiltyard.analysis.statements.numbers import open_ends, percent_digits
 from tiltyard.analysis.verdict import OverStudies, Verdict
 from tiltyard.study.model import Clock
@@ -140,10 +141,14 @@ def advantage_text(comparison: Comparison, direction: Direction) -> str:
 
 
 def percent_better(ratio: float, direction: Direction, digits: int = 1) -> str:
-    """How much better a ratio is than 1: more is better, or less of a time."""
-    percent = round(100 * (ratio - 1 if direction == "higher" else 1 - ratio), digits)
-    sign = "+" if percent > 0 else "−" if percent < 0 else ""
-    return f"{sign}{abs(percent):,.{digits}f} %"
+    """How much better a ratio is than 1: more is better, or less of a time.
+
+    Of a time that is more than twice as long no percentage is: ``2.31× as much``.
+    """
+    size = percent(ratio, direction)
+    if beyond_percent(size, direction, digits):
+        return as_much(format_ratio(ratio))
+    return f"{signed(size, digits)} %"
 
 
 def between(comparisons: Iterable[Comparison], system: str, against: str) -> Comparison | None:

@@ -18,14 +18,12 @@ from tiltyard.analysis.statements.deltas import (
     crossing,
     delta,
     delta_in,
+    delta_of_averages,
     lines,
-    percent,
     quantity,
     spreads,
-    supported_decimals,
     tests,
     unprinted_decimals,
-    unsigned,
 )
 from tiltyard.analysis.statements.statement import statement
 from tiltyard.analysis.statements.warnings import is_unrepeated
@@ -53,15 +51,19 @@ INSTRUCTIONS = "instr/op"
 
 def better_or_worse(found: Delta, line: Line) -> str:
     """``delivered 33.4 % more throughput than NTFS``; of nothing: ``had the same throughput``."""
-    against, amount = found.pair.against, f"{found.amount} %"
+    against, amount = found.pair.against, found.size
     what = line.quantity
     more = (found.percent > 0) == (line.direction == "higher")
     if not what:
         if found.is_nothing:
             return f"was as fast overall as {against} ({amount})"
+        if found.is_ratio:
+            return f"took {amount} as much overall as {against}"
         return f"was {amount} {'faster' if found.percent > 0 else 'slower'} overall than {against}"
     if found.is_nothing:
         return f"had the same {what} as {against} ({amount})"
+    if found.is_ratio:
+        return f"had {amount} the {what} of {against}"
     if line.of.unit == INSTRUCTIONS:
         return f"needed {amount} {'more' if more else 'fewer'} instructions than {against}"
     if line.direction == "lower":
@@ -100,7 +102,7 @@ def counted(findings: Findings, found: Count, what: str) -> str:
     (word, first), *others = [(word, number) for word, number in sides if number]
     text = f"{pair.system} is {word} than {pair.against} in {first} of {found.of} {what}"
     text += "".join(f" and {word} in {number}" for word, number in others) + _alike(found)
-    ends = [f"{one.text} % ({_at(one, at)})" for one, at in _range(found)]
+    ends = [f"{one.told} ({_at(one, at)})" for one, at in _range(found)]
     return f"{text}{': ' if ends else ''}{' to '.join(ends)}{basis}."
 
 
@@ -119,7 +121,7 @@ def _range(found: Count) -> list[tuple[Delta, str]]:
 
 def _at(found: Delta, at: str) -> str:
     """``AIO-Stress, Btrfs; −25 … −14 %``: where, and the interval."""
-    return f"{at}; {found.interval} %" if found.interval else at
+    return f"{at}; {found.told_interval}" if found.interval else at
 
 
 def counted_figures(found: Count) -> tuple[str, ...]:
@@ -187,12 +189,12 @@ def _lead_claim(findings: Findings, line: Line, found: Delta) -> Claim:
         text = f"{system} {better_or_worse(found, line)}{single(findings)}."
     elif found.verdict in ("faster", "slower"):
         figures = (found.amount, *found.ends)
-        text = f"{system} {better_or_worse(found, line)} ({found.interval} %)."
+        text = f"{system} {better_or_worse(found, line)} ({found.told_interval})."
     else:
         figures = found.ends
         word = "equivalent" if found.verdict == "equivalent" else "not separated"
         text = f"{system} and {against} are {word} {named(line)} "
-        text += f"({found.interval} %{_excluded(found)})."
+        text += f"({found.told_interval}{_excluded(found)})."
     return Claim(
         kind="lead", workload=line.workload, row=line.head, sentence=where + text, figures=figures
     )
@@ -272,16 +274,15 @@ def _average(findings: Findings) -> Iterator[Claim]:
             if pair.system not in known or pair.against not in known:
                 continue
             own, other = known[pair.system], known[pair.against]
-            size = percent(own.ratios[pair.against], cells[0].direction)
-            decimals = supported_decimals(findings, cells[0].printed, own.value, other.value)
-            amount = unsigned(size, decimals)
-            word = "lower" if (size > 0) == (cells[0].direction == "lower") else "higher"
+            found = delta_of_averages(findings, cells[0], own, other)
+            word = "lower" if (found.percent > 0) == (found.direction == "lower") else "higher"
+            than = f"{found.size} {word} {what} than" if not found.is_ratio else ""
             yield Claim(
                 kind="average",
                 workload=workload.name,
                 sentence=f"{workload.display}: on average over its points (arithmetic mean) "
-                f"{pair.system} had {amount} % {word} {what} than {pair.against}{basis}.",
-                figures=(amount,),
+                f"{pair.system} had {than or f'{found.size} the {what} of'} {pair.against}{basis}.",
+                figures=(found.amount,),
             )
 
 
@@ -366,7 +367,7 @@ def _second(findings: Findings, second: Place) -> tuple[str, tuple[str, ...]]:
         return single(findings), ()
     words = {"undecided": "no difference shown", "equivalent": "equivalent"}
     word = words.get(behind.verdict, behind.verdict)
-    return f" ({word}: {behind.text} %, {behind.interval} %)", (behind.amount, *behind.ends)
+    return f" ({word}: {behind.told}, {behind.told_interval})", (behind.amount, *behind.ends)
 
 
 def _standing_first(own: Tally, basis: str) -> Claim:

@@ -5,12 +5,21 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from tiltyard.analysis.model import Cell, Comparison, Findings, Index, Pair, WorkloadFindings
+from tiltyard.analysis.model import (
+    Average,
+    Cell,
+    Comparison,
+    Findings,
+    Index,
+    Pair,
+    WorkloadFindings,
+)
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.quantity import Direction, metric_of
 from tiltyard.analysis.statements.numbers import open_ends, percent_digits, printed_digits
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.collected.model import PrintedAs
+from tiltyard.units import format_ratio
 
 
 @dataclass(frozen=True)
@@ -81,31 +90,67 @@ class Delta:
     high: float | None
     decimals: int
     verdict: Verdict
+    direction: Direction
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether a percentage cannot say all of it, so it is a ratio: no time is 131 % lower."""
+        known = (end for end in (self.percent, self.low) if end is not None)
+        return any(beyond_percent(end, self.direction, self.decimals) for end in known)
 
     @property
     def amount(self) -> str:
-        """Unsigned, as a sentence has it: ``33.4``."""
-        return unsigned(self.percent, self.decimals)
+        """Unsigned, as a sentence has it: ``33.4``; ``2.31`` of a ratio."""
+        return self._number(self.percent).lstrip("+−")
+
+    @property
+    def size(self) -> str:
+        """The same with its unit: ``33.4 %``, ``2.31×``."""
+        return f"{self.amount}{'×' if self.is_ratio else ' %'}"
 
     @property
     def text(self) -> str:
-        """Signed, as a table has it: ``+33.4``, ``−5.0``."""
-        return signed(self.percent, self.decimals)
+        """Signed, as a table has it under ``%``: ``+33.4``, ``−5.0``; ``2.31× as much``."""
+        return as_much(self.amount) if self.is_ratio else self._number(self.percent)
+
+    @property
+    def told(self) -> str:
+        """The same with its unit: ``+33.4 %``."""
+        return self.text if self.is_ratio else f"{self.text} %"
 
     @property
     def interval(self) -> str:
-        """``+24.0 … +39.1``; empty where nothing was repeated."""
+        """``+24.0 … +39.1``, ``2.10 … 2.50×``; empty where nothing was repeated."""
         if self.low is None or self.high is None:
             return ""
-        below, above = open_ends(1 + self.low / 100, 1 + self.high / 100, self.verdict)
-        low, high = (signed(end, self.decimals) for end in (self.low, self.high))
-        return f"{below}{low} … {above}{high}"
+        sign = -1 if self.is_ratio else 1
+        first, last = self._ends
+        marks = open_ends(1 + sign * first / 100, 1 + sign * last / 100, self.verdict)
+        below, above = (
+            f"{mark}{self._number(end)}" for mark, end in zip(marks, self._ends, strict=True)
+        )
+        return f"{below} … {above}{'×' if self.is_ratio else ''}"
+
+    @property
+    def told_interval(self) -> str:
+        """The same with its unit: ``+24.0 … +39.1 %``; empty where nothing was repeated."""
+        return f"{self.interval} %" if self.interval and not self.is_ratio else self.interval
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """Both ends of the interval, unsigned; none where nothing was repeated."""
-        known = (end for end in (self.low, self.high) if end is not None)
-        return tuple(unsigned(end, self.decimals) for end in known)
+        """Both ends of the interval as it has them, unsigned; none where nothing was repeated."""
+        return tuple(self._number(end).lstrip("+−") for end in self._ends)
+
+    @property
+    def _ends(self) -> tuple[float, ...]:
+        known = tuple(end for end in (self.low, self.high) if end is not None)
+        return known[::-1] if self.is_ratio else known
+
+    def _number(self, percent: float) -> str:
+        if not self.is_ratio:
+            return signed(percent, self.decimals)
+        half = None if self.low is None or self.high is None else (self.high - self.low) / 200
+        return format_ratio(1 - percent / 100, half)
 
     @property
     def is_nothing(self) -> bool:
@@ -135,7 +180,8 @@ def delta(
         # What excludes zero is printed so that it does.
         nearest = min(abs(low - 1), abs(high - 1)) if low > 1 or high < 1 else 1.0
         decimals += sum(round(100 * nearest, decimals + more) == 0 for more in range(_FINER))
-    return Delta(pair, percent(found.ratio, direction), ends[0], ends[1], decimals, found.verdict)
+    size = percent(found.ratio, direction)
+    return Delta(pair, size, ends[0], ends[1], decimals, found.verdict, direction)
 
 
 def delta_in(findings: Findings, of: Cell | Index, pair: Pair) -> Delta | None:
@@ -150,6 +196,14 @@ def delta_in(findings: Findings, of: Cell | Index, pair: Pair) -> Delta | None:
     return delta(of.comparisons, pair, of.direction, decimals)
 
 
+def delta_of_averages(findings: Findings, of: Cell, own: Average, other: Average) -> Delta:
+    """Two arithmetic means of such cells, with the digits that both support; it is not judged."""
+    decimals = supported_decimals(findings, of.printed, own.value, other.value)
+    pair = Pair(system=own.system, against=other.system, within="")
+    size = percent(own.ratios[other.system], of.direction)
+    return Delta(pair, size, None, None, decimals, "undecided", of.direction)
+
+
 def supported_decimals(
     findings: Findings, printed: PrintedAs | None, value: float | None, against: float | None
 ) -> int:
@@ -160,6 +214,8 @@ def supported_decimals(
     return printed_digits(value, against, 0.5 * 10.0**-printed.decimals * printed.factor, most)
 
 
+_ALL: Final = 100
+
 _FINER: Final = 2
 """As many decimals more show that an interval excludes zero."""
 
@@ -167,6 +223,16 @@ _FINER: Final = 2
 def percent(ratio: float, direction: Direction) -> float:
     """How much better a ratio is than 1, in percent: more, or less of a time."""
     return 100 * (ratio - 1 if direction == "higher" else 1 - ratio)
+
+
+def beyond_percent(percent: float, direction: Direction, decimals: int) -> bool:
+    """Whether less of it than nothing would be left if it were lower by so much."""
+    return direction == "lower" and round(percent, decimals) <= -_ALL
+
+
+def as_much(ratio: str) -> str:
+    """``2.31× as much``: what stands where a percentage cannot say it."""
+    return f"{ratio}× as much"
 
 
 def unprinted_decimals(findings: Findings) -> int:

@@ -258,10 +258,10 @@ def _told(subject: str, means: Sequence[_Mean], findings: Findings) -> str:
         least = f"{blocks[0]} to " if len(blocks) > 1 else ""
         basis += f", {least}{findings.design.amount(blocks[-1])}"
     if all(own.comparison.verdict == "undecided" for own in means):
-        ends = [f"{own.within} {own.delta.interval} %".strip() for own in means]
+        ends = [f"{own.within} {own.delta.told_interval}".strip() for own in means]
         return f"{subject}: no difference shown ({basis}: {', '.join(ends)})."
     shown = [
-        f"{own.within} {own.delta.text} % ({own.delta.interval} %, {own.comparison.verdict})"
+        f"{own.within} {own.delta.told} ({own.delta.told_interval}, {own.comparison.verdict})"
         for own in means
     ]
     return f"{subject} ({basis}): {', '.join(map(str.strip, shown))}."

@@ -39,9 +39,9 @@ class _Part:
 
     @property
     def text(self) -> str:
-        """``random read +9.5 % (+8.0 … +11.0 %, faster)``."""
+        """``random read +9.5 % (+8.0 … +11.0 %, faster)``; see :attr:`Delta.told`."""
         own = self.delta
-        return f"{self.line.head} {own.text} % ({own.interval} %, {self.comparison.verdict})"
+        return f"{self.line.head} {own.told} ({own.told_interval}, {self.comparison.verdict})"
 
 
 def split(

@@ -17,7 +17,7 @@ from tiltyard.analysis.model import (
     WorkloadFindings,
 )
 from tiltyard.analysis.quantity import Direction
-from tiltyard.analysis.statements.deltas import crossing, percent, supported_decimals
+from tiltyard.analysis.statements.deltas import crossing, delta_of_averages
 from tiltyard.charts.figures import alone, with_unit
 from tiltyard.charts.grid import course
 from tiltyard.report.document import Column, Entry, SheetChart, Table
@@ -26,8 +26,8 @@ from tiltyard.report.sections.entries import (
     MISSING,
     Printing,
     advantage_entry,
+    delta_entry,
     delta_of,
-    percent_difference,
     place,
     plain_advantage_entry,
     slug,
@@ -387,7 +387,4 @@ def delta_tables(findings: Findings, workload: WorkloadFindings) -> Iterator[Tab
 
 
 def _average_delta(findings: Findings, values: AxisTable, own: Average, other: Average) -> Entry:
-    """One average against another, with the digits that both support."""
-    printed = values.rows[0].cell.printed
-    decimals = supported_decimals(findings, printed, own.value, other.value)
-    return percent_difference(percent(own.ratios[other.system], values.direction), decimals)
+    return delta_entry(delta_of_averages(findings, values.rows[0].cell, own, other))

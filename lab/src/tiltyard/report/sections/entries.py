@@ -19,9 +19,9 @@ from tiltyard.analysis.quantity import Direction
 from tiltyard.analysis.statements.deltas import (
     Crossing,
     Delta,
+    beyond_percent,
     delta_in,
     percent,
-    signed,
 )
 from tiltyard.analysis.statements.numbers import coverage, p_number, percent_text
 from tiltyard.analysis.verdict import Beside
@@ -221,7 +221,7 @@ def advantage_entry(of: Cell | Index, pair: Pair) -> Entry:
     apart = medians_apart(of, pair.system, pair.against)
     entry = Entry(
         advantage_text(comparison, of.direction).removesuffix(" %"),
-        percent(comparison.ratio, of.direction),
+        percent_value(comparison.ratio, of.direction),
         beneath=beneath,
         kind="verdict",
         verdict=comparison.verdict,
@@ -231,14 +231,16 @@ def advantage_entry(of: Cell | Index, pair: Pair) -> Entry:
     return with_medians(entry, "" if apart is None else format_ratio(apart))
 
 
-def percent_difference(percent: float, decimals: int) -> Entry:
-    """A difference in percent that has no interval."""
-    return Entry(signed(percent, decimals), percent)
-
-
 def plain_advantage_entry(ratio: float, direction: Direction) -> Entry:
     """The same of a ratio that was not judged."""
-    return Entry(percent_better(ratio, direction).removesuffix(" %"), percent(ratio, direction))
+    text = percent_better(ratio, direction).removesuffix(" %")
+    return Entry(text, percent_value(ratio, direction))
+
+
+def percent_value(ratio: float, direction: Direction) -> float | None:
+    """The percentage of a column; ``None`` where no percentage can say it."""
+    size = percent(ratio, direction)
+    return None if beyond_percent(size, direction, 1) else size
 
 
 def interval_head(levels: Iterable[float]) -> str:
@@ -302,10 +304,10 @@ def delta_entry(found: Delta | None) -> Entry:
     if found is None:
         return MISSING
     if not found.interval:
-        return Entry(found.text, found.percent)
+        return Entry(found.text, None if found.is_ratio else found.percent)
     return Entry(
         found.text,
-        found.percent,
+        None if found.is_ratio else found.percent,
         beneath=found.interval,
         kind="verdict",
         verdict=found.verdict,
@@ -322,7 +324,7 @@ def delta_of(findings: Findings, of: Cell | Index, pair: Pair | None) -> Entry:
     apart = medians_apart(of, pair.system, pair.against)
     text = ""
     if found is not None and apart is not None:
-        text = signed(percent(apart, of.direction), found.decimals)
+        text = percent_better(apart, of.direction, found.decimals).removesuffix(" %")
     return with_medians(delta_entry(found), text)
 
 
