@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from support.collections import collection, metric
 from support.printed_studies import SORTS
 from support.shapes import Shape, card
 from support.synthetic import factorial_study, synthetic_study
@@ -17,6 +18,8 @@ from tiltyard.analysis.statements.headline import headline, over_all
 from tiltyard.analysis.statements.numbers import confidence_said_once
 from tiltyard.analysis.statements.warnings import warnings
 from tiltyard.analysis.systems import asked_factor
+from tiltyard.charts.overview import FOREST
+from tiltyard.collected.model import Reading
 from tiltyard.report.sections.entries import medians_apart
 from tiltyard.study.model import Scaled, ScaledValue
 
@@ -213,3 +216,23 @@ def test_a_ratio_that_the_medians_contradict_has_theirs_beside_it() -> None:
     )
     apart = index.model_copy(update={"standings": standings})
     assert medians_apart(apart, "xfs", "ext4") == pytest.approx(663 / 725)
+
+
+def test_a_time_is_told_by_what_the_picture_beneath_draws() -> None:
+    """A dot at 1.40× beside a headline of +28 % is the same pair: both say so."""
+    found = analyse_collection(
+        collection(
+            [
+                Reading(metric=name, system=system, mean=value)
+                for name, values in (("latency", (100.0, 71.55)), ("throughput", (100.0, 110.0)))
+                for system, value in zip(("a", "b"), values, strict=True)
+            ],
+            [metric("latency", "s"), metric("throughput")],
+        )
+    )
+    assert re.search(r"\+28\.\d+ % \(iozone, latency, 1\.40× as fast\)", found.answer)
+    assert "+10.0 % (iozone, throughput)" in found.answer
+    drawn = FOREST.draw(found, 900)
+    assert drawn is not None
+    dots = {row["test"]: (round(row["ratio"], 2), row["text"]) for row in drawn["data"]["values"]}
+    assert list(dots.values()) == [(1.4, "+28.5 % (1.40×)"), (1.1, "+10.0 %")]

@@ -86,7 +86,10 @@ def _pairs(findings: Findings) -> Iterator[_Dot]:
             found = between(line.comparisons, pair.system, pair.against)
             if found is not None and found.ratio is not None:
                 own = delta_in(findings, line.of, pair)
-                text = own.told if own and len(pairs) == 1 else ""
+                text = ""
+                if own and len(pairs) == 1:
+                    speed = own.as_speed.removesuffix(" as fast")
+                    text = own.told + (f" ({speed})" if speed else "")
                 yield _Dot(line.head, _as_speed(found, line.direction), text)
 
 

@@ -89,10 +89,10 @@ def single(findings: Findings) -> str:
     return "" if is_unrepeated(findings) else f" (single {printed}values, no CI)"
 
 
-def counted(findings: Findings, found: Count, what: str) -> str:
+def counted(findings: Findings, found: Count, what: str, *, speeds: bool = False) -> str:
     """``xfs is better than ext4 in 3 of 13 tests and worse in 1: from −20 % (…) to +33 % (…) …``.
 
-    The range goes over what is decided only.
+    The range goes over what is decided only; with ``speeds`` a time is told as a speed too.
     """
     pair, basis = found.pair, " (by verdict)" if found.repeated else single(findings)
     if not found.decided:
@@ -102,7 +102,10 @@ def counted(findings: Findings, found: Count, what: str) -> str:
     (word, first), *others = [(word, number) for word, number in sides if number]
     text = f"{pair.system} is {word} than {pair.against} in {first} of {found.of} {what}"
     text += "".join(f" and {word} in {number}" for word, number in others) + _alike(found)
-    ends = [f"{one.told} ({_at(one, at)})" for one, at in _range(found)]
+    ends = [
+        f"{one.told} ({_at(one, at)}{f', {one.as_speed}' if speeds and one.as_speed else ''})"
+        for one, at in _range(found)
+    ]
     return f"{text}{': ' if ends else ''}{' to '.join(ends)}{basis}."
 
 

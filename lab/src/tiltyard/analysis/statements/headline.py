@@ -63,7 +63,7 @@ def _single(findings: Findings) -> str:
     found = _counts(findings)
     if not found:
         return ""
-    told = " ".join(counted(findings, *one) for one in found[:FEW])
+    told = " ".join(counted(findings, *one, speeds=True) for one in found[:FEW])
     return f"No verdict, because values were not repeated. By value alone: {told}"
 
 
@@ -92,7 +92,7 @@ def _workload_by_workload(findings: Findings) -> str:
     for workload in findings.workloads:
         index = workload.index
         found = between(index.comparisons, pair)
-        own = delta(index.comparisons, pair, index.direction, decimals)
+        own = delta(index.comparisons, pair, index.direction, decimals, is_time=index.unit == "s")
         if found is None or own is None or not own.interval or found.verdict == "invalid":
             return ""
         if split_pair(findings, workload, found):
@@ -184,7 +184,7 @@ def _counted(findings: Findings) -> str:
     if len(found) <= FEW:
         whole = over_all(findings)
         if not whole:
-            return " ".join(counted(findings, *one) for one in found)
+            return " ".join(counted(findings, *one, speeds=True) for one in found)
         means = (between(findings.overall, pair) for pair in crossing(findings).pairs)
         hides = any(split_in_short(findings, mean, tests(findings)) for mean in means)
         return whole if hides else f"{whole} {_in_short(found)}"
@@ -260,10 +260,7 @@ def _told(subject: str, means: Sequence[_Mean], findings: Findings) -> str:
     if all(own.comparison.verdict == "undecided" for own in means):
         ends = [f"{own.within} {own.delta.told_interval}".strip() for own in means]
         return f"{subject}: no difference shown ({basis}: {', '.join(ends)})."
-    shown = [
-        f"{own.within} {own.delta.told} ({own.delta.told_interval}, {own.comparison.verdict})"
-        for own in means
-    ]
+    shown = [f"{own.within} {own.delta.in_full}" for own in means]
     return f"{subject} ({basis}): {', '.join(map(str.strip, shown))}."
 
 

@@ -39,9 +39,8 @@ class _Part:
 
     @property
     def text(self) -> str:
-        """``random read +9.5 % (+8.0 … +11.0 %, faster)``; see :attr:`Delta.told`."""
-        own = self.delta
-        return f"{self.line.head} {own.told} ({own.told_interval}, {self.comparison.verdict})"
+        """``random read +9.5 % (+8.0 … +11.0 %, faster)``; see :attr:`Delta.in_full`."""
+        return f"{self.line.head} {self.delta.in_full}"
 
 
 def split(
