@@ -40,6 +40,14 @@ def test_drift_is_found_and_measured():
 def test_no_drift_is_said_too():
     (drift,) = analyse(*synthetic_study(noise=0.01, blocks=14)).drifts
     assert "no drift found" in drift.sentence
+    assert f"p = {drift.p:.2g}, not below 0.01)." in drift.sentence
+
+
+def test_a_drift_too_small_to_be_told_is_not_denied_by_its_p() -> None:
+    """A p-value beside "no drift" stands with the threshold that it did not reach."""
+    (drift,) = analyse(*synthetic_study(noise=0.0003, drift=-0.006, blocks=14)).drifts
+    assert drift.p < 0.01
+    assert drift.sentence.endswith(f"p = {drift.p:.2g}, but by 0.58 %, not more than 1 %).")
 
 
 def test_drift_needs_more_than_a_handful_of_trials():

@@ -136,7 +136,10 @@ def _drift_sentence(workload: str, p: float, change: float, trials: int) -> str:
             "because the order "
             "is random within each block."
         )
+    why = f"p = {p:.2g}, not below {DRIFT_LEVEL:g}"
+    if p < DRIFT_LEVEL:
+        why = f"p = {p:.2g}, but by {abs(change):.2g} %, not more than {DRIFT_PERCENT:g} %"
     return (
-        f"{workload}: no drift found over the order of the trials ({count_of(trials, 'trial')}, p "
-        f"= {p:.2g})."
+        f"{workload}: no drift found over the order of the trials ({count_of(trials, 'trial')}, "
+        f"{why})."
     )

@@ -122,6 +122,8 @@ def _by_system(found: Spoiled) -> tuple[Block, ...]:
     text = f"Fisher's exact test of disturbance against system: p = {p_number(found.related_p)}"
     if found.related_p < RELATED_LEVEL:
         text += "; interference is related to the system: it is a result, not noise"
+    else:
+        text += f", not below {RELATED_LEVEL:g}: no relation is shown"
     return (table, Paragraph(f"{text}.", "note"))
 
 
