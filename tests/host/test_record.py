@@ -13,7 +13,7 @@ import pytest
 from support.sshd import sshd
 from support.told import MKFS, SERVER
 from tiltyard.host.place import Place
-from tiltyard.host.record import SECTIONS, Record, Subject, changes, take
+from tiltyard.host.record import SECTIONS, Record, Subject, changed, changes, take
 from tiltyard.host.record.section import ABSENT, Seen
 
 SUBJECT = Subject(Path("/srv/study"), (MKFS,), {"tiltyard": "1.2"})
@@ -52,7 +52,7 @@ def test_a_host_that_tells_nothing_has_a_record_all_the_same() -> None:
         ("memory", "modules", "2 × 2 GB DDR3 Qimonda IMSH2GE13A1F1CT13H 2"),
         ("memory", "speed they run at", "2 × 1333 MT/s"),
         ("memory", "swap on", "/dev/sdb2 partition"),
-        ("NUMA", "node0", "CPUs 0,2, memory 8 GiB, distances 10 20"),
+        ("NUMA", "node0", "CPUs 0,2, distances 10 20"),
         ("disks", "sda: model", "MBF2600RC"),
         ("disks", "sda: firmware", "D903"),
         ("disks", "sda: reached by", "SAS"),
@@ -271,3 +271,15 @@ def test_another_host_tells_the_same(tmp_path: Path) -> None:
     own = ("limits", "kernel parameters")
     assert not {one for one in differing - volatile if one[0] not in own}
     assert "set by files" in there["kernel parameters"]
+
+
+def test_what_a_hypervisor_left_a_node_of_memory_is_no_difference() -> None:
+    """It takes memory and gives it back while a guest runs; the layout of nodes is a fact."""
+
+    def record(memory: str, distances: str) -> dict[str, dict[str, str]]:
+        facts = {"node0": f"CPUs 0-1, distances {distances}", "memory of each node": memory}
+        return {"NUMA": facts}
+
+    assert list(changed(record("node0 9.588 GiB", "10"), record("node0 11.84 GiB", "10"))) == []
+    (found,) = changed(record("node0 8 GiB", "10"), record("node0 8 GiB", "20"))
+    assert found[:2] == ("NUMA", "node0")

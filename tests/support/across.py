@@ -75,6 +75,13 @@ def two_studies() -> Findings:
     return compared(may, june)
 
 
+def alone_studies() -> Findings:
+    """Two of one session each, far apart: of sessions nothing is known."""
+    return compared(
+        study("may", systems=("ext4",), seed=1), study("june", (-2.2,), systems=("ext4",), seed=2)
+    )
+
+
 def few_studies() -> Findings:
     """Three that agree, too few for a verdict."""
     return compared(*(study(f"host{n}", xfs=0.2, seed=n) for n in range(3)))

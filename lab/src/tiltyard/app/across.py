@@ -13,6 +13,7 @@ from typing import Final
 
 from tiltyard.analysis.collected.evidence import FEWEST_VALUES
 from tiltyard.analysis.model import Cell, WorkloadFindings
+from tiltyard.analysis.quantity import metric_of
 from tiltyard.app.source_study import Study, differing, in_short, read_study
 from tiltyard.app.studies import RUN, is_study, kind_of
 from tiltyard.collected.model import (
@@ -360,7 +361,7 @@ def _workload(
         metrics=tuple(
             CollectedMetric(
                 name=cell.metric,
-                label=f"{name} {cell.label}{where}",
+                label=f"{metric_of(name, own.display, cell.label)}{where}",
                 unit=cell.unit,
                 direction=cell.direction,
             )

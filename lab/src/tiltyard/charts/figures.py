@@ -70,9 +70,16 @@ def verdict_word(verdict: Verdict, clock: Clock) -> str:
     return _OF_INSTRUCTIONS.get(verdict, verdict) if clock == "instructions" else verdict
 
 
+def word_of(judged: Judged, clock: Clock) -> str:
+    """The verdict on a comparison as it is read; over too few studies for one there is none."""
+    if isinstance(judged, Comparison) and judged.over and judged.low is None:
+        return NO_VERDICT
+    return verdict_word(judged.verdict, clock)
+
+
 def marked_word(judged: Judged, findings: Findings) -> str:
-    """The verdict as a table has it; one that rests on disturbed blocks is marked."""
-    return verdict_word(judged.verdict, findings.clock) + load_mark(judged.verdict, findings)
+    """The same as a table has it; one that rests on disturbed blocks is marked."""
+    return word_of(judged, findings.clock) + load_mark(judged.verdict, findings)
 
 
 def load_mark(verdict: Verdict, findings: Findings) -> str:
@@ -88,6 +95,8 @@ class _Estimate:
     high: float | None
 
 
+NO_VERDICT: Final = "no verdict"
+"""Of fewer studies or sessions than a verdict takes."""
 IF_NORMAL: Final = "pooled: 95 % CI if studies like these spread normally; no verdict rests on it"
 
 
@@ -101,6 +110,16 @@ def pooled(pair: Comparison) -> Estimated:
     return without_verdict(pair) if pair.low is None else pair
 
 
+def alone_note(pairs: Iterable[Comparison]) -> str:
+    """What the intervals are of comparisons over studies that have no verdict; else empty."""
+    without = [pair.over for pair in pairs if pair.over and pair.low is None]
+    if not any(over.low is not None for over in without):
+        return ""
+    if any(over.values for over in without):
+        return f"{IF_NORMAL[:1].upper()}{IF_NORMAL[1:]}."
+    return "Interval: of these blocks alone; no verdict rests on it."
+
+
 def another_study(over: OverStudies) -> Estimated:
     """Where the ratio in another study is expected."""
     return _Estimate(None, over.predicted_low, over.predicted_high)
@@ -108,7 +127,7 @@ def another_study(over: OverStudies) -> Estimated:
 
 def verdict_if_any(pair: Comparison) -> str:
     """The verdict; of too few studies for one, that."""
-    return "no verdict" if pair.low is None else pair.verdict
+    return word_of(pair, "time")
 
 
 def ratio_text(estimate: Estimated) -> str:

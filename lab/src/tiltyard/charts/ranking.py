@@ -9,7 +9,7 @@ from itertools import zip_longest
 from tiltyard.analysis.model import Comparison, Findings, Standing, WorkloadFindings
 from tiltyard.charts import ratio
 from tiltyard.charts.chart import IN_BLOCK, ROOMY_PX, Chart, Spec
-from tiltyard.charts.figures import interval_text, ratio_text, verdict_word
+from tiltyard.charts.figures import alone_note, interval_text, pooled, ratio_text, word_of
 from tiltyard.charts.theme import FIT, distinct, named_axis, toned
 from tiltyard.charts.titles import ranked
 
@@ -35,7 +35,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
             drawn
             for other in findings.workloads
             for comparison in ratio.compared(other.index)
-            for drawn in (*ratio.edges(comparison), *comparison.differences)
+            for drawn in (*ratio.edges(pooled(comparison)), *comparison.differences)
         ),
     )
     x = ratio.axis(span, ratio.axis_title(findings, [index]), _TITLE_SHARE * width_px)
@@ -142,7 +142,8 @@ def _line(standing: Standing, text: str) -> Spec:
     comparison = standing.comparison
     bounds: Spec = {"ratio": 1.0, "low": None, "high": None}
     if comparison is not None:
-        bounds = {"ratio": comparison.ratio, "low": comparison.low, "high": comparison.high}
+        drawn = pooled(comparison)
+        bounds = {"ratio": drawn.ratio, "low": drawn.low, "high": drawn.high}
     return {"system": standing.system, "text": text, "tone": _tone(standing), **bounds}
 
 
@@ -156,12 +157,12 @@ def _text(standing: Standing, findings: Findings, *, roomy: bool) -> str:
     comparison = standing.comparison
     if comparison is None:
         return "1, the baseline"
-    word = verdict_word(comparison.verdict, findings.clock)
-    if comparison.ratio is None:
+    word, drawn = word_of(comparison, findings.clock), pooled(comparison)
+    if drawn.ratio is None:
         return word
-    known = roomy and comparison.low is not None
-    interval = f" ({interval_text(comparison)})" if known else ""
-    return f"{ratio_text(comparison)}{interval}, {word}"
+    known = roomy and drawn.low is not None
+    interval = f" ({interval_text(drawn)})" if known else ""
+    return f"{ratio_text(drawn)}{interval}, {word}"
 
 
 def _drawn(findings: Findings, workload: WorkloadFindings) -> dict[str, bool]:
@@ -169,7 +170,7 @@ def _drawn(findings: Findings, workload: WorkloadFindings) -> dict[str, bool]:
     pairs = [one.comparison for one in workload.index.standings if one.comparison]
     decided = {_tone(one) == "accent" for one in workload.index.standings if one.comparison}
     return {
-        _BAR: any(pair.low is not None for pair in pairs),
+        _BAR: any(pooled(pair).low is not None for pair in pairs),
         _STROKE: any(pair.ratio is not None for pair in pairs),
         _DOTS: any(pair.differences for pair in pairs),
         _COLOURS: True in decided,
@@ -179,7 +180,8 @@ def _drawn(findings: Findings, workload: WorkloadFindings) -> dict[str, bool]:
 
 def _legend(findings: Findings, workload: WorkloadFindings) -> str:
     drawn = [words for words, there in _drawn(findings, workload).items() if there]
-    return " ".join(drawn).replace("blocks", _dots_are(findings))
+    told = " ".join(drawn).replace("blocks", _dots_are(findings))
+    return " ".join(filter(None, (told, alone_note(ratio.compared(workload.index)))))
 
 
 def _dots_are(findings: Findings) -> str:

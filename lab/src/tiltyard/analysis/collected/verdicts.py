@@ -183,6 +183,8 @@ def _sentence(
     """The verdict in words, with what it rests on; ``rate``: of the selection, if not together."""
     head = f"{pair.system} against {pair.against} in {pair.topic}: "
     ratio = ratio_of(pair.evidence.estimate)
+    if low is None and pair.evidence.over(level):
+        return f"{head}no verdict, because {pair.evidence.lacks(level)}."
     if low is None or high is None:
         return f"{head}{ratio:.3f}×; undecided, because {pair.evidence.lacks(level)}."
     basis = f"{confidence(level, rate)} {compatible(low, high)}, {pair.evidence.basis}"

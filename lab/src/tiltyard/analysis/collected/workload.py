@@ -165,7 +165,8 @@ def index(
 ) -> Index:
     """Systems over several points, ranked by estimate.
 
-    Ranks that the verdicts leave possible are told where those hold ``together`` (Holm).
+    Ranks that the verdicts leave possible are told where those hold ``together`` (Holm); over too
+    few studies for verdicts there are none.
     """
     metric, direction = own[0].metric, direction_of(own)
     unit = metric.unit if len({point.metric.unit for point in own}) == 1 else ""
@@ -176,6 +177,8 @@ def index(
     comparisons = [_of_shown(pair, values) for pair in comparisons]
     best_first = sorted(values, key=lambda one: values[one], reverse=direction == "higher")
     ahead, behind = _ranks(best_first, comparisons)
+    few = all(pair.over and pair.low is None for pair in comparisons)
+    has_ranks = together and not (few and comparisons)
     return Index(
         name=name,
         label=label,
@@ -186,8 +189,8 @@ def index(
         standings=tuple(
             Standing(
                 rank=rank,
-                rank_best=1 + ahead[system] if together else None,
-                rank_worst=len(best_first) - behind[system] if together else None,
+                rank_best=1 + ahead[system] if has_ranks else None,
+                rank_worst=len(best_first) - behind[system] if has_ranks else None,
                 system=system,
                 value=values[system],
                 comparison=_against(comparisons, system, baseline),

@@ -33,6 +33,7 @@ from tiltyard.charts.figures import (
     interval_text,
     marked_word,
     percent_better,
+    pooled,
     ratio_text,
 )
 from tiltyard.report.document import Block, Column, Entry, Paragraph, Table
@@ -153,7 +154,8 @@ def count_entry(count: int, *, quiet: bool = False) -> Entry:
 
 def ratio_entry(found: Estimated) -> Entry:
     """The estimate, with the digits that its interval supports."""
-    return Entry(ratio_text(found), found.ratio, strong=True)
+    told = _told(found)
+    return Entry(ratio_text(told), told.ratio, strong=True)
 
 
 def ratio_beside(of: Cell | Index, found: Comparison) -> Entry:
@@ -164,7 +166,13 @@ def ratio_beside(of: Cell | Index, found: Comparison) -> Entry:
 
 def interval_entry(found: Estimated) -> Entry:
     """The interval as one cell; a dash where there is none."""
-    return Entry(interval_text(found), quiet=found.low is None)
+    told = _told(found)
+    return Entry(interval_text(told), quiet=told.low is None)
+
+
+def _told(found: Estimated) -> Estimated:
+    """Of a comparison over too few studies for a verdict what stands beside "no verdict"."""
+    return pooled(found) if isinstance(found, Comparison) else found
 
 
 VISIBLE: Final = 0.02

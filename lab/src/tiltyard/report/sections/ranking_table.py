@@ -7,7 +7,7 @@ from typing import Final
 
 from tiltyard.analysis.model import Comparison, Effect, Findings, Index, Standing, WorkloadFindings
 from tiltyard.charts.effects import grouped
-from tiltyard.charts.figures import alone, verdict_word, with_unit
+from tiltyard.charts.figures import alone, alone_note, verdict_word, with_unit
 from tiltyard.plan.model import Unit
 from tiltyard.report.document import Block, Column, Entry, Fold, Sentences, SheetChart, Table
 from tiltyard.report.sections.entries import (
@@ -162,7 +162,8 @@ def ranked_table(
         return ()
     printed = printing(index, (s.value for s in index.standings), widest=True)
     ranked = has_ranks(index)
-    covered = [s.comparison.level for s in index.standings if s.comparison]
+    compared = [s.comparison for s in index.standings if s.comparison]
+    covered = [pair.level for pair in compared if pair.low is not None]
     columns = (
         *((Column("rank", spare=True),) if ranked else ()),
         Column("System", figures=False),
@@ -212,8 +213,9 @@ def caption(findings: Findings, index: Index) -> str:
         ratio = f"the ratio is that of the typical {findings.design.unit} (Hodges–Lehmann)"
     if index.cells > 1:
         value = f"Geometric mean over {count_of(index.cells, 'cell')} of {value}"
-    ranks = " Rank: range consistent with the verdicts." if has_ranks(index) else ""
-    return f"{value}; {ratio}.{ranks}"
+    ranks = "Rank: range consistent with the verdicts." if has_ranks(index) else ""
+    beside = alone_note(s.comparison for s in index.standings if s.comparison)
+    return " ".join(filter(None, (f"{value}; {ratio}.", beside, ranks)))
 
 
 def value_head(findings: Findings, index: Index) -> str:
