@@ -7,6 +7,7 @@ import pytest
 
 from support.collections import collection, metric
 from support.printed_studies import SORTS
+from support.printed_verdicts import terminal
 from support.shapes import Shape, card
 from support.synthetic import factorial_study, synthetic_study
 from tiltyard.analysis.collected import analyse_collection
@@ -20,7 +21,9 @@ from tiltyard.analysis.statements.warnings import warnings
 from tiltyard.analysis.systems import asked_factor
 from tiltyard.charts.overview import FOREST
 from tiltyard.collected.model import Reading
+from tiltyard.report.document import Figure
 from tiltyard.report.sections.entries import medians_apart
+from tiltyard.report.styles import STYLES
 from tiltyard.study.model import Scaled, ScaledValue
 
 FACTORS = {"filesystem": ("ext4", "xfs"), "kernel": ("3.12", "3.13")}
@@ -236,3 +239,54 @@ def test_a_time_is_told_by_what_the_picture_beneath_draws() -> None:
     assert drawn is not None
     dots = {row["test"]: (round(row["ratio"], 2), row["text"]) for row in drawn["data"]["values"]}
     assert list(dots.values()) == [(1.4, "+28.5 % (1.40×)"), (1.1, "+10.0 %")]
+
+
+def of_factors(effects: dict[tuple[str, ...], float], **options: object) -> Findings:
+    return analyse(*factorial_study(FACTORS, effects, blocks=14, noise=0.02, **options))
+
+
+def test_a_factor_that_is_decided_each_way_in_two_metrics_is_told_by_them() -> None:
+    """Its mean over both would say that it does little, or nothing."""
+    shape = Shape(
+        (card("read", "reads", "1/s"), card("write", "writes", "1/s")),
+        {"read": 9_000.0, "write": 5_000.0},
+    )
+    found = of_factors({("xfs",): 1.2}, workloads=("both",), shapes={"both": shape})
+    (workload,) = found.workloads
+    kept = []
+    for effect in workload.effects:
+        is_own = (effect.kind, effect.factor) == ("main", "filesystem")
+        if is_own and "writes" in effect.topic:
+            effect = effect.model_copy(
+                update={"verdict": "slower", "ratio": 0.8, "sentence": "Slower at writes."}
+            )
+        kept.append(effect)
+    own = [e for e in kept if (e.kind, e.factor) == ("main", "filesystem")]
+    whole, *parts = own
+    assert len(parts) == 2
+    turned = workload.model_copy(update={"effects": tuple(kept)})
+    text = headline(found.model_copy(update={"workloads": (turned,)}))
+    assert text.startswith(" ".join(part.sentence for part in parts))
+    assert whole.sentence not in text
+    # Without the other way the mean is the headline.
+    assert headline(found).startswith(whole.sentence)
+
+
+def test_a_factorial_has_one_verdict_where_a_factor_is_decided_and_no_pair_is() -> None:
+    """ "No verdict: xfs is 19 % faster" denies itself; a picture of pairs does so, too."""
+    found = of_factors({("xfs",): 1.1})
+    (workload,) = found.workloads
+    pairs = tuple(
+        pair.model_copy(update={"verdict": "undecided"}) for pair in workload.index.comparisons
+    )
+    index = workload.index.model_copy(update={"comparisons": pairs})
+    workload = workload.model_copy(update={"index": index})
+    found = found.model_copy(update={"workloads": (workload,)})
+    text = terminal(found)
+    assert "No verdict" not in text
+    assert re.search(r"^Answer +filesystem xfs ", text, re.MULTILINE)
+    for style in STYLES:
+        front = [one for one in style.compose(found).front if isinstance(one, Figure)]
+        assert [one.title for one in front] == ["What each factor does"], style.name
+        ids = [one.id for one in style.compose(found).figures()]
+        assert len(ids) == len(set(ids)), style.name

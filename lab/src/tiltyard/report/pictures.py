@@ -64,18 +64,35 @@ def figures(
 
 
 def answer_picture(findings: Findings) -> tuple[Block, ...]:
-    """The picture of the answer: of few workloads the ranking of each, else all tests in one."""
+    """The picture of the answer: of few workloads the ranking of each, else all tests in one.
+
+    Of several factors the answer is what each does, so that is drawn in place of a ranking.
+    """
     if len(findings.workloads) > _RANKED and (found := figures(findings, None, "headline")):
         return found
+    several = len(findings.workloads) > 1
     found = tuple(
         figure
         for workload in findings.workloads[:_RANKED]
-        for figure in figures(findings, workload, "verdict", workload.index.label)
+        for figure in (
+            figures(findings, workload, "effects", named=several)
+            or figures(findings, workload, "verdict", workload.index.label)
+        )
     )
     return tuple(
         replace(own, caption="") if isinstance(own, Figure) and own is not found[-1] else own
         for own in found
     )
+
+
+def effects_picture(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
+    """What each factor does; where the answer shows that already, the ranking of combinations."""
+    own = figures(findings, workload, "effects")
+    if {one.id for one in own if isinstance(one, Figure)} & {
+        one.id for one in answer_picture(findings) if isinstance(one, Figure)
+    }:
+        return figures(findings, workload, "verdict", workload.index.label)
+    return own
 
 
 def _named(workload: WorkloadFindings, picture: Picture) -> str:

@@ -82,7 +82,11 @@ def verdicts(findings: Findings, *reports: Path) -> RenderableType:
 def _no_verdict(findings: Findings) -> str:
     """The first line, where nothing is decided: why; empty where something is."""
     compared = headlines(findings)
-    if findings.origin or any(own.verdict not in ("undecided", "invalid") for own in compared):
+    # Of several factors the headline is their effects: one may be decided where no pair is.
+    found = [one.verdict for one in compared]
+    found += [effect.verdict for own in findings.workloads for effect in own.effects]
+    decided = any(verdict not in ("undecided", "invalid") for verdict in found)
+    if findings.origin or decided:
         return ""
     why = compared[0].sentence if len(compared) == 1 else findings.answer
     return why if why.startswith("No verdict") else f"No verdict: {why}"

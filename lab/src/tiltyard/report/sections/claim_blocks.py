@@ -10,7 +10,7 @@ from tiltyard.analysis.statements.registry import claims
 from tiltyard.charts.effects import effect_label
 from tiltyard.collected.audited import Audited, Outcome
 from tiltyard.report.document import Block, Column, Entry, Facts, Fold, Paragraph, Sentences, Table
-from tiltyard.report.pictures import figures
+from tiltyard.report.pictures import effects_picture, figures
 from tiltyard.report.sections.entries import (
     count_entry,
     interval_entry,
@@ -182,7 +182,7 @@ def effects(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]
         return ()
     first, *others = found
     blocks: list[Block] = [
-        *figures(findings, workload, "effects"),
+        *effects_picture(findings, workload),
         *_effect_blocks(findings, first, f"{place(findings, workload)}-effects"),
     ]
     if others:
