@@ -4,6 +4,8 @@ import pytest
 
 from support.synthetic import Shape, card, synthetic_study
 from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.statements.numbers import compatible
+from tiltyard.charts.figures import between
 
 
 def answer_of(**study):
@@ -74,14 +76,30 @@ def test_what_is_open_is_told_from_the_side_of_the_table(effect):
     text = answer_of(systems=("ext4", "xfs"), effects={"xfs": effect}, noise=0.03, blocks=20)
     assert re.search(
         r"between (ext4 and xfs|xfs and ext4) "
-        r"\(xfs: 95 % CI −[\d.]+ to \+[\d.]+ %, 20 blocks\) on this host",
+        r"\(xfs against ext4: 95 % CI −[\d.]+ to \+[\d.]+ %, 20 blocks\) on this host",
         text,
     )
 
 
+def test_an_interval_names_what_it_is_against() -> None:
+    """The headline is told from the leader, tables from the baseline: one label, two intervals."""
+    study = synthetic_study(effects={"xfs": 1.004, "btrfs": 1.003}, noise=0.03, blocks=20)
+    findings = analyse(*study)
+    text, (first, *_) = findings.answer, findings.workloads[0].index.standings
+    told = re.findall(r"(\w+) against (\w+): [^;)]*?(−[\d.]+ to \+[\d.]+ %)", text)
+    assert len(told) == 2
+    assert all(first.system in (system, against) for system, against, _ in told)
+    for system, against, ends in told:
+        pair = between(findings.workloads[0].index.comparisons, system, against)
+        assert pair is not None
+        assert pair.low is not None
+        assert pair.high is not None
+        assert compatible(pair.low, pair.high) == ends
+
+
 def test_equivalent_systems_share_the_place():
     text = answer_of(effects={"btrfs": 0.5}, noise=0.004, blocks=20)
-    assert " are equivalent within ±2 % in postmark transactions (" in text
+    assert " are equivalent within ±2 % in postmark transactions (xfs against ext4: " in text
     assert re.search(r"as btrfs \([\d.]+ to [\d.]+×, \d+ blocks\) on this host.$", text)
 
 

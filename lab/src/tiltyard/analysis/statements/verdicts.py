@@ -331,15 +331,20 @@ def _open(topic: str, rivals: Rivals, judged: Judged, family: Family, design: De
 
 
 def _possible(contrast: Contrast, family: Family, design: Design) -> str:
-    """What an open comparison leaves possible, of which of the two, and why it is open."""
+    """What an open comparison leaves possible, of which against which, and why it is open."""
     interval = contrast.interval
     if interval is None:
         return f"too few {design.unit}s"
     basis = _basis(interval, compatible(math.exp(interval.low), math.exp(interval.high)), design)
-    text = f"{contrast.system}: {basis}"
+    text = f"{_named(contrast)}: {basis}"
     if is_extended(math.exp(interval.low), math.exp(interval.high), interval.p, interval.level):
         text += f"; not significant after correction for {count_of(family.size, 'comparison')}"
     return text
+
+
+def _named(contrast: Contrast) -> str:
+    """Of which system against which: tables beside a headline may have another base."""
+    return f"{contrast.system} against {contrast.against}"
 
 
 def _basis(interval: RepeatedInterval, ends: str, design: Design, rate: float | None = None) -> str:
@@ -355,11 +360,11 @@ def _answer_equivalent(topic: str, rivals: Rivals, judged: Judged, design: Desig
     others = listed([contrast.against for contrast in found])
     if len(found) > NAMED:
         return f"{rivals.best} and {others} are {within}"
-    shown = (judged.as_printed(one).interval for one in found)
+    shown = [judged.as_printed(one) for one in found]
     ends = [
-        _basis(own, compatible(math.exp(own.low), math.exp(own.high)), design)
-        for own in shown
-        if own
+        f"{_named(one)}: {_basis(own, compatible(math.exp(own.low), math.exp(own.high)), design)}"
+        for one in shown
+        if (own := one.interval)
     ]
     return f"{rivals.best} and {others} are {within} ({'; '.join(ends)})"
 
