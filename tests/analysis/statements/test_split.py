@@ -97,3 +97,22 @@ def test_a_mean_over_tests_of_several_workloads_is_split_too() -> None:
     assert ", one −20.0 % (−25.0 … −15.0 %, slower)." in text
     assert text.endswith("slower).")
     assert "mean of 4 tests" not in text
+
+
+@pytest.mark.parametrize("study", [own, collected])
+@pytest.mark.parametrize("gain", [0.9, 0.03])
+def test_one_of_two_tests_that_shows_nothing_is_not_hidden_in_the_mean(study, gain: float) -> None:
+    """ "62 % faster" of a SET that is 2.7 times as fast and a GET that is level."""
+    found = study(gain, 0.0)
+    verdicts = {cell.metric: cell.comparisons[0].verdict for cell in found.workloads[0].cells}
+    assert verdicts["read"] == "faster"
+    assert verdicts["write"] in ("equivalent", "undecided")
+    for text in (found.answer, found.workloads[0].answer):
+        assert re.search(r": read.* \+[\d.]+ % \(\+[\d.]+ … \+[\d.]+ %, faster\), write", text)
+        assert f"%, {verdicts['write']})" in text
+        assert "over all" not in text
+
+
+@pytest.mark.parametrize("study", [own, collected])
+def test_two_tests_of_which_none_is_decided_stay_a_mean(study) -> None:
+    assert "read" not in study(0.0, 0.0).answer

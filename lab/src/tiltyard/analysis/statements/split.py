@@ -1,4 +1,4 @@
-"""What a mean hides: tests that are decided both ways, or a mean that turns round without one test.
+"""What a mean hides: tests decided both ways, one of two undecided, a sign that one test turns.
 
 Where it hides that, the mean is no headline: the tests are, and the mean stays in the tables.
 """
@@ -32,6 +32,11 @@ class _Part:
     delta: Delta
 
     @property
+    def is_decided(self) -> bool:
+        """Whether one of the two systems is better in it."""
+        return self.comparison.verdict in ("faster", "slower")
+
+    @property
     def log(self) -> float:
         """Of the ratio, more is better."""
         sign = 1 if self.line.direction == "higher" else -1
@@ -59,6 +64,8 @@ def split(
     if not parts:
         return ""
     told = [text for word in ("faster", "slower") if (text := _side(parts, word))]
+    named = len(parts) <= NAMED
+    told += [one.text for one in parts if named and not one.is_decided]
     rest = [
         f"{words} in {number}"
         for verdict, words in (
@@ -66,7 +73,7 @@ def split(
             ("undecided", "no difference shown"),
             ("invalid", "no verdict"),
         )
-        if (number := sum(one.comparison.verdict == verdict for one in parts))
+        if (number := 0 if named else sum(one.comparison.verdict == verdict for one in parts))
     ]
     of = f" of {count_of(len(parts), noun)}"
     ending = "; ".join(filter(None, (", ".join(told), ", ".join(rest) + of if rest else "")))
@@ -94,12 +101,19 @@ def _hidden(findings: Findings, whole: Comparison | None, lines: Sequence[Line])
         and (own := delta_in(findings, line.of, pair)) is not None
         and own.interval
     ]
-    hides = len(parts) > 1 and (_is_both_ways(parts) or _turns_round(whole, parts))
+    hides = len(parts) > 1 and (
+        _is_both_ways(parts) or _is_one_of_two(parts) or _turns_round(whole, parts)
+    )
     return parts if hides else []
 
 
 def _is_both_ways(parts: Sequence[_Part]) -> bool:
     return {"faster", "slower"} <= {one.comparison.verdict for one in parts}
+
+
+def _is_one_of_two(parts: Sequence[_Part]) -> bool:
+    """Whether the mean of two has half of what only one of them shows."""
+    return len(parts) == NAMED and sum(one.is_decided for one in parts) == 1
 
 
 def _turns_round(whole: Comparison, parts: Sequence[_Part]) -> bool:
@@ -122,7 +136,7 @@ def _basis(findings: Findings, parts: Sequence[_Part]) -> str:
     rate = findings.design.false_discovery_rate
     # Workloads as wholes hold together; everything within them is corrected for selection.
     wholes = [id(workload.index) for workload in findings.workloads]
-    named = [one for one in parts if one.comparison.verdict in ("faster", "slower")] or parts
+    named = [one for one in parts if one.is_decided or len(parts) <= NAMED] or parts
     rates = [None if id(one.line.of) in wholes else rate for one in named]
     levels = [one.comparison.level for one in named]
     basis = ", ".join(sorted(set(map(confidence, levels, rates))))
@@ -151,7 +165,7 @@ def split_pair(findings: Findings, workload: WorkloadFindings, whole: Comparison
     of_cells = (between(cell.comparisons, pair) for cell in workload.cells)
     # Values are summed up only where cells may be told.
     decided = {one.verdict for one in (whole, *of_cells) if one} & {"faster", "slower"}
-    if whole.verdict not in decided and len(decided) < 2:
+    if not decided:
         return ""
     several = len({cell.metric for cell in workload.cells}) == len(workload.cells)
     lines = cell_lines(findings, workload)
