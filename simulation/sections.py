@@ -5,6 +5,7 @@ from typing import Any, Final
 from simulation import (
     across,
     adjusting,
+    bins,
     comparisons,
     failures,
     families,
@@ -47,6 +48,7 @@ SECTIONS: Final[tuple[Section[Any], ...]] = (
     adjusting.SECTION,
     imports.SECTION,
     rounded.SECTION,
+    bins.SECTION,
     repeated.SECTION,
     gates.SECTION,
 )

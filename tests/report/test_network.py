@@ -97,9 +97,14 @@ def test_percentiles_of_single_operations_are_listed(findings: Findings, page: s
     rows = rows_in(page, 3)
     summaries = workload.latencies.cells[0].summaries
     told = " ".join(
-        format_number(1e6 * seconds)
+        " ".join(
+            (format_number(1e6 * seconds), " … ".join(format_number(1e6 * end) for end in ends))
+        )
         for s in summaries
-        for seconds in (s.median, *s.percentiles.values())
+        for seconds, ends in (
+            (s.median, (s.median_low, s.median_high)),
+            *((s.percentiles[name], s.percentile_intervals[name]) for name in s.percentiles),
+        )
     )
     assert f"1 {told}" in rows
 
@@ -107,7 +112,8 @@ def test_percentiles_of_single_operations_are_listed(findings: Findings, page: s
 def test_times_of_calls_are_in_microseconds_whatever_the_metric_is_in(page: str) -> None:
     assert "throughput sent, time of one operation, percentiles" in Reading(page).text
     assert "message, bytes out-of-box, µs optimized, µs" in rows_in(page, 1)
-    assert f"32 {' '.join(['2.85 3.30 4.80 18.0'] * 2)}" in rows_in(page, 1)
+    times = "2.85 2.81 … 2.90 3.30 3.25 … 3.35 4.80 4.73 … 4.88 18.0 17.7 … 18.3"
+    assert f"32 {' '.join([times] * 2)}" in rows_in(page, 1)
 
 
 def test_what_was_lost_and_what_it_cost_stand_beside_it(findings: Findings, page: str) -> None:

@@ -18,7 +18,8 @@ from tiltyard.stats.family import (
     judge_family,
 )
 from tiltyard.stats.multiple import benjamini_hochberg, holm
-from tiltyard.stats.sequential import Spending, looks
+from tiltyard.stats.planning import blocks_needed
+from tiltyard.stats.sequential import RepeatedInterval, Spending, looks
 
 STANDARD = Spending("standard", False, looks("standard", False, None))
 SELECTED = FamilyRules(STANDARD, np.log1p(0.02), benjamini_hochberg, 0.05, False, False, 0.2)
@@ -295,3 +296,46 @@ def test_nothing_measured_is_undecided():
     found = judge(np.empty((3, 0)))
     assert found.outcome.tolist() == [UNDECIDED] * 3
     assert found.blocks.tolist() == [0] * 3
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6), st.floats(0.001, 0.03), st.booleans())
+def test_what_bins_leave_open_is_in_intervals_and_in_verdicts(seed, off, adjusted):
+    """As if all differences of a row lay off by as much, to whichever side."""
+    paths = mixed(seed)
+    own = np.random.default_rng(seed).normal(0, 0.001, (*paths.shape, 1)) if adjusted else None
+    none, rounding = np.zeros(paths.shape, dtype=bool), np.full(len(paths), off)
+    found = judge_family(paths, none, SELECTED, covariates=own, rounding=rounding)
+    for row in np.flatnonzero(np.isin(found.outcome, list(DECIDED))):
+        n, level = int(found.blocks[row]), 1 - found.level[row]
+        place = [blocks for blocks, _ in STANDARD.looks].index(n)
+        own_row = None if own is None else own[row : row + 1, :n]
+        plain = STANDARD.evidence(place, paths[row : row + 1, :n], level, own_row)
+        assert found.low[row] == pytest.approx(plain.low[0] - off)
+        assert found.high[row] == pytest.approx(plain.high[0] + off)
+        if found.outcome[row] == DIFFERENT:
+            assert found.low[row] > 0 or found.high[row] < 0
+        else:
+            assert max(-found.low[row], found.high[row]) < SELECTED.rope
+
+
+def test_a_difference_that_bins_can_make_is_none():
+    """All blocks say 1 %, and each may lie off by as much: nothing is shown, 20 blocks or 7."""
+    paths = np.full((1, 20), 0.01)
+    none, rounding = np.zeros(paths.shape, dtype=bool), np.array([0.0157])
+    assert judge(paths).outcome.tolist() == [EQUIVALENT]
+    found = judge_family(paths, none, SELECTED, rounding=rounding)
+    assert found.outcome.tolist() == [UNDECIDED]
+    assert (found.low[0], found.high[0]) == pytest.approx((-0.0057, 0.0257))
+    assert found.p.tolist() == [1.0]
+
+
+def test_the_noise_of_bins_is_not_expected_to_shrink():
+    """What is 3 % apart and known to 1.6 % is decided; what is 1 % apart never is."""
+    far, near = (
+        RepeatedInterval(20, at, at - 0.04, at + 0.04, 0.5, 0.95, 0.0157) for at in (0.03, 0.01)
+    )
+    needed = blocks_needed(STANDARD, [far, near], np.log1p(0.02), 0.05)
+    as_exact = blocks_needed(STANDARD, [replace(far, rounding=0.0)], np.log1p(0.02), 0.05)
+    assert needed[0] > as_exact[0]
+    assert needed[1] is None

@@ -11,7 +11,7 @@ TESTS = ("write", "random read")
 
 
 def measured(systems: Sequence[str] = ("ext4", "xfs", "btrfs")) -> Findings:
-    """The specimen with percentiles of its latencies."""
+    """The specimen with percentiles of its latencies, and their intervals."""
     found = specimen(systems, blocks=6, workloads=WORKLOADS, tests=TESTS)
     workloads = tuple(_with_percentiles(workload) for workload in found.workloads)
     return found.model_copy(update={"workloads": workloads})
@@ -31,4 +31,7 @@ def _with_percentiles(workload: WorkloadFindings) -> WorkloadFindings:
 def _tailed(summary: Summary) -> Summary:
     shares = {"p50": 0.9, "p90": 1.3, "p99": 4.0, "p999": 30.0}
     percentiles = {name: summary.median * share for name, share in shares.items()}
-    return summary.model_copy(update={"percentiles": percentiles})
+    intervals = {name: (time / 1.05, time * 1.1) for name, time in percentiles.items()}
+    return summary.model_copy(
+        update={"percentiles": percentiles, "percentile_intervals": intervals}
+    )

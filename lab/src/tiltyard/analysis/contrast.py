@@ -17,7 +17,7 @@ from tiltyard.stats.types import BoolArray, FloatArray, IntArray
 
 MAX_FAILED_SHARE: Final = 0.2
 """With a larger share of failed blocks a comparison is invalid."""
-OF_INTERVAL: Final = ("blocks", "estimate", "low", "high", "p", "level")
+OF_INTERVAL: Final = ("blocks", "estimate", "low", "high", "p", "level", "rounding")
 COLUMNS: Final = np.dtype(
     [(name, object) for name in ("quantity", "system", "against", "verdict", "withheld")]
     + [("futile", np.bool_), ("failed", np.intp), ("blocks", np.intp)]

@@ -139,7 +139,10 @@ def judge_effects(
     failed = attempted & ~np.isfinite(effects)
     rate = plan.design.false_discovery_rate
     rules = (plan.design, adjust, rate)
-    rows_judged = judge_rows(asked, sides, effects, failed, *rules, to_come=to_come)
+    # A ratio of two values has weights of 1 and -1.
+    weights = np.array([np.abs(term.weights).sum() / 2 for term in terms] * len(quantities))
+    family = (asked, sides, effects, failed)
+    rows_judged = judge_rows(*family, *rules, to_come=to_come, weights=weights)
     judged = iter(rows_judged)
     return [[JudgedTerm(term, next(judged)) for term in terms] for _ in quantities], rows_judged
 

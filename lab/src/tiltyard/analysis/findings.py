@@ -325,4 +325,5 @@ def _mean(tests: Sequence[Quantity]) -> Quantity:
         ),
         attempted=np.all([test.attempted for test in tests], axis=0),
         sessions=tests[0].sessions,
+        rounding=float(np.mean([test.rounding for test in tests])),
     )

@@ -4,12 +4,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import fmean
 from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 
 from tiltyard.analysis.cell_times import ShortCells, short_cells
+from tiltyard.analysis.quantity import rounding_of
 from tiltyard.frozen import Frozen
 from tiltyard.plan.model import Plan, PlannedWorkload
 from tiltyard.plan.pilot import CellTime, PilotWorkload
@@ -292,11 +294,11 @@ def _pairs(terms: _Terms, workload: PlannedWorkload, found: Basis) -> Iterator[P
         both = np.stack([turns_of(found, name, trials) for name in (later, earlier)])
         both = both[:, np.isfinite(both).all(axis=0)]
         if both.shape[1] >= LEAST_BLOCKS:
-            yield _pair(terms, workload.spec.name, later, earlier, both)
+            yield _pair(terms, workload, later, earlier, both)
 
 
 def _pair(
-    terms: _Terms, workload: str, system: str, against: str, values: FloatArray
+    terms: _Terms, workload: PlannedWorkload, system: str, against: str, values: FloatArray
 ) -> PairForecast:
     """One comparison, from values of shape (2, blocks) on the log scale."""
     plan, asked = terms.plan, terms.asked
@@ -308,13 +310,18 @@ def _pair(
         level=HEADLINE_LEVEL / terms.family,
         power=asked.power,
         seed=plan.seed,
+        rounding=fmean(
+            rounding_of(workload, metric)
+            for metric in workload.metrics
+            if metric.role == "headline"
+        ),
     )
     deviation = float(differences.std(ddof=1))
     low, high = deviation_interval(deviation, len(differences))
     variance = float(values.var(axis=1, ddof=1).mean())
     needed = _blocks_within(looks, math.log1p(asked.within))
     return PairForecast(
-        workload=workload,
+        workload=workload.spec.name,
         system=system,
         against=against,
         cv=math.sqrt(variance),

@@ -158,7 +158,8 @@ def gate(findings: Findings, within: float) -> Gate:
     worse = np.array([1.0 if cell.direction == "lower" else -1.0 for _, cell, _ in asked])
     margin, ended = math.log1p(within), findings.stopped is not None
     differences, spending = _differences(asked, worse), findings.design.spending
-    verdicts = against_margin(differences, spending, margin, level, ended=ended)
+    rounding = np.array([found.rounding for _, _, found in asked])
+    verdicts = against_margin(differences, spending, margin, level, ended=ended, rounding=rounding)
     headlines = tuple(
         _headline(findings, *pair, own, within)
         for pair, own in zip(asked, _judged(verdicts, worse), strict=True)

@@ -97,6 +97,7 @@ def judge_rows(
     to_come: int | None = None,
     covariates: FloatArray | None = None,
     others: int = 0,
+    weights: float | FloatArray = 1.0,
 ) -> Contrasts:
     """Verdicts on one family of differences, whatever they are differences of.
 
@@ -112,6 +113,7 @@ def judge_rows(
         to_come: blocks that may still be made.
         covariates: differences of what to adjust for, shape (family, blocks, covariates).
         others: further rows of the family, of which nothing is known here.
+        weights: how many differences of two values each row may lie off with, shape (family,).
     """
     if (sessions := quantities[0].sessions) is not None:
         if covariates is not None:
@@ -127,12 +129,14 @@ def judge_rows(
         futility=design.futility,
         max_failed_share=MAX_FAILED_SHARE,
     )
+    rounding = weights * np.array([quantity.rounding for quantity in quantities])
     verdicts = judge_family(
         _padded(differences, others, np.nan),
         _padded(failed, others, False),
         rules,
         to_come,
         None if covariates is None else _padded(covariates, others, np.nan),
+        _padded(rounding, others, 0.0),
     )
     rows = len(quantities)
     columns = np.empty(rows, COLUMNS)

@@ -38,6 +38,11 @@ class Summary(Frozen):
     """sd / mean."""
     percentiles: dict[str, float]
     """Of operations (``p50`` … ``p999``), median over blocks, in s; empty: not timed singly."""
+    percentile_intervals: dict[str, tuple[float, float]] = Field(
+        default_factory=dict, exclude_if=lambda found: not found
+    )
+    """95 % order-statistic interval of each, with what the bins of a histogram leave open; those of
+    fewer than 6 blocks have none."""
     se: float | None = Field(None, exclude_if=lambda se: se is None)
     """Standard error of the mean, where the values come from elsewhere."""
     n: int | None = Field(None, exclude_if=lambda n: n is None)
@@ -62,6 +67,9 @@ class Comparison(Frozen):
     open_high: bool = Field(False, exclude_if=lambda is_open: not is_open)
     extended: bool = Field(False, exclude_if=lambda extended: not extended)
     """Whether it was widened to 1, because it is not significant among all its comparisons."""
+    rounding: float = Field(0.0, exclude_if=lambda rounding: not rounding)
+    """By how much the interval was widened on either side, on the log scale, because the values are
+    percentiles that are known to the bins of a histogram."""
     level: float = 0.95
     """Of the interval by itself, over all looks: 0.95 for one alone; more for differences picked
     among many (FCR), and 1 − 0.05/m for the m indices of workloads (together 95 %)."""

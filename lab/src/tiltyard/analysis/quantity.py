@@ -7,16 +7,20 @@ geometric mean over several of those. Everything downstream treats all of them a
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, takewhile
+from math import log1p
+from statistics import fmean
 from typing import Final, Literal
 
 import numpy as np
 
 from tiltyard.analysis.axes import Axis, Level, Point, label_of, spoken_axes
 from tiltyard.analysis.readings import Readings, is_complete, read_trials
+from tiltyard.importers.live import bin_width
 from tiltyard.plan.model import Plan, PlannedWorkload, Unit
 from tiltyard.plan.sessions import session_of
 from tiltyard.run.gates import TICKS_S
 from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.run.samples import BIN_WIDTH, PERCENTILES
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
 from tiltyard.study.model import Covariate
 from tiltyard.units import count_of
@@ -83,6 +87,10 @@ class Quantity:
     """What is measured, without the place: ``tcp_rr transactions``; empty for several metrics."""
     sessions: IntArray | None = None
     """Shape (blocks,): the session of each block, where sessions are what is replicated."""
+    rounding: float = 0.0
+    """How far the log ratio of two values may lie off, whatever their number: the width of a bin,
+    where a value is a percentile that is known to one. Two bins read by one rule leave open as much
+    as one of them."""
 
     @property
     def unit_of_replication(self) -> Unit:
@@ -254,6 +262,7 @@ def _cells_of(
 ) -> Iterator[GridCell]:
     """One metric at every point, with the words for it; arrays of shape (points, …)."""
     named = metric_of(workload.spec.name, workload.display, metric.label)
+    rounding = rounding_of(workload, metric)
     axes = spoken_axes(dict(at) for at in points)
     # A rate or time of zero has no logarithm: it counts as a trial without that value, and so does
     # an infinite one.
@@ -270,9 +279,31 @@ def _cells_of(
             values=values[row],
             percentiles=percentiles[row],
             quantity=Quantity(
-                topic, metric.unit, metric.direction, 1, log_values[row], attempted, named, sessions
+                topic,
+                metric.unit,
+                metric.direction,
+                1,
+                log_values[row],
+                attempted,
+                named,
+                sessions,
+                rounding,
             ),
         )
+
+
+def log_width(bin_width: float) -> float:
+    """On the log scale: by how much a value is at most above the lower end of its bin."""
+    return -log1p(-bin_width)
+
+
+def rounding_of(workload: PlannedWorkload, metric: MetricCard) -> float:
+    """How far a value may lie off in its bin, on the log scale; 0: it is in none."""
+    read = workload.readings and workload.readings.read
+    if read or workload.program:
+        return log_width(bin_width(read, metric.name)) if read else 0.0
+    in_bins = metric.unit == "s" and metric.name.rpartition("_")[2] in PERCENTILES
+    return log_width(BIN_WIDTH) if in_bins else 0.0
 
 
 def metric_of(name: str, display: str, label: str, between: str = " ") -> str:
@@ -335,6 +366,7 @@ def mean_quantity(name: str, cells: Sequence[GridCell]) -> Quantity:
         attempted=cells[0].quantity.attempted,
         metric=metric,
         sessions=cells[0].quantity.sessions,
+        rounding=fmean(cell.quantity.rounding for cell in cells),
     )
 
 

@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
 from statistics import fmean
+from typing import Final
 
 import numpy as np
 
 from tiltyard.analysis.beside import beside
 from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, Summary
-from tiltyard.analysis.quantity import GridCell, Measured
+from tiltyard.analysis.quantity import GridCell, Measured, log_width
 from tiltyard.analysis.rows import Rows
 from tiltyard.analysis.statements.family import HOLM, Family
 from tiltyard.analysis.statements.numbers import marks
 from tiltyard.analysis.statements.verdicts import more_needed, sentence
 from tiltyard.plan.model import Design
-from tiltyard.run.samples import PERCENTILES
+from tiltyard.run.samples import BIN_WIDTH, PERCENTILES
 from tiltyard.stats.sequential import LEVEL
 from tiltyard.stats.summary import ValueSummary, geometric_mean, summarise_rows
 from tiltyard.stats.types import FloatArray
@@ -46,6 +47,7 @@ class ComparisonBuilder:
             ratio=math.exp(interval.estimate) if interval else None,
             low=math.exp(interval.low) if interval else None,
             high=math.exp(interval.high) if interval else None,
+            rounding=contrast.quantity.rounding,
             level=interval.level if interval else 1 - LEVEL,
             p=interval.p if interval else None,
             p_adjusted=contrast.p_adjusted,
@@ -133,9 +135,15 @@ def cells_of(
 def _summaries(measured: Measured, cell: GridCell, of: FloatArray) -> Iterator[Summary]:
     """Each system's values of one cell; systems without a value are left out."""
     usable = np.isfinite(cell.values.T)
-    blocks = np.array(measured.blocks)
+    blocks, off = np.array(measured.blocks), np.exp(cell.quantity.rounding)
+    # Of the interval of the median the ends only: a value may lie anywhere in its bin.
     rows = zip(
-        measured.systems, cell.values.T, usable, of.tolist(), _percentiles(cell), strict=True
+        measured.systems,
+        cell.values.T,
+        usable,
+        (of / (1, off, 1 / off, 1, 1)).tolist(),
+        _percentiles(cell),
+        strict=True,
     )
     for system, values, own, row, percentiles in rows:
         if own.any():
@@ -150,23 +158,30 @@ def _summaries(measured: Measured, cell: GridCell, of: FloatArray) -> Iterator[S
                 mean=summary.mean,
                 sd=summary.sd,
                 cv=summary.cv,
-                percentiles=percentiles,
+                percentiles={name: row[0] for name, row in percentiles.items()},
+                percentile_intervals={
+                    name: (low / _BIN, high * _BIN)
+                    for name, (_, low, high, *_) in percentiles.items()
+                    if low == low
+                },
             )
 
 
-def _percentiles(cell: GridCell) -> Iterator[dict[str, float]]:
-    """Of each system, median over blocks of each percentile that all blocks with operations have.
+_BIN: Final = math.exp(log_width(BIN_WIDTH))
+"""A percentile is known to its bucket: it may be so much smaller or larger."""
 
-    Empty where operations were not timed one by one.
+
+def _percentiles(cell: GridCell) -> Iterator[dict[str, list[float]]]:
+    """Of each system, over blocks each percentile that all blocks with operations have.
+
+    As :func:`tiltyard.stats.summary.summarise_rows` has it; empty where operations were not timed
+    one by one.
     """
     usable = np.isfinite(cell.percentiles[:, :, 0])
-    if not usable.any():
-        yield from ({} for _ in range(usable.shape[1]))
-        return
     for column, own in enumerate(usable.T):
         timed = cell.percentiles[own, column]
-        medians = np.median(timed, axis=0).tolist() if len(timed) else []
-        yield {name: s for name, s in zip(PERCENTILES, medians, strict=False) if s == s}
+        rows = zip(PERCENTILES, summarise_rows(timed.T).tolist(), timed.T, strict=True)
+        yield {name: row for name, row, each in rows if own.any() and np.isfinite(each).all()}
 
 
 def index_of(

@@ -1,11 +1,12 @@
 """The time of single operations from the median to the slowest: a line a system."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
-from tiltyard.analysis.model import Cell, Findings, WorkloadFindings
+from tiltyard.analysis.model import Cell, Findings, Summary, WorkloadFindings
 from tiltyard.charts.chart import Chart, Spec, columns_of, side_by_side
-from tiltyard.charts.figures import with_unit
+from tiltyard.charts.figures import SPREADS, with_unit
 from tiltyard.charts.scales import Scale, named_ends, names_px, scale_of
 from tiltyard.charts.theme import system_colour, system_legend, system_shape
 from tiltyard.units import display_unit, format_value
@@ -23,7 +24,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
     if not cells:
         return None
     columns, panel_px = columns_of(len(cells), width_px, _GAP_PX)
-    times = [time for cell in cells for s in cell.summaries for time in s.percentiles.values()]
+    times = [time for cell in cells for s in cell.summaries for time in _times(s)]
     unit = display_unit(math.sqrt(min(times) * max(times)), "s")
     scale = scale_of(time / unit[0] for time in times)
     beside_px = names_px(findings, panel_px)
@@ -31,6 +32,12 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
     plot_px = panel_px - (beside_px or _BARE_PX) - _AXIS_PX
     drawn = [_panel(findings, cell, scale, unit, plot_px, legend) for cell in cells]
     return side_by_side(drawn, columns, 24, _GAP_PX - 12)
+
+
+def _times(summary: Summary) -> Iterator[float]:
+    """Percentiles and the ends of their intervals."""
+    yield from summary.percentiles.values()
+    yield from chain(*summary.percentile_intervals.values())
 
 
 def alt(_findings: Findings, workload: WorkloadFindings) -> str:
@@ -90,7 +97,12 @@ def _panel(
     summaries = [summary for summary in cell.summaries if summary.percentiles]
     levels = _ordered({name for summary in summaries for name in summary.percentiles})
     values = [
-        {"system": s.system, "share": share_text(name), "time": s.percentiles[name] / unit[0]}
+        {
+            "system": s.system,
+            "share": share_text(name),
+            "time": s.percentiles[name] / unit[0],
+            **_interval(s, name, unit[0]),
+        }
         for s in summaries
         for name in _ordered(s.percentiles)
     ]
@@ -99,7 +111,7 @@ def _panel(
     return {
         "title": {
             "text": f"{with_unit(_topic(cell), unit[1])} (less is better)",
-            "subtitle": scale.words,
+            "subtitle": "; ".join(filter(None, (_whiskers(summaries), scale.words))),
             "frame": "bounds",
             "limit": plot_px + _AXIS_PX,
         },
@@ -121,6 +133,12 @@ def _panel(
             {"data": {"values": values}, "mark": {"type": "line", "strokeWidth": 1.5}},
             {
                 "data": {"values": values},
+                "transform": [{"filter": "isValid(datum.low)"}],
+                "mark": {"type": "rule", "strokeWidth": 2.5},
+                "encoding": {"y": {"field": "low"}, "y2": {"field": "high"}},
+            },
+            {
+                "data": {"values": values},
                 "mark": {"type": "point", "filled": True, "size": 32, "opacity": 1},
                 "encoding": {"shape": shape},
             },
@@ -129,12 +147,24 @@ def _panel(
     }
 
 
+def _interval(summary: Summary, name: str, unit: float) -> Spec:
+    found = summary.percentile_intervals.get(name)
+    low, high = (None, None) if found is None else (end / unit for end in found)
+    return {"low": low, "high": high}
+
+
+def _whiskers(summaries: Iterable[Summary]) -> str:
+    """What the upright lines are; nothing where there is none."""
+    return SPREADS["interval"] if any(s.percentile_intervals for s in summaries) else ""
+
+
 CHART = Chart(
     name="percentiles",
     places=("values",),
     title="From the typical operation to the slowest",
     caption="Each point: the time within which so many of all operations were done, median over "
-    "blocks. Of many points of a grid a few are shown.",
+    "blocks; upright lines: its 95 % interval, with what the buckets of a histogram leave open. Of "
+    "many points of a grid a few are shown.",
     draw=draw,
     alt=alt,
 )

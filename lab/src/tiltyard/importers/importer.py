@@ -125,6 +125,9 @@ class Importer:
     """Every dimension that its values may stand over."""
     timed: tuple[str, ...] = ()
     """Metrics of which percentiles over single operations may be printed."""
+    bin_width: float = 0.0
+    """Widest bin of the histogram that its percentiles are read from, as a share of the value; 0
+    where they are read from all values."""
     disproved: Callable[[bytes, str, int], Disproved | None] | None = None
     """Output, its name, and the bytes that its processes read from devices → what it claims of
     the page cache and is not so; asked where output is read live."""

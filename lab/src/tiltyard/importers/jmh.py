@@ -130,4 +130,6 @@ IMPORTER: Final = Importer(
     metrics=METRICS,
     grid=("benchmark",),
     timed=("sampled_time",),
+    # Its SampleBuffer keeps ten bits of a time.
+    bin_width=1 / 1024,
 )

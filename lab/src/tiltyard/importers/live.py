@@ -196,6 +196,13 @@ def _text(output: Output, where: str) -> str:
     return text_of(base64.b64decode(output.base64 or ""), where)
 
 
+def bin_width(read: str, metric: str) -> float:
+    """Widest bin that a metric of a reader is known to, as a share of its value; 0: exactly."""
+    reader = _reader(read)
+    in_bins = (_live_name(reader, one, name) for one in reader.timed for name in PERCENTILES)
+    return reader.bin_width if metric in in_bins else 0.0
+
+
 def _reader(name: str) -> Importer:
     found = IMPORTERS.named(name)
     if not found.metrics:

@@ -112,4 +112,6 @@ IMPORTER: Final = Importer(
     metrics=METRICS,
     grid=("test",),
     timed=("latency",),
+    # HdrHistogram of three digits.
+    bin_width=1 / 1024,
 )

@@ -15,6 +15,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from tiltyard.executors.barrier import Start
+from tiltyard.run.samples import SUB_BUCKET_BITS
 from tiltyard.run.stream import Stream
 from tiltyard.study.clients import STONEWALL
 from tiltyard.wire import (
@@ -41,8 +42,6 @@ SKEW_MAX_S: Final = 0.025
 """Later than that nobody may begin: longer than a scheduler lets another task have a processor."""
 SKEW_MAX_SHARE: Final = 0.01
 """In a longer region as much of it: that moves a sum by half of the equivalence margin, at most."""
-_SUB_BUCKET_BITS: Final = 6
-"""The engine's histogram has so many bits of a value; the others are the width of its bucket."""
 _TAILS: Final = {"p999": (0.999, 10_000), "p9999": (0.9999, 100_000)}
 """Percentiles that need so many operations."""
 _READ_FROM_HISTOGRAM: Final = ("min", "max", "mean", "p50", "p90", "p99", "p999", "p9999")
@@ -290,7 +289,7 @@ def _latency(found: Sequence[Latency]) -> Latency | None:
         for low, own in buckets:
             seen += own
             if seen >= rank:
-                width = 1 << max(0, low.bit_length() - 1 - _SUB_BUCKET_BITS)
+                width = 1 << max(0, low.bit_length() - 1 - SUB_BUCKET_BITS)
                 return min(low + width - 1, longest)
         return longest
 

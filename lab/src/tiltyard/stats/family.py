@@ -91,6 +91,8 @@ class FamilyVerdicts:
     p: FloatArray
     """Sequential p-value."""
     p_adjusted: FloatArray
+    rounding: FloatArray
+    """What of the interval's reach no number of blocks makes smaller; never nan."""
     balance: Balance | None = None
     """Of what was adjusted for."""
 
@@ -101,6 +103,7 @@ def judge_family(
     rules: FamilyRules,
     to_come: int | None = None,
     covariates: FloatArray | None = None,
+    rounding: FloatArray | None = None,
 ) -> FamilyVerdicts:
     """Verdicts on all comparisons of a family.
 
@@ -112,8 +115,10 @@ def judge_family(
         covariates: what to adjust for, shape (m, blocks, covariates); nan where that is not known:
             of such a block nothing is taken off. While one is not shown to be the same on both
             sides of a comparison, nothing is claimed of it.
+        rounding: how far all differences of a comparison may lie off together, because its values
+            are known to the bins of a histogram only, shape (m,).
     """
-    state = _Family(differences, failed, rules, covariates)
+    state = _Family(differences, failed, rules, covariates, rounding)
     for block in state.events():
         state.look(block)
     if to_come is None:
@@ -132,8 +137,10 @@ class _Family:
         failed: BoolArray,
         rules: FamilyRules,
         covariates: FloatArray | None,
+        rounding: FloatArray | None,
     ) -> None:
         m, self.blocks = differences.shape
+        self.rounding = np.zeros(m) if rounding is None else rounding
         self.rules = rules
         self.needed = np.array([blocks for blocks, _ in rules.spending.looks])
         usable = np.isfinite(differences)
@@ -217,6 +224,7 @@ class _Family:
             level=1 - level,
             p=np.where(unseen, np.nan, self.p),
             p_adjusted=np.where(unseen, np.nan, self.p_adjusted),
+            rounding=self.rounding,
             balance=self.balance,
         )
 
@@ -264,7 +272,7 @@ class _Family:
         """Of the first blocks of some comparisons, at a look."""
         covariates = None if self.covariates is None else self.covariates[rows, :blocks]
         pieces = self.packed[rows, :blocks]
-        return self.rules.spending.evidence(place, pieces, level, covariates)
+        return self.rules.spending.evidence(place, pieces, level, covariates, self.rounding[rows])
 
     def _correct(self, is_open: BoolArray, invalid: BoolArray) -> None:
         """Adjusted p-values of the whole family; those of what has stopped never grow."""
@@ -319,7 +327,8 @@ class _Family:
     def _futile(self) -> BoolArray:
         """What would still be too wide at the last look, were the estimate to stay where it is."""
         blocks = self.rested_on
-        projected = (self.high - self.low) / 2 * np.sqrt(blocks / self.needed[-1])
+        shrinks = (self.high - self.low) / 2 - self.rounding
+        projected = shrinks * np.sqrt(blocks / self.needed[-1]) + self.rounding
         size = np.abs(self.estimate)
         target = np.maximum(size, self.rules.rope - size)
         too_wide = projected > FUTILE_WIDTH * target

@@ -45,6 +45,8 @@ class MarginVerdicts:
     high: FloatArray
     level: FloatArray
     """Coverage of the interval: 95 %, but of what is beyond or better 1 - 0.05/m."""
+    rounding: FloatArray
+    """What of the interval's reach no number of blocks makes smaller; never nan."""
 
     def of(self, rows: BoolArray) -> "MarginVerdicts":
         """Some of them; ``rows`` of shape (m,)."""
@@ -52,7 +54,13 @@ class MarginVerdicts:
 
 
 def against_margin(
-    differences: FloatArray, spending: Spending, margin: float, level: float, *, ended: bool
+    differences: FloatArray,
+    spending: Spending,
+    margin: float,
+    level: float,
+    *,
+    ended: bool,
+    rounding: FloatArray | None = None,
 ) -> MarginVerdicts:
     """Each comparison at its first look that answers.
 
@@ -63,11 +71,13 @@ def against_margin(
         level: error rate over all looks of each interval by which something is claimed of one
             comparison: 0.05 / m for a family of m.
         ended: no block is to come, so that the last look takes what is there.
+        rounding: how far all differences of a comparison may lie off together, shape (m,).
     """
     m = len(differences)
+    off = np.zeros(m) if rounding is None else rounding
     usable = np.isfinite(differences).sum(axis=1)
     found = MarginVerdicts(
-        np.full(m, UNDECIDED), np.zeros(m, dtype=np.intp), *np.full((4, m), np.nan)
+        np.full(m, UNDECIDED), np.zeros(m, dtype=np.intp), *[*np.full((4, m), np.nan), off]
     )
 
     def look(place: int, blocks: int, rows: BoolArray) -> None:
@@ -75,11 +85,11 @@ def against_margin(
         if not len(chosen) or not spending.has_interval(place, LEVEL, blocks):
             return
         pieces, passed = differences[chosen, :blocks], found.outcome[chosen] == WITHIN
-        own = spending.evidence(place, pieces, LEVEL)
+        own = spending.evidence(place, pieces, LEVEL, rounding=off[chosen])
         outcome = np.where(passed | (own.high < margin), WITHIN, UNDECIDED)
         bounds, coverage = np.stack([own.low, own.high]), np.full(len(chosen), 1 - LEVEL)
         if spending.has_interval(place, level, blocks):
-            together = spending.evidence(place, pieces, level)
+            together = spending.evidence(place, pieces, level, rounding=off[chosen])
             outcome[~passed & (together.low > margin)] = BEYOND
             outcome[(outcome == WITHIN) & (together.high < 0)] = BETTER
             claimed = np.isin(outcome, (BEYOND, BETTER))
@@ -117,11 +127,13 @@ def blocks_to_answer(
     """
     if not undecided.blocks.all():
         return None
-    columns = (undecided.blocks, undecided.estimate, undecided.low, undecided.high, undecided.level)
+    rest = (undecided.estimate, undecided.low, undecided.high, undecided.level, undecided.rounding)
     intervals = [
-        RepeatedInterval(blocks, estimate - margin, low - margin, high - margin, math.nan, coverage)
-        for blocks, estimate, low, high, coverage in zip(
-            *(column.tolist() for column in columns), strict=True
+        RepeatedInterval(
+            blocks, estimate - margin, low - margin, high - margin, math.nan, coverage, off
+        )
+        for blocks, estimate, low, high, coverage, off in zip(
+            undecided.blocks.tolist(), *(column.tolist() for column in rest), strict=True
         )
     ]
     likely = LIKELY ** (1 / max(1, len(intervals)))

@@ -111,9 +111,8 @@ def blocks_needed(
     needed: list[int | None] = [None] * len(intervals)
     for (n, level), places in alike.items():
         ahead = _ahead(spending, n, claim_level, below, level, anew)
-        ends = np.array(
-            [(intervals[p].estimate, intervals[p].low, intervals[p].high) for p in places]
-        )
+        own = [intervals[place] for place in places]
+        ends = np.array([(one.estimate, one.low, one.high, one.rounding) for one in own])
         for place, k in zip(
             places, _first_enough(ahead, n, ends, rope, likely).tolist(), strict=True
         ):
@@ -129,21 +128,23 @@ def _first_enough(
     Args:
         ahead: what can come after n blocks.
         n: blocks that there are.
-        ends: estimate, low and high of each comparison, shape (m, 3).
+        ends: estimate, low, high and rounding of each comparison, shape (m, 4).
         rope: half-width of the region of equivalence.
         likely: that chance.
     """
     from scipy.special import stdtr
 
-    estimate, deviation = ends[:, 0], (ends[:, 2] - ends[:, 1]) / 2 / ahead.half_width
+    estimate, low, high, rounding = ends.T
+    deviation = ((high - low) / 2 - rounding) / ahead.half_width
     scale = np.maximum(deviation, 1e-300)
 
     def is_enough(rows: IntArray, k: int | IntArray) -> BoolArray:
         """Whether so many blocks decide with that chance."""
         own = estimate[rows]
-        spread, claim = scale[rows] * ahead.spread[k], deviation[rows] * ahead.claim[k]
-        below = deviation[rows] * ahead.below[k]
-        inside = rope - deviation[rows] * ahead.alone[k]
+        off, spread = rounding[rows], scale[rows] * ahead.spread[k]
+        claim = deviation[rows] * ahead.claim[k] + off
+        below = deviation[rows] * ahead.below[k] + off
+        inside = rope - deviation[rows] * ahead.alone[k] - off
         inside = np.where(inside > 0, inside, 0.0)
         chance: FloatArray = (
             stdtr(n - 1, (own - claim) / spread)
@@ -163,15 +164,15 @@ def _first_enough(
             found[still[enough]], still = k, still[~enough]
         # From there on the chance only grows: the limits shrink faster than the spread grows.
         still = still[is_enough(still, last)]
-        low, high = np.full(len(still), first), np.full(len(still), last)
-        while (low < high).any():
-            middle = (low + high) // 2
+        least, most = np.full(len(still), first), np.full(len(still), last)
+        while (least < most).any():
+            middle = (least + most) // 2
             enough = is_enough(still, middle)
-            low, high = (
-                np.where(enough | (low == high), low, middle + 1),
-                np.where(enough, middle, high),
+            least, most = (
+                np.where(enough | (least == most), least, middle + 1),
+                np.where(enough, middle, most),
             )
-    found[still] = low
+    found[still] = least
     return found
 
 
@@ -294,6 +295,7 @@ def expected_looks(
     power: float,
     seed: int,
     draws: int = _DRAWS,
+    rounding: float = 0.0,
 ) -> tuple[Expected, ...]:
     """What each look is expected to show, by resampling measured differences.
 
@@ -314,6 +316,7 @@ def expected_looks(
         power: chance with which a difference is to be found.
         seed: of the draws.
         draws: at most so many; fewer where a look has many blocks.
+        rounding: how far all differences may lie off together.
 
     Raises:
         ValueError: if there are fewer than two differences.
@@ -341,7 +344,8 @@ def expected_looks(
     for place, (blocks, _) in enumerate(spending.looks):
         half_width = None
         if spending.has_interval(place, level):
-            found = spending.evidence(place, drawn[:, :blocks], level)
+            off = np.full(draws, rounding)
+            found = spending.evidence(place, drawn[:, :blocks], level, rounding=off)
             # A true difference above this is claimed: the interval then ends above zero.
             reach = np.minimum(reach, -found.low)
             low, high = found.low + centre, found.high + centre

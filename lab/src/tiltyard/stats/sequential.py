@@ -186,6 +186,7 @@ class Spending:
         differences: FloatArray,
         level: float = LEVEL,
         covariates: FloatArray | None = None,
+        rounding: FloatArray | None = None,
     ) -> Evidence:
         """Estimates, p-values and intervals of coverage ``1 - level`` over all looks.
 
@@ -194,6 +195,7 @@ class Spending:
             differences: shape (m, blocks of the look); fewer at the last look, if no more come.
             level: above 5 % the constants are those of 5 %.
             covariates: what to adjust for, shape (m, blocks, covariates); nothing at a look by t.
+            rounding: how far all differences of a comparison may lie off together, shape (m,).
 
         Raises:
             ValueError: if the look has no such interval; ask :meth:`has_interval`.
@@ -202,12 +204,12 @@ class Spending:
         if not self.has_interval(place, level, blocks):
             raise ValueError(f"{blocks} blocks have no interval of level {1 - level:g}")
         if self._by_t(place):
-            return paired_ts(differences, self.nominal_level(place, level))
+            return paired_ts(differences, self.nominal_level(place, level), rounding)
         weights: FloatArray | None = None
         if covariates is not None:
             left = residuals(differences, covariates)
             differences, weights = left.values, left.weights
-        return signed_ranks(differences, self._c(place, level, blocks), weights)
+        return signed_ranks(differences, self._c(place, level, blocks), weights, rounding)
 
     def constants(self, place: int, level: float) -> tuple[int, float]:
         """By what the interval of a look is made, for who makes it elsewhere.
@@ -262,6 +264,8 @@ class RepeatedInterval:
     """Sequential p-value: valid whenever one stops, and never growing from look to look."""
     level: float = 1 - LEVEL
     """Coverage, over all looks together."""
+    rounding: float = 0.0
+    """What of its reach on either side no number of blocks makes smaller."""
 
 
 def repeated_interval(
@@ -270,6 +274,7 @@ def repeated_interval(
     looks: Looks,
     strict: bool = False,
     level: float = LEVEL,
+    rounding: float = 0.0,
 ) -> RepeatedInterval | None:
     """The interval at the latest look that the differences reach; ``None`` where there is none.
 
@@ -280,17 +285,19 @@ def repeated_interval(
         looks: as :func:`looks` gives them.
         strict: whether the looks are those that need no assumption on the noise level.
         level: two-sided error rate over all looks.
+        rounding: how far all differences may lie off together.
     """
+    off = np.array([rounding])
     spending = Spending(profile, strict, looks)
     reached = [place for place, (blocks, _) in enumerate(looks) if blocks <= len(differences)]
     if not reached or not spending.has_interval(reached[-1], level):
         return None
     pieces = [differences[np.newaxis, : looks[place][0]] for place in reached]
     shares = [
-        spending.evidence(place, piece).p[0] / spending.shares[place]
+        spending.evidence(place, piece, rounding=off).p[0] / spending.shares[place]
         for place, piece in zip(reached, pieces, strict=True)
     ]
-    latest = spending.evidence(reached[-1], pieces[-1], level)
+    latest = spending.evidence(reached[-1], pieces[-1], level, rounding=off)
     return RepeatedInterval(
         blocks=looks[reached[-1]][0],
         estimate=float(latest.estimate[0]),
@@ -298,4 +305,5 @@ def repeated_interval(
         high=float(latest.high[0]),
         p=float(spending.sequential_p(np.array(min(shares)))),
         level=1 - min(level, LEVEL),
+        rounding=rounding,
     )

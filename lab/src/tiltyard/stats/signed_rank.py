@@ -116,7 +116,12 @@ _CHUNK_VALUES: Final = 4_000_000
 """Walsh averages that are held at once: 32 MB."""
 
 
-def signed_ranks(differences: FloatArray, c: int, weights: FloatArray | None = None) -> Evidence:
+def signed_ranks(
+    differences: FloatArray,
+    c: int,
+    weights: FloatArray | None = None,
+    rounding: FloatArray | None = None,
+) -> Evidence:
     """:func:`signed_rank` of every row of an array of shape (m, n), without a loop over rows.
 
     Args:
@@ -125,6 +130,8 @@ def signed_ranks(differences: FloatArray, c: int, weights: FloatArray | None = N
         weights: of the same shape: how much a difference of 1 adds to each value, where that is
             not 1 (:mod:`tiltyard.stats.covariates`). Pairs without a positive weight count for
             both signs; with more than ``c`` of them there are no finite bounds.
+        rounding: how far all differences of a row may lie off together, shape (m,). The interval is
+            so much wider on both sides, and the p-value the largest that any such shift gives.
 
     Raises:
         ValueError: as :func:`signed_rank` does.
@@ -134,30 +141,32 @@ def signed_ranks(differences: FloatArray, c: int, weights: FloatArray | None = N
     if not 0 <= c < (count + 1) // 2:
         raise ValueError(f"c = {c} leaves no interval of {count} Walsh averages")
     first, second = _pairs(n)
-    found = np.empty((4, m))
+    found, reach = np.empty((4, m)), np.zeros(m) if rounding is None else rounding
     rows = max(1, _CHUNK_VALUES // count)
     for start in range(0, m, rows):
         part = differences[start : start + rows]
         averages = (part[:, first] + part[:, second]) / 2
         own = slice(start, start + rows)
         if weights is not None:
-            found[:, own] = _weighted(averages, weights[own][:, first] + weights[own][:, second], c)
+            pairs = weights[own][:, first] + weights[own][:, second]
+            found[:, own] = _weighted(averages, pairs, c, reach[own, np.newaxis])
             found[3, own] = attainable_p(n)[found[3, own].astype(np.intp)]
             continue
         averages.sort(axis=1)
-        not_negative = np.count_nonzero(averages >= 0, axis=1)
-        not_positive = np.count_nonzero(averages <= 0, axis=1)
+        not_negative = np.count_nonzero(averages >= -reach[own, np.newaxis], axis=1)
+        not_positive = np.count_nonzero(averages <= reach[own, np.newaxis], axis=1)
         found[:, own] = (
             (averages[:, (count - 1) // 2] + averages[:, count // 2]) / 2,
             averages[:, c],
             averages[:, count - 1 - c],
             attainable_p(n)[np.minimum(not_negative, not_positive)],
         )
-    return Evidence(*found)
+    estimate, low, high, p = found
+    return Evidence(estimate, low - reach, high + reach, p)
 
 
 def _weighted(
-    averages: FloatArray, weights: FloatArray, c: int
+    averages: FloatArray, weights: FloatArray, c: int, reach: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, npt.NDArray[np.intp]]:
     """Estimate, bounds and the smaller count of signs of Walsh averages with weights.
 
@@ -165,6 +174,7 @@ def _weighted(
         averages: shape (m, pairs).
         weights: sums over the two of each pair, of the same shape.
         c: averages cut off at either end.
+        reach: how far a difference may lie off, shape (m, 1).
     """
     tells = weights > _NO_WEIGHT
     untold = (~tells).sum(axis=1)
@@ -177,8 +187,9 @@ def _weighted(
     is_bounded = (untold <= c) & (told > 0)
     low = np.where(is_bounded, quotients[row, np.maximum(c - untold, 0)], -np.inf)
     high = np.where(is_bounded, quotients[:, averages.shape[1] - 1 - c], np.inf)
-    not_negative = untold + np.count_nonzero(tells & (averages >= 0), axis=1)
-    not_positive = untold + np.count_nonzero(tells & (averages <= 0), axis=1)
+    shift = reach * weights / 2
+    not_negative = untold + np.count_nonzero(tells & (averages >= -shift), axis=1)
+    not_positive = untold + np.count_nonzero(tells & (averages <= shift), axis=1)
     smaller: npt.NDArray[np.intp] = np.minimum(not_negative, not_positive)
     return estimate, low, high, smaller
 

@@ -11,11 +11,14 @@ import numpy as np
 from tiltyard.stats.types import Evidence, FloatArray
 
 
-def paired_ts(differences: FloatArray, alpha: float) -> Evidence:
+def paired_ts(
+    differences: FloatArray, alpha: float, rounding: FloatArray | None = None
+) -> Evidence:
     """Two-sided t intervals of the mean of every row of an array of shape (m, n), n >= 2.
 
     They cover with ``1 - alpha`` if the differences are normal. Differences that are all equal
-    have an interval of no width, and p = 0 unless they are zero.
+    have an interval of no width, and p = 0 unless they are zero. ``rounding``: as
+    :func:`tiltyard.stats.signed_rank.signed_ranks` takes it.
 
     Source: Student, "The probable error of a mean", Biometrika 6 (1908).
     """
@@ -25,8 +28,10 @@ def paired_ts(differences: FloatArray, alpha: float) -> Evidence:
     mean = differences.mean(axis=1)
     error = differences.std(axis=1, ddof=1) / np.sqrt(n)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(mean == 0, 0.0, np.abs(mean) / error)
-    half_width = critical_t(n, alpha) * error
+        reach = np.zeros(len(mean)) if rounding is None else rounding
+        beyond = np.maximum(np.abs(mean) - reach, 0.0)
+        t = np.where(beyond == 0, 0.0, beyond / error)
+    half_width = critical_t(n, alpha) * error + reach
     return Evidence(mean, mean - half_width, mean + half_width, 2 * stdtr(n - 1, -t))
 
 

@@ -8,11 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.analysis.quantity import GridCell, pairs_of
+from tiltyard.analysis.quantity import GridCell, log_width, pairs_of
 from tiltyard.analysis.statements.evidence import ALPHA, Candidate, Result, Scene, some
 from tiltyard.analysis.statements.numbers import interval, nearest, p_text, ratio
 from tiltyard.analysis.statements.statement import Statement
-from tiltyard.run.samples import PERCENTILES
+from tiltyard.run.samples import BIN_WIDTH, PERCENTILES
 from tiltyard.stats.bimodal import Dip, dip_test, two_modes
 from tiltyard.stats.consistency import SpreadRatio, spread_ratio
 from tiltyard.stats.sequential import LEVEL, RepeatedInterval, repeated_interval
@@ -194,7 +194,8 @@ def _tests(scene: Scene, cell: GridCell, name: str) -> Iterator[Result]:
         differences = differences[np.isfinite(differences)]
         if len(differences) < TAIL.min_blocks:
             continue
-        by = partial(repeated_interval, differences, design.profile, looks, design.strict)
+        rules = (design.profile, looks, design.strict)
+        by = partial(repeated_interval, differences, *rules, rounding=log_width(BIN_WIDTH))
         found = by()
         if found is not None:
             systems = scene.measured.systems[later], scene.measured.systems[earlier]
@@ -240,7 +241,8 @@ def _tail_claim(
         ),
         evidence=(
             f"repeated signed-rank interval of the {TAILS[name][1]} of each trial, paired within "
-            f"blocks, {p_text(found.p)}; at least {RESOLVED} operations of each trial lie beyond it"
+            f"blocks, with what the buckets of the histogram leave open, {p_text(found.p)}; at "
+            f"least {RESOLVED} operations of each trial lie beyond it"
         ),
     )
 
@@ -251,7 +253,8 @@ TAIL: Final = Statement(
     says="METRIC: the tail of SYSTEM is worse than that of SYSTEM: the … percentile is …",
     test=(
         "the sequential signed-rank test of the verdicts, on each trial's farthest percentile with "
-        "100 operations beyond it; printed beyond the study's region of equivalence"
+        "100 operations beyond it, with an interval that is wider by a bucket of the histogram; "
+        "printed beyond the study's region of equivalence"
     ),
     min_blocks=10,
     correction="family",

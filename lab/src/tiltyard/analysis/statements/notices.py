@@ -1,5 +1,6 @@
 """Limitations and warnings on the evidence and its scope, each with its remedy."""
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
@@ -266,6 +267,19 @@ def _short(evidence: Evidence) -> Iterator[Notice]:
             )
 
 
+@statement("notice", "METRIC is read from bins that are up to N % wide.")
+def _bins(evidence: Evidence) -> Iterator[Notice]:
+    """Percentiles are compared that a program read from a histogram."""
+    quantities = (cell.quantity for own in evidence.judged for cell in own.cells)
+    wide = {one.metric or one.topic: one.rounding for one in quantities if one.rounding}
+    for metric, rounding in wide.items():
+        yield note(
+            text=f"{metric} is read from the bins of a histogram, which are up to "
+            f"{format_number(-100 * math.expm1(-rounding), 2)} % wide: the interval of a ratio is "
+            "so much wider on either side, however many the blocks are.",
+        )
+
+
 @statement("notice", "The processor of SYSTEM was emulated.")
 def _emulated(evidence: Evidence) -> Iterator[Notice]:
     """A guest ran without hardware virtualisation."""
@@ -378,6 +392,7 @@ OF_THE_EVIDENCE: Final = (
     _noise,
     _path_lengths,
     _short,
+    _bins,
     _emulated,
     _scope,
     _virtual,

@@ -96,6 +96,7 @@ IMPORTER: Final = Importer(
     metrics=METRICS,
     grid=("job",),
     timed=tuple(one.name for one in METRICS if one.unit == "s"),
+    bin_width=1 / 64,
     disproved=disproved,
     asked=_asked,
 )

@@ -105,4 +105,6 @@ IMPORTER: Final = Importer(
     ),
     grid=("message", "request", "response", "burst", "send_buffer", "receive_buffer"),
     timed=("latency",),
+    # 100 bins a decade, each decade from 0: of 100 µs they are 10 µs wide.
+    bin_width=1 / 10,
 )
