@@ -88,15 +88,17 @@ class Gates:
     forecasts: tuple[GateForecast, ...]
 
 
-def gate_rates(size: int, noise: float, suites: int, rng: np.random.Generator) -> GateRates:
-    """Suites of one size at one noise."""
-    rows = _drawn(size, noise, suites, rng)
+def gate_rates(
+    size: int, noise: float, suites: int, rng: np.random.Generator, profile: str = "standard"
+) -> GateRates:
+    """Suites of one size at one noise, at the looks of a profile."""
+    rows = _drawn(size, noise, suites, rng, profile)
     margin = float(np.log1p(WITHIN))
     ends = []
     for effect in (0.0, margin, 2 * margin):
         moved = rows.copy()
         moved[:, 0] += effect
-        ends.append(_ended(moved))
+        ends.append(_ended(moved, profile))
     (passed, failed), (passed_at, failed_at), (_, found) = ends
     return GateRates(size, noise, suites, passed, failed, passed_at, failed_at, found)
 
@@ -136,25 +138,27 @@ def gate_forecast(size: int, suites: int, rng: np.random.Generator) -> GateForec
     return GateForecast(size, len(came_true), float(np.mean(came_true)) if came_true else np.nan)
 
 
-def _drawn(size: int, noise: float, suites: int, rng: np.random.Generator) -> FloatArray:
+def _drawn(
+    size: int, noise: float, suites: int, rng: np.random.Generator, profile: str = "standard"
+) -> FloatArray:
     """Differences of equal programs, shape (suites, size, blocks)."""
-    blocks = _spending(size).looks[-1][0]
+    blocks = _spending(size, profile).looks[-1][0]
     return rng.normal(0, noise * np.sqrt(2), (suites, size, blocks))
 
 
-def _spending(size: int) -> Spending:
-    name = profile_of_family("standard", False, size)
+def _spending(size: int, profile: str = "standard") -> Spending:
+    name = profile_of_family(profile, False, size)
     return Spending(name, False, TABULATED[name])
 
 
-def _outcomes(rows: FloatArray) -> tuple[BoolArray, BoolArray]:
+def _outcomes(rows: FloatArray, profile: str = "standard") -> tuple[BoolArray, BoolArray]:
     """Which suites pass, and which fail."""
     suites, size, blocks = rows.shape
     # Those that there are stand first, as the gate takes them.
     order = np.argsort(np.isnan(rows), axis=2, kind="stable")
     flat = np.take_along_axis(rows, order, axis=2).reshape(-1, blocks)
     found = against_margin(
-        flat, _spending(size), float(np.log1p(WITHIN)), level_of(size), ended=True
+        flat, _spending(size, profile), float(np.log1p(WITHIN)), level_of(size), ended=True
     )
     outcome = found.outcome.reshape(suites, size)
     failed: BoolArray = (outcome == BEYOND).any(axis=1)
@@ -162,8 +166,8 @@ def _outcomes(rows: FloatArray) -> tuple[BoolArray, BoolArray]:
     return passed, failed
 
 
-def _ended(rows: FloatArray) -> tuple[float, float]:
-    passed, failed = _outcomes(rows)
+def _ended(rows: FloatArray, profile: str) -> tuple[float, float]:
+    passed, failed = _outcomes(rows, profile)
     return float(passed.mean()), float(failed.mean())
 
 

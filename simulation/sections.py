@@ -14,6 +14,7 @@ from simulation import (
     growth,
     headlines,
     imports,
+    ladder,
     laws,
     levels,
     nodes,
@@ -51,4 +52,5 @@ SECTIONS: Final[tuple[Section[Any], ...]] = (
     bins.SECTION,
     repeated.SECTION,
     gates.SECTION,
+    ladder.SECTION,
 )

@@ -120,6 +120,21 @@ def test_runs_are_blocks_first(runs: int, blocks: int, executions: int) -> None:
         compare_study((), (), WITH_PROGRAM, commands=found, asked=Asked(blocks=7))
 
 
+@pytest.mark.parametrize(
+    ("asked", "profile"),
+    [
+        ({}, "long"),
+        ({"runs": 7}, None),
+        ({"systems": ("ext4",)}, None),
+    ],
+)
+def test_commands_alone_go_on_while_they_are_open(
+    asked: dict[str, object], profile: str | None
+) -> None:
+    precision: dict[str, object] = study("a=ls -l", "b=ls", **asked).get("precision", {})  # type: ignore[arg-type, assignment]
+    assert precision.get("profile") == profile
+
+
 def test_the_least_number_of_runs_is_there_at_the_first_look() -> None:
     found = typed("true", "ls", min_runs=15)
     assert (found.blocks, found.workload["executions"]) == (None, 3)

@@ -275,6 +275,9 @@ def test_the_same_command_resumes_and_another_one_has_a_folder_of_its_own() -> N
     first, _ = typed_study(("old", "new"), (), asked=ASKED)
     again, amendment = typed_study(("old", "new"), (), asked=replace(ASKED, disturbed="keep"))
     assert (first, amendment.keep) == (again, True)
+    longer, amendment = typed_study(("old", "new"), (), asked=replace(ASKED, budget="1 h"))
+    assert (first, amendment.budget_s) == (longer, 3600)
+    assert "long" not in first.study.read_text()
     other, _ = typed_study(("old", "new"), (), asked=replace(ASKED, blocks=9))
     assert other.root == Path("postmark-old-new-2")
 

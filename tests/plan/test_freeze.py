@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tiltyard.folder import StudyFolder, sha256
-from tiltyard.plan.model import FORMAT, Plan, spares_for
+from tiltyard.plan.model import FORMAT, Further, Plan, spares_for
 from tiltyard.plan.order import draw_blocks
 from tiltyard.study.problems import StudyFileError
 
@@ -35,6 +35,8 @@ def test_a_plan_holds_all_that_later_stages_need(folder: StudyFolder, frozen: Fr
         (6, "", [12, 15, 20]),
         (6, 'profile = "rigorous"', [12, 15, 20, 30]),
         (6, 'profile = "quick"', [7, 10]),
+        (2, 'profile = "long"', [10, 14, 20, 34, 60, 100]),
+        (6, 'profile = "long"\nstrict = true', [8, 12, 20, 34, 60, 100]),
         (6, "strict = true", [7, 10, 14, 20]),
     ],
 )
@@ -56,6 +58,23 @@ def test_a_single_headline_has_the_looks_of_the_profile(
     design = frozen().design
     assert [look.blocks for look in design.looks] == [7, 10, 14, 20]
     assert design.profile == "standard"
+
+
+def test_a_long_study_without_a_budget_has_blocks_that_are_made_while_they_cost_little(
+    folder: StudyFolder, frozen: Freeze
+) -> None:
+    text = folder.study.read_text()
+    asked = {
+        'profile = "long"': Further(beyond=20, within_s=120.0),
+        'profile = "long"\nbudget = "1 h"': None,
+        'budget = "1 h"': None,
+        "": None,
+    }
+    for precision, further in asked.items():
+        folder.study.write_text(f"{text}\n[precision]\n{precision}\n")
+        plan = frozen()
+        assert plan.further == further
+        assert ("further" in plan.model_dump()) == (further is not None)
 
 
 def test_trials_of_a_block_come_turn_by_turn(frozen: Freeze) -> None:

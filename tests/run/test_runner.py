@@ -18,11 +18,11 @@ from tiltyard.errors import (
 )
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.plan.model import Plan
+from tiltyard.plan.model import Further, Plan
 from tiltyard.run import runner
 from tiltyard.run.lock import hold_lock, running_pid
 from tiltyard.run.read import read_run
-from tiltyard.run.record import RunRecord
+from tiltyard.run.record import Amendment, RunRecord
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import WorkloadSpec
 
@@ -152,6 +152,33 @@ def test_after_a_look_no_block_is_begun_that_does_not_fit(tmp_path: Path, engine
         reason,
     )
     assert len(read_run(folder, plan).trials) == 2
+
+
+def test_blocks_beyond_some_are_begun_while_they_cost_little(
+    tmp_path: Path, engine: Engine
+) -> None:
+    folder, plan = study(tmp_path, blocks=3)
+    plan = plan.model_copy(update={"further": Further(beyond=2, within_s=1e-6)})
+    folder.plan.write_bytes(plan.document())
+    reason = run_study(folder, plan, engine, go_on, Watcher())
+    assert reason.startswith("without a budget, blocks beyond 2 are begun in the first ")
+    assert reason.endswith(", blocks done: 2")
+    assert read_run(folder, plan).stopped == reason
+    longer = Amendment(budget_s=3600)
+    reason = run_study(folder, plan, engine, go_on, Watcher(), amendment=longer)
+    assert reason == "all planned blocks are done: 3"
+
+
+def test_a_budget_is_a_limit_before_blocks_that_would_be_free_without_one(
+    tmp_path: Path, engine: Engine
+) -> None:
+    folder, plan = study(tmp_path, blocks=3, looks=(1, 3))
+    plan = plan.model_copy(update={"further": Further(beyond=2, within_s=3600)})
+    folder.plan.write_bytes(plan.document())
+    short = Amendment(budget_s=1e-6)
+    reason = run_study(folder, plan, engine, go_on, Watcher(), amendment=short)
+    assert reason.startswith("the budget of ")
+    assert len(read_run(folder, plan).trials) == 0
 
 
 def test_two_runs_cannot_meet(tmp_path: Path, engine: Engine) -> None:

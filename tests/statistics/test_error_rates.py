@@ -21,6 +21,8 @@ from simulation.headlines import (
     power_rates,
     spending_of,
 )
+from simulation.ladder import LAWS as LAWS_OF_LADDERS
+from simulation.ladder import ladder_laws, ladder_power
 from simulation.laws import LAWS, law_rates
 from simulation.others import RULES, times_faster, trials_until_small
 from simulation.rates import EFFECTS, Rates, rates
@@ -203,6 +205,27 @@ def test_only_the_fast_profile_depends_on_the_law_of_the_noise():
     assert found["first turn of a block 5 % slower"]["fast, retired"] > 0.075
     assert found["a sine of one block"]["fast, retired"] > 0.06
     assert found["normal"]["fast, retired"] == pytest.approx(0.0478, abs=error)
+
+
+@pytest.mark.parametrize("law", LAWS_OF_LADDERS)
+def test_a_long_ladder_errs_as_rarely_as_the_standard_one(law):
+    found = ladder_laws(law, 2000, np.random.default_rng(20))
+    error = 4 * np.sqrt(0.05 * 0.95 / 2000)
+    for design in ("standard", "long"):
+        assert found.false[design] <= LEVEL + error
+        assert found.covered[design] >= 1 - LEVEL - error
+
+
+def test_a_long_ladder_finds_what_twenty_blocks_cannot_and_stops_early_at_what_is_clear():
+    every = ladder_power(1000, np.random.default_rng(21))
+    found = {(one.difference, one.noise): one for one in every}
+    hard, noisy, clear = found[0.02, 0.03], found[0.05, 0.10], found[0.05, 0.02]
+    assert hard.found["standard"] < 0.45
+    assert hard.found["long"] > 0.95
+    assert noisy.found["standard"] < 0.30
+    assert noisy.found["long"] > 0.78
+    assert clear.blocks["long"] < 10
+    assert 0.25 < hard.early < hard.found["standard"]
 
 
 @pytest.mark.parametrize("profile", [name for name in TABULATED if name not in FIRST_BY_T])

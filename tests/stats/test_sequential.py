@@ -57,20 +57,21 @@ def test_table_is_a_distribution_between_its_exact_bounds(profile):
     table = table_of(profile)
     assert np.all(np.diff(table.sequential_p) >= 0)
     assert table.sequential_p[-1] == 1.0
-    for smallest, joint in zip(table.minimum_p, table.sequential_p, strict=True):
-        by_t = profile in FIRST_BY_T
-        shares = shares_of(profile)
-        single = [
-            max((p for p in attainable_p(n) if p <= share * smallest * (1 + 1e-9)), default=0.0)
-            for (n, _), share in zip(TABULATED[profile][by_t:], shares[by_t:], strict=True)
-        ] + [shares[0] * smallest] * by_t
-        assert max(single) * (1 - 1e-5) <= joint <= min(1.0, sum(single)) * (1 + 1e-5)
+    by_t, shares = profile in FIRST_BY_T, shares_of(profile)
+    single = [shares[0] * table.minimum_p] * by_t
+    for (n, _), share in zip(TABULATED[profile][by_t:], shares[by_t:], strict=True):
+        attained = np.concatenate([[0.0], attainable_p(n)])
+        allowed = share * table.minimum_p * (1 + 1e-9)
+        single.append(attained[np.searchsorted(attained, allowed, side="right") - 1])
+    assert np.all(np.max(single, axis=0) * (1 - 1e-5) <= table.sequential_p)
+    assert np.all(table.sequential_p <= np.minimum(1.0, np.sum(single, axis=0)) * (1 + 1e-5))
 
 
 @pytest.mark.parametrize(
     ("profile", "alpha"),
-    [("quick", 0.0472), ("standard", 0.0495), ("rigorous", 0.0500), ("fast", 0.0478)],
-)
+    [("quick", 0.0472), ("standard", 0.0495), ("rigorous", 0.0500), ("fast", 0.0478),
+     ("long", 0.0497), ("long-10", 0.0500)],
+)  # fmt: skip
 def test_overall_alpha_is_that_of_the_method(profile, alpha):
     assert overall_alpha(profile, False, None) == pytest.approx(alpha, abs=5e-4)
 
@@ -92,7 +93,12 @@ def test_sequential_p_of_the_method():
     assert sequential_p("standard", 2 / 2**10) == pytest.approx(0.0045, abs=5e-5)
 
 
-@pytest.mark.parametrize("profile", ["standard", "rigorous"])
+@pytest.mark.parametrize("profile", TABULATED.keys() - FIRST_BY_T.keys())
+def test_all_looks_together_err_in_no_more_than_five_percent(profile):
+    assert overall_alpha(profile, False, None) <= LEVEL + 5e-5
+
+
+@pytest.mark.parametrize("profile", ["standard", "rigorous", "long"])
 @pytest.mark.parametrize("comparisons", [1, 2, 3, 6, 12, 15, 28, 45, 100])
 def test_a_family_looks_first_where_it_can_claim_beside_all_others(profile, comparisons):
     name = profile_of_family(profile, False, comparisons)
@@ -136,7 +142,7 @@ def test_a_part_has_a_look_at_its_end():
     ("profile", "blocks", "message"),
     [
         ("fixed", None, "needs a number of blocks"),
-        ("hasty", None, "One of: quick, standard, rigorous, fast, fixed"),
+        ("hasty", None, "One of: quick, standard, rigorous, long, fast, fixed"),
     ],
 )
 def test_impossible_profiles_are_refused(profile, blocks, message):

@@ -7,6 +7,7 @@ import pytest
 
 from support.catalogue import CATALOGUE
 from tiltyard.errors import UsageError
+from tiltyard.stats.looks import looks
 from tiltyard.study.compare import Asked, compare_study
 from tiltyard.study.load import read_study
 from tiltyard.study.model import Study
@@ -53,6 +54,23 @@ def test_everything_that_can_be_asked() -> None:
     assert [workload.use for workload in written.workloads] == ["postmark", "iozone"]
     assert (written.precision.blocks, written.precision.budget_s) == (8, 2700)
     assert written.scale == "1/64"
+
+
+@pytest.mark.parametrize(
+    ("asked", "profile", "blocks"),
+    [
+        (Asked(), "standard", 20),
+        (Asked(budget="45 min"), "long", 100),
+        (Asked(budget="45 min", blocks=8), "fixed", 8),
+    ],
+)
+def test_a_budget_is_used_up_where_the_question_is_open(
+    asked: Asked, profile: str, blocks: int
+) -> None:
+    systems = [(name, {"filesystem": name}) for name in ("ext4", "xfs")]
+    found = study(compare_study(systems, ("postmark",), CATALOGUE, asked=asked)).precision
+    assert found.profile == profile
+    assert looks(profile, strict=False, blocks=found.blocks)[-1][0] == blocks
 
 
 def test_a_file_system_against_itself() -> None:

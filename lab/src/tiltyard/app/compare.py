@@ -134,6 +134,10 @@ def _amended(folder: StudyFolder, text: str) -> Amendment | None:
     budgets = [_taken(each, "precision", "budget") for each in (before, now)]
     fates = [_taken(each, "noise", "disturbed") for each in (before, now)]
     kept, longer = fates[0] != fates[1], budgets[0] != budgets[1]
+    # A budget asks for later looks; those of a plan that is there stay.
+    profiles = [_taken(each, "precision", "profile") for each in (before, now)]
+    if profiles[0] != profiles[1] and not (longer and profiles[0] is None):
+        return None
     if before != now or (kept and fates[1] != "keep") or (longer and budgets[1] is None):
         return None
     return Amendment(keep=kept, budget_s=parse_duration(str(budgets[1])) if longer else None)

@@ -54,8 +54,9 @@ def gate(
             judged; one that has not, or not far enough, is run first. Results that were not made
             here by you are refused (code 4), unless --folder names their folder.
         within: The margin: "3%" allows a time of 1.03 times the baseline's, a rate of 1/1.03.
-        blocks: Exactly so many blocks of commands; by default 7 to 20, until all is decided.
-        budget: Begin no further block of commands after this time: "10 min".
+        blocks: Exactly so many blocks of commands; by default 8 to 100, until all is decided.
+        budget: Go on with commands that are undecided until this time is used up: "10 min". By
+            default blocks after the 20th are begun in the first 2 min only.
         seed: Seed of the random order of commands; by default drawn.
         disturbed: What becomes of a block of commands in which other programs used the host:
             "keep" (the default) lets it count, "replace" runs a replacement block for it.

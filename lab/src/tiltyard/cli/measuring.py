@@ -29,8 +29,10 @@ class Measuring:
     """Options of how much is measured.
 
     Attributes:
-        blocks: Exactly so many blocks, 6 or more; by default 7 to 20, until everything is decided.
-        budget: Begin no further block after this time: "45 min".
+        blocks: Exactly so many blocks, 6 or more; by default 7 to 20, until everything is decided;
+            with a budget, and of commands alone, to 100.
+        budget: Go on with what is open until this time is used up: "45 min". By default there is
+            no limit, but commands alone begin blocks after the 20th in the first 2 min only.
         seed: Seed of the random order; by default drawn.
         disturbed: What becomes of a block in which other programs used the host: "replace" runs a
             replacement block for it, "keep" (the default of commands) lets it count; "adapt" (the

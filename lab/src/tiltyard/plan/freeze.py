@@ -19,6 +19,7 @@ from tiltyard.importers import live
 from tiltyard.plan.model import (
     FORMAT,
     Design,
+    Further,
     Look,
     Plan,
     PlannedWorkload,
@@ -28,6 +29,7 @@ from tiltyard.plan.order import draw_blocks
 from tiltyard.plan.path_length import doubled, path_length_cards
 from tiltyard.plan.pilot import with_pilot
 from tiltyard.plan.program import job_parameters, sample_variables, split
+from tiltyard.stats.looks import LONG
 from tiltyard.stats.sequential import looks, overall_alpha, profile_of_family
 from tiltyard.study.clients import with_stonewalls
 from tiltyard.study.load import parameter_error, read_text
@@ -38,6 +40,9 @@ from tiltyard.wire import Card, Catalogue, Hello
 
 SEED_BELOW = 2**32
 """Seeds that are drawn stay below it: ten digits at most, to be typed again."""
+
+FURTHER = Further(beyond=20, within_s=120.0)
+"""A hundred blocks fit that take about a second each."""
 
 _COUNTED_ACCESS = "in-cache"
 _WAITS = (
@@ -128,6 +133,7 @@ def freeze(
         design=design,
         conditions=study.conditions,
         budget_s=study.precision.budget_s,
+        further=_further(study.precision),
         blocks=blocks[:planned],
         spares=blocks[planned:],
         gates=gates,
@@ -157,6 +163,11 @@ def _design(precision: Precision, headlines: int, clock: Clock) -> Design:
         adjust_for=precision.adjust_for if timed else (),
         verdict=precision.verdict if timed else "unadjusted",
     )
+
+
+def _further(precision: Precision) -> Further | None:
+    """What bounds a long study without a budget: the time of its blocks, never what they yield."""
+    return FURTHER if precision.profile == LONG and precision.budget_s is None else None
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,15 @@ class Design(Frozen):
         return Spending(self.profile, self.strict, looks)
 
 
+class Further(Frozen):
+    """Blocks that are made only while they cost little, where no budget was asked for."""
+
+    beyond: int
+    """So many blocks are made whatever time they take."""
+    within_s: float
+    """Wall time after which no block is begun beyond them."""
+
+
 class Turn(Frozen):
     """One system's turn in a block: it is brought up, meets every workload, is taken down."""
 
@@ -196,6 +205,8 @@ class Plan(Frozen):
     design: Design
     conditions: ConditionsSpec
     budget_s: float | None
+    further: Further | None = Field(None, exclude_if=lambda further: further is None)
+    """``None``: with a budget, and where no look is so late."""
     blocks: tuple[Block, ...]
     """All blocks up to the last look, in order."""
     spares: tuple[Block, ...] = Field((), exclude_if=lambda spares: not spares)

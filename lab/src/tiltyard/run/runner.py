@@ -131,11 +131,10 @@ def _over_budget(context: Context, course: PlanProgress, block: Block) -> str | 
     a block is begun only if it is likely to fit.
     """
     plan, history, budget_s = context.plan, context.history, _budget_s(context)
+    first_look, done = plan.design.looks[0].blocks, len(course.counted)
     if budget_s is None:
-        return None
-    first_look = plan.design.looks[0].blocks
+        return _too_dear(context, block, done)
     needs_s = expected_block_s(plan, block, history) or 0.0
-    done = len(course.counted)
     if done < first_look:
         if history.spent_s < budget_s:
             return None
@@ -146,6 +145,20 @@ def _over_budget(context: Context, course: PlanProgress, block: Block) -> str | 
         short = f"; the next one would take about {format_duration(needs_s)}"
     budget = format_duration(budget_s)
     return f"the budget of {budget} is used up, blocks done: {done}{short}"
+
+
+def _too_dear(context: Context, block: Block, done: int) -> str | None:
+    """Without a budget: the blocks that are made only while they cost little have cost enough."""
+    plan, history = context.plan, context.history
+    if (further := plan.further) is None or done < further.beyond:
+        return None
+    needs_s = expected_block_s(plan, block, history) or 0.0
+    if history.spent_s + needs_s <= further.within_s:
+        return None
+    return (
+        f"without a budget, blocks beyond {further.beyond} are begun in the first "
+        f"{format_duration(further.within_s)} only, blocks done: {done}"
+    )
 
 
 def _budget_s(context: Context) -> float | None:

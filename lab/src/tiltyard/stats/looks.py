@@ -15,6 +15,9 @@ up to 9 % where one turn of each block is slower by the same amount. No test of 
 exact for any noise reaches 5 %: five signs agree by chance in one of sixteen. Plans that were
 frozen with it keep their meaning.
 
+The ``long`` profile goes on to 100 blocks, where they cost little. All of its looks have the same
+level, those of its families too: docs/decisions/0072-a-long-ladder-where-blocks-are-cheap.md.
+
 Source: Pocock, "Group sequential methods", Biometrika 64 (1977), for looks of equal levels.
 """
 
@@ -30,10 +33,14 @@ LEVEL: Final = 0.05
 FIXED: Final = "fixed"
 """The profile with one look, after a number of blocks that the study names."""
 
+LONG: Final = "long"
+"""The profile that goes on longest."""
+
 LOOKS: Final[dict[str, Looks]] = {
     "quick": ((7, 1), (10, 6)),
     "standard": ((7, 0), (10, 5), (14, 15), (20, 43)),
     "rigorous": ((7, 0), (10, 4), (14, 14), (20, 41), (30, 116)),
+    LONG: ((8, 0), (12, 8), (20, 39), (34, 152), (60, 577), (100, 1801)),
     "fast": ((5, 0), (8, 1), (12, 9), (18, 33)),
 }
 """Profile → looks, each (blocks, Walsh averages cut off at either end)."""
@@ -42,6 +49,7 @@ STRICT_LOOKS: Final[dict[str, Looks]] = {
     "quick": ((7, 0), (10, 6)),
     "standard": ((7, 0), (10, 4), (14, 12), (20, 38)),
     "rigorous": ((7, 0), (10, 3), (14, 11), (20, 35), (30, 109)),
+    LONG: ((8, 0), (12, 6), (20, 36), (34, 145), (60, 559), (100, 1761)),
 }
 """The same with levels that add up to at most 5 %."""
 
@@ -58,6 +66,7 @@ FAMILY_LOOKS: Final[dict[str, dict[str, Looks]]] = {
         "rigorous-11": ((11, 8), (15, 16), (20, 39), (30, 123)),
         "rigorous-12": ((12, 10), (15, 17), (20, 39), (30, 125)),
     },
+    LONG: {"long-10": ((10, 3), (14, 13), (20, 39), (34, 154), (60, 580), (100, 1807))},
 }
 """Profile → the looks of its families, by the name of their table, the smallest families first."""
 
@@ -78,7 +87,8 @@ SCALE_OF_T: Final = FIRST_BY_T["fast"] / nominal_p(*LOOKS["fast"][-1])
 """Level of the t-test over that of the looks by rank, at every error rate."""
 
 _BETWEEN: Final = 0.5
-"""Level of a family's looks between the first and the last over that of those two."""
+"""Level of a family's looks between the first and the last over that of those two; of ``long``
+they are alike."""
 
 
 def shares_of(profile: str) -> tuple[float, ...]:
@@ -87,7 +97,7 @@ def shares_of(profile: str) -> tuple[float, ...]:
     Looks by rank share alike, but for those of families.
     """
     between = len(TABULATED[profile]) - 2
-    if profile in LOOKS:
+    if profile in LOOKS or profile in FAMILY_LOOKS[LONG]:
         return (SCALE_OF_T if profile in FIRST_BY_T else 1.0, *(1.0 for _ in range(between + 1)))
     return (1.0, *(_BETWEEN for _ in range(between)), 1.0)
 
@@ -96,8 +106,8 @@ def looks(profile: str, strict: bool, blocks: int | None) -> Looks:
     """The looks of a profile: pairs of (blocks, Walsh averages cut off at either end).
 
     Args:
-        profile: ``quick``, ``standard``, ``rigorous`` or ``fixed``; ``fast`` of earlier plans; a
-            name of :data:`FAMILY_LOOKS`.
+        profile: ``quick``, ``standard``, ``rigorous``, ``long`` or ``fixed``; ``fast`` of earlier
+            plans; a name of :data:`FAMILY_LOOKS`.
         strict: use the constants that hold even if the noise level moves.
         blocks: number of blocks of the ``fixed`` profile, fewer than 6 in a part of a whole that
             is judged together; ignored by the others.

@@ -1,6 +1,6 @@
 """Makes ``sequential_table.json``: the joint null distribution of the p-values at all looks.
 
-``python -m tiltyard.stats.sequential_table`` writes it anew (8 million paths, half a minute).
+``python -m tiltyard.stats.sequential_table`` writes it anew (8 million paths, two minutes).
 
 The signed-rank statistics at the looks are those of growing pieces of one sequence, so their joint
 law is not the product of the known single ones. It is free of the noise's law as long as that does
@@ -9,6 +9,7 @@ not change over the session, therefore simulated once with normal noise. Only th
 """
 
 import json
+from collections.abc import Set
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
@@ -16,8 +17,10 @@ from typing import Final
 import numpy as np
 
 from tiltyard.stats.looks import (
+    FAMILY_LOOKS,
     FIRST_BY_T,
     LEVEL,
+    LONG,
     LOOKS,
     TABULATED,
     nominal_levels_of,
@@ -101,19 +104,27 @@ def _largest_attained(own: FloatArray, support: FloatArray) -> FloatArray:
 
 
 def make_table(paths: int, seed: int) -> dict[str, object]:
-    """The whole document. All profiles look at the same paths."""
-    by_rank = {n for name, looks in TABULATED.items() for n, _ in looks[name in FIRST_BY_T :]}
-    blocks = tuple(sorted(by_rank))
-    (t_blocks,) = {LOOKS[name][0][0] for name in FIRST_BY_T}
-    p_values = simulate_p(paths, blocks, seed, t_blocks)
-    columns = {n: place for place, n in enumerate((t_blocks, *blocks))}
+    """The whole document. All profiles look at the same paths, but for ``long`` at longer ones."""
+    longer = {LONG, *FAMILY_LOOKS[LONG]}
+    others = TABULATED.keys() - longer
+    tables = _tables(others, paths, seed) | _tables(longer, paths, seed)
     return {
         "paths": paths,
         "seed": seed,
-        "profiles": {
-            name: tabulate(p_values[:, [columns[n] for n, _ in looks]], name)
-            for name, looks in TABULATED.items()
-        },
+        "profiles": {name: tables[name] for name in TABULATED},
+    }
+
+
+def _tables(names: Set[str], paths: int, seed: int) -> dict[str, dict[str, object]]:
+    """Those of some profiles, from the same paths."""
+    by_rank = {n for name in names for n, _ in TABULATED[name][name in FIRST_BY_T :]}
+    by_t = [LOOKS[name][0][0] for name in FIRST_BY_T if name in names]
+    blocks = tuple(sorted(by_rank))
+    p_values = simulate_p(paths, blocks, seed, *by_t)
+    columns = {n: place for place, n in enumerate((*by_t, *blocks))}
+    return {
+        name: tabulate(p_values[:, [columns[n] for n, _ in TABULATED[name]]], name)
+        for name in names
     }
 
 

@@ -105,6 +105,8 @@ def compare_study(
     Raises:
         UsageError: if there is nothing to compare, or a workload or a parameter is unknown.
     """
+    from tiltyard.stats.looks import LONG
+
     labels = _labels([name for name, _ in systems])
     settings = [own for _, own in systems]
     factors = {**_factor_of(labels, settings), **(varied or {})}
@@ -128,9 +130,14 @@ def compare_study(
     if commands and commands.blocks and asked.blocks:
         raise UsageError("--runs and --blocks: give one of them")
     blocks = (commands.blocks if commands else None) or asked.blocks
+    # What costs little, and what has a budget, goes on for as long as it is open.
+    is_long = blocks is None and (asked.budget is not None or (commands and not systems))
     precision: Table = {
-        "equivalent_within": asked.within, "blocks": blocks, "budget": asked.budget
-    }  # fmt: skip
+        "equivalent_within": asked.within,
+        "profile": LONG if is_long else None,
+        "blocks": blocks,
+        "budget": asked.budget,
+    }
     question = _question(contestants, workloads, each)
     return _text(
         {"question": question, "seed": asked.seed, "scale": asked.scale},

@@ -116,7 +116,7 @@ def _offered(typed: object) -> object:
     return typed
 
 
-Profile = Annotated[Literal["standard", "quick", "rigorous"], BeforeValidator(_offered)]
+Profile = Annotated[Literal["standard", "quick", "rigorous", "long"], BeforeValidator(_offered)]
 """When one looks."""
 
 
@@ -176,7 +176,8 @@ class PrecisionTable(Typed):
         None,
         description="The blocks at which the data are looked at, and may decide to stop. "
         "By default standard: 7, 10, 14 and 20; with several pairs of systems or workloads "
-        "9 to 12, 15 and 20.",
+        "9 to 12, 15 and 20. With long: 8, 12, 20, 34, 60 and 100, where blocks cost little; "
+        "without a budget those after the 20th are begun in the first 2 min only.",
     )
     blocks: int | None = Field(
         None,

@@ -74,7 +74,7 @@ class WorkloadSpec(Frozen):
 class Precision(Frozen):
     """When to stop, and what counts as the same."""
 
-    profile: Literal["standard", "quick", "rigorous", "fixed"]
+    profile: Literal["standard", "quick", "rigorous", "long", "fixed"]
     strict: bool
     """Use constants whose error rate holds even if the noise level drifts (method: union bound)."""
     blocks: int | None
