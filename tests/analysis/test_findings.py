@@ -125,17 +125,23 @@ def test_value_of_a_standing_is_the_geometric_mean_of_medians():
         assert standing.value == pytest.approx(geometric_mean(np.array(medians)))
 
 
-def test_metrics_that_point_both_ways_and_differ_in_unit_become_a_relation():
+def test_metrics_that_point_both_ways_or_differ_in_unit_have_no_common_mean():
+    """The latency of a closed loop is the inverse of its rate: no second test of the headline."""
     plan, run = synthetic_study(
         ("a", "b"), ("server",), effects={"b": 1.5}, shapes=MIXED, blocks=10
     )
-    index = analyse(plan, run).workloads[0].index
-    assert (index.unit, index.direction) == ("", "higher")
+    findings = analyse(plan, run)
+    (workload,) = findings.workloads
+    index, (requests, latency) = workload.index, workload.cells
+    assert (index.unit, index.direction, index.cells) == ("1/s", "higher", 1)
     assert [standing.system for standing in index.standings] == ["b", "a"]
-    assert index.standings[0].value == pytest.approx(1.5, rel=0.03)
-    assert index.standings[1].value == 1.0
-    assert index.comparisons[0].verdict == "faster"
+    assert index.standings[0].value == pytest.approx(13500, rel=0.03)
+    assert index.comparisons == tuple(requests.comparisons), "one verdict, one interval"
     assert index.comparisons[0].ratio == pytest.approx(1.5, rel=0.03)
+    assert latency.comparisons[0].ratio == pytest.approx(1 / 1.5, rel=0.03)
+    assert [table.unit for table in workload.compared].count("1/s") == 1
+    assert "requests" in findings.answer
+    assert "latency" not in findings.answer
 
 
 def test_index_of_one_cell_and_one_pair_is_that_cell():

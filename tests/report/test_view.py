@@ -96,6 +96,17 @@ def logs_of(findings: Findings) -> list[dict[tuple[str, int], float]]:
     return found
 
 
+def default_weights(findings: Findings) -> list[float]:
+    """The tests that measure what the most of them do."""
+    cells = [
+        next(grouped)
+        for workload in findings.workloads
+        for _, grouped in groupby(workload.cells, key=lambda cell: cell.metric)
+    ]
+    kinds = [(cell.unit, cell.direction) for cell in cells]
+    return [float(kind == max(kinds, key=kinds.count)) for kind in kinds]
+
+
 def expected(findings: Findings, fragment: str) -> list[list[str]]:
     """The rows of a view, by the functions of the lab."""
     given = {name: values[0] for name, values in parse_qs(fragment).items()}
@@ -104,7 +115,7 @@ def expected(findings: Findings, fragment: str) -> list[list[str]]:
     base = base if base in systems else findings.baseline
     tests = logs_of(findings)
     weights = [float(one) for one in given.get("weights", "1").split(",")]
-    weights = weights if len(weights) == len(tests) else [1.0] * len(tests)
+    weights = weights if len(weights) == len(tests) else default_weights(findings)
     rows = []
     for system in systems:
         if system in (base, given.get("hide")):

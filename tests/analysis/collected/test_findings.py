@@ -124,17 +124,24 @@ def test_times_are_better_when_they_are_less() -> None:
     ), comparison.sentence
 
 
-def test_speeds_and_times_meet_in_one_index() -> None:
+def test_speeds_and_times_have_no_common_mean() -> None:
+    """A rate and its inverse are one thing: the headline is the first metric, judged once."""
     own = [
         Reading(metric=name, system=system, values=(value, value * 1.001))
         for system, rate, seconds in (("a", 100.0, 4.0), ("b", 200.0, 2.0))
         for name, value in (("throughput", rate), ("time", seconds))
     ]
-    found = analyse_collection(collection(own, [metric(), metric("time", "s")])).workloads[0].index
-    assert found.standings[0].system == "b"
-    assert found.direction == "higher"
-    assert found.unit == ""
+    findings = analyse_collection(collection(own, [metric(), metric("time", "s")]))
+    (workload,) = findings.workloads
+    found = workload.index
+    assert [standing.system for standing in found.standings] == ["b", "a"]
+    assert (found.direction, found.unit, found.cells) == ("higher", "B/s", 1)
     assert found.comparisons[0].ratio == pytest.approx(2.0, rel=1e-6)
+    (of_cell,), (of_index,) = workload.cells[0].comparisons, found.comparisons
+    assert of_cell.sentence == of_index.sentence
+    assert [table.unit for table in workload.compared].count("B/s") == 1
+    assert {table.unit for table in workload.compared} == {"B/s", "s"}
+    assert "geometric mean" not in findings.answer
 
 
 def test_latencies_have_their_average() -> None:
@@ -282,7 +289,8 @@ def grid_of(effects: Sequence[float], n: int = 10) -> WorkloadFindings:
 
 def test_intervals_of_differences_are_corrected_for_having_been_selected() -> None:
     workload = grid_of([0.1, 0.1] + [0.0] * 18)
-    pairs = [pair for one in (*workload.cells, workload.by_metric[0]) for pair in one.comparisons]
+    pairs = [pair for one in workload.other_cells for pair in one.comparisons]
+    assert not workload.other_metrics[0].cells > 1, "the mean over the grid is the headline"
     claimed = [pair for pair in pairs if pair.verdict == "faster"]
     level = 1 - 0.05 * len(claimed) / len(pairs)
     assert 2 <= len(claimed) < len(pairs)

@@ -20,6 +20,7 @@ import numpy as np
 from pydantic import Field
 from scipy.special import stdtrit
 
+from tiltyard.analysis.alike import alike
 from tiltyard.analysis.collected.evidence import FEWEST_VALUES
 from tiltyard.analysis.collected.workload import Point, direction_of, locations
 from tiltyard.analysis.contrast import MAX_FAILED_SHARE
@@ -45,6 +46,8 @@ class ChosenTest(Frozen):
     """One test: a metric of a workload, over all its cells."""
 
     name: str
+    unit: str
+    direction: str
     heaps: tuple[tuple[float, float | None, int, float] | None, ...] = ()
     """Of results from elsewhere, of each system: mean of the logarithms, times turned into speeds;
     its standard error, ``None`` where too little was repeated; the values behind it; how far the
@@ -72,6 +75,8 @@ class Choices(Frozen):
     baseline: str
     blocks: tuple[int, ...] = ()
     tests: tuple[ChosenTest, ...] = ()
+    weights: tuple[int, ...] = ()
+    """Of the tests, at first: 1 for those that are alike."""
     cuts: tuple[Cut | None, ...] = ()
     """By the number of usable blocks, from 0; ``None`` where there is no interval yet."""
     coverage: str = ""
@@ -96,7 +101,14 @@ def choices(findings: Findings) -> Choices:
     Args:
         findings: of one study.
     """
-    return _choices(findings).model_copy(update={"units": _units(findings)})
+    found = _choices(findings)
+    own = set(map(id, alike(found.tests, lambda test: test)))
+    return found.model_copy(
+        update={
+            "units": _units(findings),
+            "weights": tuple(int(id(test) in own) for test in found.tests),
+        }
+    )
 
 
 def _choices(findings: Findings) -> Choices:
@@ -180,6 +192,8 @@ def _tests(
         means = [_means(own, system) for system in systems]
         yield ChosenTest(
             name=metric_of(workload.name, workload.display, own[0].label),
+            unit=own[0].unit,
+            direction=own[0].direction,
             logs=tuple(
                 tuple(
                     mean.get(block, "failed" if (system, block) in tried else None)
@@ -199,6 +213,8 @@ def _heaps(workload: WorkloadFindings, systems: tuple[str, ...]) -> Iterator[Cho
         places = (found.get(system) for system in systems)
         yield ChosenTest(
             name=metric_of(workload.name, workload.display, own[0].metric.label),
+            unit=own[0].metric.unit,
+            direction=own[0].metric.direction,
             heaps=tuple(
                 one and (sign * one.mean, one.error, one.n, one.rounding) for one in places
             ),

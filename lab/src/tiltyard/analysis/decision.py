@@ -111,8 +111,8 @@ def all_comparisons(findings: Findings) -> tuple[Comparison, ...]:
     """Every comparison of the study once: indices, then metrics, then cells, then latencies."""
     tables = (
         *(workload.index for workload in findings.workloads),
-        *(index for workload in findings.workloads for index in workload.by_metric),
-        *(cell for own in findings.workloads if len(own.cells) > 1 for cell in own.cells),
+        *(index for workload in findings.workloads for index in workload.other_metrics),
+        *(cell for own in findings.workloads for cell in own.other_cells),
         *(table for workload in findings.workloads for table in workload.latency_tables),
     )
     return tuple(comparison for table in tables for comparison in table.comparisons)

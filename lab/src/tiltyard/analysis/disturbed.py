@@ -71,19 +71,25 @@ def too_many_disturbed(run: RunRecord, course: PlanProgress) -> Withheld | None:
 def withhold(judged: Sequence[JudgedWorkload], withheld: Withheld) -> list[JudgedWorkload]:
     """The same without verdicts."""
 
-    def without(found: Judged) -> Judged:
-        return replace(found, contrasts=found.contrasts.without_verdicts(withheld))
+    def without(one: JudgedWorkload) -> JudgedWorkload:
+        parts = {
+            id(found): replace(found, contrasts=found.contrasts.without_verdicts(withheld))
+            for found in one.judged
+        }
 
-    return [
-        replace(
+        def of(several: Sequence[Judged]) -> tuple[Judged, ...]:
+            return tuple(parts[id(found)] for found in several)
+
+        # What is the index stays one with it.
+        return replace(
             one,
-            index=without(one.index),
-            cells=tuple(map(without, one.cells)),
-            metrics=tuple(map(without, one.metrics)),
-            latencies=tuple(map(without, one.latencies)),
+            index=parts[id(one.index)],
+            cells=of(one.cells),
+            metrics=of(one.metrics),
+            latencies=of(one.latencies),
         )
-        for one in judged
-    ]
+
+    return [without(one) for one in judged]
 
 
 def disturbed_blocks(run: RunRecord, course: PlanProgress, headlines: Headlines) -> Spoiled | None:

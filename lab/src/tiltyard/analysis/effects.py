@@ -201,7 +201,11 @@ def with_effects(
 
     ``to_come``: blocks that may still be made.
     """
-    tables = [(one, table) for one in judged for table in (one.index, *one.by_metric)]
+    tables = [
+        (one, table)
+        for one in judged
+        for table in (one.index, *(own for own in one.by_metric if own is not one.index))
+    ]
     quantities = [table.quantity for _, table in tables]
     found, together = judge_effects(quantities, plan, benjamini_hochberg, to_come)
     family = Family.of(together, BENJAMINI_HOCHBERG)

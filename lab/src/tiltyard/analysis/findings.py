@@ -21,6 +21,7 @@ from typing import Final
 import numpy as np
 
 from tiltyard import __version__
+from tiltyard.analysis.alike import alike
 from tiltyard.analysis.beside import side_by_side
 from tiltyard.analysis.contrast import Contrasts, Judged, Withheld
 from tiltyard.analysis.disturbed import disturbed_blocks, too_many_disturbed, withhold
@@ -199,10 +200,10 @@ def _judge_all(
         JudgedWorkload(
             measured=q.measured,
             index=index,
-            cells=tuple(next(judged) for _ in q.measured.cells)
-            if len(q.measured.cells) > 1
-            else (index,),
-            metrics=tuple(next(judged) for _ in q.metrics),
+            cells=tuple(
+                index if cell.quantity is q.index else next(judged) for cell in q.measured.cells
+            ),
+            metrics=tuple(index if own is q.index else next(judged) for own in q.metrics),
             latencies=tuple(next(judged) for _ in q.latencies),
         )
         for q, index in zip(quantities, indices, strict=True)
@@ -283,17 +284,15 @@ def _resolution_percent(judged: Sequence[JudgedWorkload]) -> float | None:
 
 
 def _overall(plan: Plan, quantities: Sequence[Quantities], to_come: int) -> tuple[Comparison, ...]:
-    """Every pair of systems over all tests; of one test none.
+    """Every pair of systems over the tests that are alike; of one test none.
 
     A test is a metric of a workload, however many cells it has; times are turned into speeds. A
     block yields one number, so that whatever tests share within it is contained and needs no
     assumption.
     """
-    tests = [
-        mean_quantity(q.measured.workload.spec.name, cells)
-        for q in quantities
-        for cells in cells_by_metric(q.measured)
-    ]
+    every = [cells for q in quantities for cells in cells_by_metric(q.measured)]
+    own = alike(every, lambda cells: cells[0].metric)
+    tests = [mean_quantity(cells[0].quantity.topic, cells) for cells in own]
     if len(tests) < 2:
         return ()
     covariates = [np.mean([q.measured.covariates for q in quantities], axis=0)]

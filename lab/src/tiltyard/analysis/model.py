@@ -266,7 +266,7 @@ class WorkloadFindings(Frozen):
     grid: tuple[str, ...]
     answer: str
     index: Index
-    """Over all headline cells of the workload."""
+    """Over the headline cells that measure the same, see ``alike``."""
     by_metric: tuple[Index, ...]
     """One for each headline metric, over the grid; empty where there is one metric only."""
     cells: tuple[Cell, ...]
@@ -302,9 +302,20 @@ class WorkloadFindings(Frozen):
 
     @property
     def compared(self) -> tuple[Cell | Index, ...]:
-        """Every table with verdicts: index, metrics, cells (one is the index), latencies."""
-        cells = self.cells if len(self.cells) > 1 else ()
-        return (self.index, *self.by_metric, *cells, *self.latency_tables)
+        """Every table with verdicts: index, metrics, cells, latencies; what is the index once."""
+        return (self.index, *self.other_metrics, *self.other_cells, *self.latency_tables)
+
+    @property
+    def other_cells(self) -> tuple[Cell, ...]:
+        """All but the first, where that alone is the index."""
+        return self.cells[self.index.cells == 1 :]
+
+    @property
+    def other_metrics(self) -> tuple[Index, ...]:
+        """All but that which is the index: the only one of its unit and direction."""
+        whole = (self.index.unit, self.index.direction, self.index.cells)
+        found = [(one.unit, one.direction, one.cells) for one in self.by_metric]
+        return tuple(one for one, own in zip(self.by_metric, found, strict=True) if own != whole)
 
     @property
     def latency_tables(self) -> tuple[Cell | Index, ...]:
@@ -437,7 +448,7 @@ class Findings(Frozen):
     """By what limits a block counts as spoiled; empty for plans without any."""
     workloads: tuple[WorkloadFindings, ...]
     overall: tuple[Comparison, ...] = Field((), exclude_if=lambda overall: not overall)
-    """Every pair in the geometric mean over all tests, see ``overall``; empty for a single test."""
+    """Every pair in the geometric mean over the tests that are alike; empty where one is alone."""
     trials: tuple[TrialLine, ...]
     drifts: tuple[Drift, ...]
     notices: tuple[Notice, ...]

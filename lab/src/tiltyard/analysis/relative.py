@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tiltyard.analysis.alike import alike
 from tiltyard.analysis.model import Findings, Index
 
 
@@ -14,6 +15,8 @@ class RelativeTest:
 
     workload: str
     label: str
+    unit: str
+    direction: str
     shares: Mapping[str, float]
     """System → its speed over that of the best: 1 for the best itself, less for all others. Times
     are turned into speeds, so more is always better."""
@@ -22,7 +25,7 @@ class RelativeTest:
 def relative_tests(findings: Findings) -> list[RelativeTest]:
     """Every test of every workload in which at least two systems have a value."""
     return [
-        RelativeTest(workload, index.label, shares)
+        RelativeTest(workload, index.label, index.unit, index.direction, shares)
         for workload, index in _tests(findings)
         if len(shares := shares_of_best(index)) > 1
     ]
@@ -38,6 +41,12 @@ def shares_of_best(index: Index) -> dict[str, float]:
         return {system: value / most for system, value in values.items()}
     least = min(values.values())
     return {system: least / value for system, value in values.items()}
+
+
+def with_mean(tests: Sequence[RelativeTest]) -> Sequence[RelativeTest]:
+    """Those that have a mean, since they measure the same; none where that is one."""
+    found = alike(tests, lambda test: test)
+    return found if len(found) > 1 else ()
 
 
 def mean_shares(tests: Sequence[RelativeTest]) -> dict[str, float]:

@@ -1,11 +1,12 @@
 """Everything that is stated about one workload, from judged quantities."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import get_args
 
+from tiltyard.analysis.alike import alike
 from tiltyard.analysis.clients import client_lines
 from tiltyard.analysis.contrast import Judged, Withheld
 from tiltyard.analysis.model import Cell, Index, Latencies, Loss, WorkloadFindings
@@ -34,7 +35,8 @@ class Quantities:
 
     measured: Measured
     index: Quantity
-    """Over all headline cells."""
+    """Over the headline cells that are alike; a single such cell is the index, and so
+    is the mean over a metric that alone is of its kind."""
     metrics: tuple[Quantity, ...]
     """Over the grid, for each headline metric that has several cells, where there are several
     metrics; any other mean would be a second name for something compared already."""
@@ -45,10 +47,12 @@ class Quantities:
     def family(self) -> tuple[Quantity, ...]:
         """Cells, metrics, latencies: what is corrected by the false discovery rate.
 
-        A cell that is the only one is the index, and judged there.
+        What is the index is judged there.
         """
-        cells = self.measured.cells if len(self.measured.cells) > 1 else ()
-        return (*(cell.quantity for cell in cells), *self.metrics, *self.latencies)
+        cells = (cell.quantity for cell in self.measured.cells)
+        return tuple(
+            own for own in (*cells, *self.metrics, *self.latencies) if own is not self.index
+        )
 
 
 @dataclass(frozen=True)
@@ -58,14 +62,15 @@ class JudgedWorkload:
     measured: Measured
     index: Judged
     cells: tuple[Judged, ...]
-    """Of a single cell the index itself: one verdict and one interval."""
+    """Of what is the index the index itself, as of metrics: one verdict and one interval."""
     metrics: tuple[Judged, ...]
     latencies: tuple[Judged, ...]
 
     @property
     def family(self) -> tuple[Judged, ...]:
         """All but the index, in the order of :attr:`Quantities.family`."""
-        return (*(self.cells if len(self.cells) > 1 else ()), *self.metrics, *self.latencies)
+        found = (*self.cells, *self.metrics, *self.latencies)
+        return tuple(own for own in found if own is not self.index)
 
     @property
     def judged(self) -> tuple[Judged, ...]:
@@ -95,14 +100,19 @@ def quantities_of(measured: Measured) -> Quantities | None:
         return None
     name = measured.workload.display
     groups = cells_by_metric(measured)
-    metrics = [mean_quantity(name, cells) for cells in groups if len(groups) > 1 and len(cells) > 1]
+    headline = alike(measured.cells, lambda cell: cell.metric)
+    one = len(headline) == 1
+    index = headline[0].quantity if one else mean_quantity(name, headline)
+    metrics = [
+        index
+        if cells[0] is headline[0] and len(cells) == len(headline)
+        else mean_quantity(name, cells)
+        for cells in groups
+        if len(groups) > 1 and len(cells) > 1
+    ]
     latencies = [cell.quantity for cell in measured.latencies]
     if len(latencies) > 1:
         latencies.append(mean_quantity(name, measured.latencies))
-    if len(measured.cells) == 1:
-        index = measured.cells[0].quantity
-    else:
-        index = mean_quantity(name, measured.cells)
     return Quantities(measured, index, tuple(metrics), tuple(latencies))
 
 
@@ -143,21 +153,28 @@ def workload_findings(
     """
     measured = judged.measured
     name = measured.workload.spec.name
-    of_cells = headline if len(judged.cells) == 1 else grid
+
+    def builder_of(own: Judged) -> ComparisonBuilder:
+        return headline if own is judged.index else grid
+
     summaries = summaries_of(measured.cells)
-    comparisons = map(of_cells.when_read, judged.cells)
+    comparisons = [builder_of(own).when_read(own) for own in judged.cells]
     cells = cells_of(measured, measured.cells, summaries, comparisons)
-    topic, medians = judged.index.quantity.topic, _medians(measured, summaries)
-    index = index_of(name, topic, judged.index, headline, plan.baseline, cells, medians)
+    topic = judged.index.quantity.topic
+    whole = set(map(id, alike(measured.cells, lambda cell: cell.metric)))
+    places = [place for place, cell in enumerate(measured.cells) if id(cell) in whole]
+    medians = _medians(measured, summaries[places])
+    own = [cells[place] for place in places]
+    index = index_of(name, topic, judged.index, headline, plan.baseline, own, medians)
     return _findings(
         measured,
         answer(index, judged.index, plan, headline.family),
         index,
         Counter(verdict for cell in judged.cells for verdict in cell.contrasts.verdicts),
-        by_metric=_by_metric(judged, cells, summaries, plan.baseline, grid),
+        by_metric=_by_metric(judged, cells, summaries, plan.baseline, builder_of),
         cells=cells,
         latencies=_latencies(judged, plan.baseline, grid),
-        losses=_losses(index, judged, of_cells),
+        losses=_losses(index, judged, builder_of),
         ends=what_ends_saw(measured),
     ).model_copy(
         update={
@@ -216,7 +233,7 @@ def _by_metric(
     cells: Sequence[Cell],
     summaries: FloatArray,
     baseline: str,
-    builder: ComparisonBuilder,
+    builder_of: Callable[[Judged], ComparisonBuilder],
 ) -> tuple[Index, ...]:
     """One index for each metric; that of a metric with one cell is that cell's own comparison."""
     indices, end = [], 0
@@ -224,7 +241,7 @@ def _by_metric(
         begin, end = end, end + len(group)
         medians = _medians(judged.measured, summaries[begin:end])
         name, label = group[0].metric.name, group[0].metric.label
-        own = cells[begin:end]
+        own, builder = cells[begin:end], builder_of(judgement)
         indices.append(index_of(name, label, judgement, builder, baseline, own, medians))
     return tuple(indices)
 
@@ -248,7 +265,9 @@ def _latencies(
     )
 
 
-def _losses(index: Index, judged: JudgedWorkload, builder: ComparisonBuilder) -> tuple[Loss, ...]:
+def _losses(
+    index: Index, judged: JudgedWorkload, builder_of: Callable[[Judged], ComparisonBuilder]
+) -> tuple[Loss, ...]:
     """The cells in which the first of the ranked table is slower than another system."""
     if not index.standings:
         return ()
@@ -256,7 +275,10 @@ def _losses(index: Index, judged: JudgedWorkload, builder: ComparisonBuilder) ->
     others = [standing.system for standing in index.standings[1:]]
     places = [(other, *judged.index.place(best, other)) for other in others]
     return tuple(
-        Loss(label=cell.label, comparison=builder.comparison(judgement.between(best, other)))
+        Loss(
+            label=cell.label,
+            comparison=builder_of(judgement).comparison(judgement.between(best, other)),
+        )
         for cell, judgement in zip(judged.measured.cells, judged.cells, strict=True)
         for verdicts in (judgement.contrasts.columns["verdict"],)
         for other, place, turned in places

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tiltyard.analysis.model import Findings
-from tiltyard.analysis.relative import RelativeTest, mean_shares, relative_tests
+from tiltyard.analysis.relative import RelativeTest, mean_shares, relative_tests, with_mean
 from tiltyard.charts.chart import Spec, StudyChart, series
 from tiltyard.charts.rows import Row, Rows
 from tiltyard.charts.theme import system_colour, system_legend, system_shape
@@ -19,7 +19,8 @@ def draw(findings: Findings, width_px: int) -> Spec | None:
     tests = relative_tests(findings)
     if len(tests) < 2:
         return None
-    lines = [*tests, RelativeTest(_ALL, _ALL, mean_shares(tests))]
+    means = mean_shares(with_mean(tests))
+    lines = [*tests, *([RelativeTest(_ALL, _ALL, "", "higher", means)] if means else [])]
     rows = [
         Row(str(place), line.label, line.workload if line.workload != line.label else " ")
         for place, line in enumerate(lines)

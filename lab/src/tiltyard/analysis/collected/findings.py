@@ -8,11 +8,12 @@ stands beside every verdict.
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import get_args
 
 from tiltyard import __version__
+from tiltyard.analysis.alike import alike
 from tiltyard.analysis.collected.answer import answer
 from tiltyard.analysis.collected.courses import Collected, courses_of, observe_courses
 from tiltyard.analysis.collected.limits import limits
@@ -57,14 +58,20 @@ class _Work:
     workload: CollectedWorkload
     headline: list[Point]
     details: list[Point]
+    alike: list[Point]
+    """Those that measure the same: the whole."""
     cells: list[list[Pair]]
-    """Of each headline point; empty where there is one, whose pairs are those of the whole."""
+    """Of each headline point; none of one that is the whole, whose pairs are those of it."""
     tests: list[list[Point]]
     """The headline points, metric by metric."""
     metrics: list[tuple[list[Point], list[Pair]]]
     """For each headline metric its points, and the pairs over them: none for a metric of one
-    point, whose pairs are those of the point. Empty for one metric."""
+    point, whose pairs are those of the point, and for the whole. Empty for one metric."""
     over_all: list[Pair]
+
+    def is_whole(self, own: Sequence[Point]) -> bool:
+        """Whether some points are all of the whole."""
+        return [id(point) for point in own] == [id(point) for point in self.alike]
 
 
 def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) -> Findings:
@@ -170,8 +177,9 @@ def _extended(
 
 
 def _overall(works: Sequence[_Work], collection: Collection) -> tuple[Comparison, ...]:
-    """Every pair over all tests: a family by itself."""
-    tests = [own for work in works for own in work.tests]
+    """Every pair over the tests that are alike: a family by itself."""
+    every = [own for work in works for own in work.tests]
+    tests = alike(every, lambda own: own[0].metric)
     pairs = pairs_over_tests(tests, collection.baseline)
     return tuple(compare(pairs, collection.equivalent_within, together=True))
 
@@ -180,23 +188,37 @@ def _work(workload: CollectedWorkload, systems: Sequence[str], baseline: str) ->
     found = points(workload, systems)
     headline = [point for point in found if point.metric.headline]
     groups = [list(own) for _, own in groupby(headline, key=lambda point: point.metric.name)]
-    metrics = [
-        (own, pairs_over(own[0].metric.label, own, baseline) if len(own) > 1 else [])
-        for own in groups
-        if len(groups) > 1
-    ]
-    one = len(headline) == 1
-    return _Work(
+    headline_alike = alike(headline, lambda point: point.metric)
+    one = len(headline_alike) == 1
+    work = _Work(
         workload=workload,
         headline=headline,
+        alike=headline_alike,
         details=[point for point in found if not point.metric.headline],
-        cells=[] if one else [pairs_over(point.topic, [point], baseline) for point in headline],
+        cells=[],
         tests=groups,
-        metrics=metrics,
-        over_all=pairs_over(headline[0].topic if one else workload.display, headline, baseline)
+        metrics=[],
+        over_all=pairs_over(
+            headline_alike[0].topic if one else workload.display, headline_alike, baseline
+        )
         if headline
         else [],
     )
+    cells = [
+        [] if work.is_whole([point]) else pairs_over(point.topic, [point], baseline)
+        for point in headline
+    ]
+    metrics = [
+        (
+            own,
+            []
+            if len(own) == 1 or work.is_whole(own)
+            else pairs_over(own[0].metric.label, own, baseline),
+        )
+        for own in groups
+        if len(groups) > 1
+    ]
+    return replace(work, cells=cells, metrics=metrics)
 
 
 def _findings(
@@ -207,7 +229,10 @@ def _findings(
 ) -> WorkloadFindings:
     workload = work.workload
     overall = [next(wholes) for _ in work.over_all]
-    at_points = [[next(told) for _ in own] for own in work.cells] or [overall]
+    at_points = [
+        overall if work.is_whole([point]) else [next(told) for _ in own]
+        for point, own in zip(work.headline, work.cells, strict=True)
+    ]
     cells = tuple(cell(point, own) for point, own in zip(work.headline, at_points, strict=False))
     by_point = dict(zip(map(id, work.headline), at_points, strict=False))
     by_metric = tuple(
@@ -215,7 +240,11 @@ def _findings(
             own[0].metric.name,
             own[0].metric.label,
             own,
-            [next(told) for _ in over] if len(own) > 1 else by_point[id(own[0])],
+            by_point[id(own[0])]
+            if len(own) == 1
+            else overall
+            if work.is_whole(own)
+            else [next(told) for _ in over],
             collection.baseline,
             together=False,
         )
@@ -254,10 +283,10 @@ def _findings(
 def _index(work: _Work, comparisons: Sequence[Comparison], baseline: str) -> Index:
     """Over everything that is compared of a workload; empty where nothing was read."""
     label = work.workload.display
-    if len({point.metric.name for point in work.headline}) == 1:
-        label = work.headline[0].metric.label
+    if len({point.metric.name for point in work.alike}) == 1:
+        label = work.alike[0].metric.label
     if work.headline:
-        return index(work.workload.name, label, work.headline, comparisons, baseline, together=True)
+        return index(work.workload.name, label, work.alike, comparisons, baseline, together=True)
     return Index(
         name=work.workload.name,
         label=label,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tiltyard.analysis.model import Average, Cell, Findings, Pair, WorkloadFindings
-from tiltyard.analysis.relative import first_without, mean_shares, relative_tests
+from tiltyard.analysis.relative import first_without, mean_shares, relative_tests, with_mean
 from tiltyard.analysis.statements.deltas import (
     COUNTS,
     RATE,
@@ -295,7 +295,10 @@ class Place:
 
     tally: Tally
     share: float | None
-    """Geometric mean of what it reaches of the best; ``None`` where it has not all tests."""
+    """Geometric mean of what it reaches of the best, over the tests that are alike; ``None`` where
+    it has not all of them."""
+    of: int
+    """So many tests measure the same, and have the mean."""
     first_without: int
     """How often its mean is the highest while one test after the other is left out."""
     behind: Delta | None
@@ -312,12 +315,14 @@ def places(findings: Findings) -> list[Place]:
     found = relative_tests(findings)
     if len(found) < 2:
         return []
-    means, without = mean_shares(found), first_without(found)
+    alike = with_mean(found)
+    means, without = mean_shares(alike), first_without(alike)
     first = max(means, key=means.__getitem__, default="")
     own = [
         Place(
             tally,
             means.get(tally.system),
+            len(alike),
             without[tally.system],
             delta(
                 findings.overall,
@@ -341,24 +346,26 @@ def _standing(findings: Findings) -> Iterator[Claim]:
 
     It says in how many tests the first one depends on a single test, and is no headline.
     """
-    ranked = [one for one in places(findings) if one.share is not None]
-    if len(ranked) < 2:
-        return
-    best, second, of = ranked[0], ranked[1], str(ranked[0].tally.tests)
+    found = places(findings)
     repeated = any(line.has_intervals for line in tests(findings))
     basis = " (by value alone)" if repeated else single(findings)
-    against, ends = _second(findings, second)
-    yield Claim(
-        kind="standing",
-        workload="",
-        sentence=f"Over {count_of(of, 'test')} {best.tally.system} has the highest geometric mean, "
-        f"{best.text} "
-        f"% of the best value of each; {second.tally.system} is second, {second.text} %"
-        f"{against}. With one test left out at a time, {best.tally.system} stays first in "
-        f"{best.first_without} of {of} cases.",
-        figures=(of, best.text, second.text, *ends, str(best.first_without), of),
-    )
-    for one in sorted(ranked, key=lambda own: -own.tally.first):
+    ranked = [one for one in found if one.share is not None]
+    if len(ranked) > 1:
+        best, second, of = ranked[0], ranked[1], str(ranked[0].of)
+        against, ends = _second(findings, second)
+        over = f"{count_of(of, 'test')}{' that measure the same' * (best.of < best.tally.tests)}"
+        yield Claim(
+            kind="standing",
+            workload="",
+            sentence=f"Over {over} {best.tally.system} has the highest geometric mean, {best.text} "
+            f"% of the best value of each; {second.tally.system} is second, {second.text} %"
+            f"{against}. With one test left out at a time, {best.tally.system} stays first in "
+            f"{best.first_without} of {of} cases.",
+            figures=(of, best.text, second.text, *ends, str(best.first_without), of),
+        )
+    if len(found) < 2:
+        return
+    for one in sorted(found, key=lambda own: -own.tally.first):
         if one.tally.first:
             yield _standing_first(one.tally, basis)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tiltyard.analysis.model import Comparison, Effect, Findings, WorkloadFindings
-from tiltyard.analysis.relative import relative_tests
+from tiltyard.analysis.relative import relative_tests, with_mean
 from tiltyard.analysis.statements.claims import counted, over_levels, over_lines
 from tiltyard.analysis.statements.deltas import (
     Count,
@@ -200,9 +200,14 @@ def _counted(findings: Findings) -> str:
 def over_all(findings: Findings) -> str:
     """``3.13 against 3.12, mean of 13 tests (95 % CI): Btrfs −6.4 % (−9.0 … −3.9 %, slower), …``.
 
-    The mean is the geometric one. A level that is compared once stands with the others of its sort.
-    A mean that hides some of its tests is told by them.
+    The mean is the geometric one, of tests that measure the same; where these are not the most,
+    there is none. A level that is compared once stands with the others of its sort. A mean that
+    hides some of the tests is told by them.
     """
+    every = relative_tests(findings)
+    own = with_mean(every)
+    if 2 * len(own) <= len(every):
+        return ""
     crossed = crossing(findings)
     lines = tests(findings)
     found = [
@@ -218,13 +223,14 @@ def over_all(findings: Findings) -> str:
     told: dict[str, list[_Mean]] = {}
     apart: list[str] = []
     for level, pair, whole in found:
-        own = delta([whole], pair, "higher", unprinted_decimals(findings))
+        shown = delta([whole], pair, "higher", unprinted_decimals(findings))
         if text := split_in_short(findings, whole, lines):
             name = (pair.within, level if len(crossed.levels) > 2 else "")
             apart.append(f"{' '.join(filter(None, name)) or level} {text}")
-        elif own:
-            told.setdefault(level, []).append(_Mean(pair.within, own, whole))
-    over = f"mean of {count_of(len(relative_tests(findings)), 'test')}"
+        elif shown:
+            told.setdefault(level, []).append(_Mean(pair.within, shown, whole))
+    of = str(len(own)) if len(own) == len(every) else f"{len(own)} of {len(every)}"
+    over = f"mean of {of} tests"
     if len(told) > 1 and all(own[0].within == "" for own in told.values()):
         means = [replace(own, within=level) for level, (own,) in told.items()]
         texts = [_told(f"{over[0].upper()}{over[1:]} against {crossed.base}", means, findings)]

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from tiltyard.analysis.alike import alike
 from tiltyard.analysis.contrast import Contrast
 from tiltyard.analysis.quantity import GridCell, Measured, oriented
 from tiltyard.analysis.statements.evidence import ALPHA, Candidate, Line, Result, Scene, lines
@@ -117,7 +118,7 @@ class Without:
 
 def _leave_one_out_tests(scene: Scene) -> Iterator[Result]:
     judged = scene.judged
-    if judged is None or len(judged.cells) < 2:
+    if judged is None or judged.index.quantity.cells < 2:
         return
     rests = _rests(scene.measured)
     if len(rests.names) >= PARTS:
@@ -127,7 +128,7 @@ def _leave_one_out_tests(scene: Scene) -> Iterator[Result]:
 
 def _rests(measured: Measured) -> Rests:
     """Without each metric in turn, or without each point where there is one metric only."""
-    cells = measured.cells
+    cells = alike(measured.cells, lambda cell: cell.metric)
     _, stack = oriented(cells)
     places = [list(group) for _, group in groupby(range(len(cells)), lambda at: cells[at].metric)]
     names = [cells[group[0]].metric.label for group in places]

@@ -275,10 +275,12 @@ def overall_table(findings: Findings) -> Table | None:
         ),
         rows=tuple(_overall_row(one) for one in found),
         caption="Of the best: what a system reaches of the best value of each test (of times the "
-        "inverse), every test counted once. First without one test: how often its mean is the "
-        "highest while one test after the other is left out. First and last by value alone; of "
-        "equal values all.",
-        charts=(SheetChart("bar", 0, (1,), "Geometric mean over all tests", "% of the best"),),
+        "inverse), the mean over the tests that measure the same, each counted once. First without "
+        "one test: how often its mean is the highest while one test after the other is left out. "
+        "First and last by value alone; of equal values all.",
+        charts=(SheetChart("bar", 0, (1,), "Geometric mean", "% of the best"),)
+        if any(one.share is not None for one in found)
+        else (),
     )
     return without_empty_columns(table)
 
@@ -393,7 +395,7 @@ def _overall_row(one: Place) -> tuple[Entry, ...]:
         system_entry(own.system),
         MISSING if one.share is None else Entry(one.text, 100 * one.share, strong=True),
         delta_entry(one.behind),
-        count_entry(one.first_without),
+        count_entry(one.first_without) if one.of else MISSING,
         count_entry(own.first),
         count_entry(own.last),
         count_entry(own.tests, quiet=True),

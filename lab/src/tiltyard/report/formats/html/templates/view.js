@@ -154,7 +154,7 @@ const printers = { printed: ratioText, ratio: ratioText, percent: percentText };
 
 const unchanged = () => ({
   base: data.baseline, unit: "printed", axis: "drawn", rate: "printed", time: "printed", hide: [],
-  weights: data.tests.map(() => 1),
+  weights: [...data.weights],
 });
 
 function stateOf(fragment) {
@@ -179,7 +179,7 @@ function fragmentOf(state) {
     if (state[name] !== plain[name]) given.set(name, state[name]);
   }
   state.hide.forEach((name) => given.append("hide", name));
-  if (state.weights.some((weight) => weight !== 1)) given.set("weights", state.weights.join(","));
+  if (state.weights.some((weight, at) => weight !== plain.weights[at])) given.set("weights", state.weights.join(","));
   return ["#view", given.toString()].filter(Boolean).join("&");
 }
 
@@ -342,7 +342,8 @@ function meaning(state) {
   const over = counted.length > 1
     ? `${new Set(state.weights.filter(Boolean)).size > 1 ? "weighted " : ""}geometric mean of ${counted.length} of ${data.tests.length} tests`
     : counted[0].name;
-  return `Your view, no verdict: ${over}, relative to ${state.base}; times as speeds, so more is better.`;
+  const unlike = new Set(counted.map((test) => `${test.unit} ${test.direction}`)).size > 1 ? " that measure different things" : "";
+  return `Your view, no verdict: ${over}${unlike}, relative to ${state.base}; times as speeds, so more is better.`;
 }
 
 const NOTE =
