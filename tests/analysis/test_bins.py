@@ -42,7 +42,7 @@ def test_a_percentile_in_bins_is_not_equivalent_within_2_percent_and_a_mean_is()
     assert (wide.rounding, narrow.rounding) == (pytest.approx(WIDTH), 0.0)
     assert wide.low == pytest.approx(0.99 * math.exp(-WIDTH), rel=1e-3)
     assert wide.high == pytest.approx(0.99 * math.exp(WIDTH), rel=1e-3)
-    assert wide.more_needed is None
+    assert (wide.more_needed, wide.new_study_needs) == (None, None)
     (told,) = (one.text for one in binned.notices if "bins" in one.text)
     assert "up to 1.6 % wide" in told
     assert not any("bins" in one.text for one in exact.notices)

@@ -1,7 +1,11 @@
+import math
+
 from support.synthetic import synthetic_study
 from tiltyard.analysis.decision import all_comparisons, decision
 from tiltyard.analysis.findings import analyse
 from tiltyard.plan.model import TrialKey
+from tiltyard.stats.planning import blocks_needed
+from tiltyard.stats.sequential import RepeatedInterval
 
 CLEAR = {"xfs": 1.3, "btrfs": 0.7}
 
@@ -83,7 +87,7 @@ def test_what_can_hardly_be_decided_is_given_up_if_the_study_says_so():
         "the other 1 could hardly be by the last look, after 20"
     )
     text = findings.workloads[0].index.comparisons[0].sentence
-    assert "stopped there, because a decision needs " in text
+    assert "stopped there, because a decision needs a new study of ≈ " in text
     assert text.endswith(" blocks (80 % chance) and the last look is after 20.")
 
 
@@ -145,9 +149,29 @@ def test_a_plan_that_is_too_small_for_any_interval_says_how_many_blocks_are_not(
     )
     (text,) = {found.sentence.partition("; ")[2] for found in shown}
     assert text == "6 blocks are too few for 6 simultaneous intervals, which need 8."
-    assert {found.more_needed for found in shown} == {2}
+    assert {(found.more_needed, found.new_study_needs) for found in shown} == {(None, 8)}
     enough = analyse(*synthetic_study(four, profile="fixed", fixed_blocks=8, blocks=8))
     assert all(found.low is not None for found in all_comparisons(enough))
     almost = analyse(*synthetic_study(four, profile="fixed", fixed_blocks=7, blocks=7))
     assert all(found.low is None for found in all_comparisons(almost))
-    assert {found.more_needed for found in all_comparisons(almost)} == {1}
+    assert {found.new_study_needs for found in all_comparisons(almost)} == {8}
+
+
+def test_what_the_looks_to_come_do_not_decide_takes_a_new_study_and_its_own_number():
+    """It looks once, and has none of these blocks: their means differ by s sqrt(1/n + 1/N)."""
+    early, over = (
+        analyse(*synthetic_study(("ext4", "xfs"), noise=noise, blocks=blocks, seed=3))
+        for noise, blocks in ((0.012, 7), (0.05, 20))
+    )
+    (soon,), (late,) = map(all_comparisons, (early, over))
+    assert soon.more_needed in (3, 7, 13)
+    assert soon.new_study_needs is None
+    assert f"≈ {soon.more_needed} more blocks needed (80 % chance)" in soon.sentence
+    assert late.more_needed is None
+    assert f"needs a new study of ≈ {late.new_study_needs} blocks (80 % chance)" in late.sentence
+    interval = RepeatedInterval(
+        late.blocks, math.log(late.ratio), math.log(late.low), math.log(late.high), late.p, 0.95
+    )
+    asked = (over.design.spending, [interval], math.log1p(0.02), 0.05)
+    assert blocks_needed(*asked, anew=True) == [late.new_study_needs]
+    assert late.new_study_needs != blocks_needed(*asked)[0]

@@ -245,8 +245,8 @@ def test_nothing_decided_is_the_first_line() -> None:
     (found,) = undecided.workloads[0].index.comparisons
     assert found.verdict == "undecided"
     assert printed(undecided).startswith("No verdict: xfs against ext4")
-    assert found.more_needed is not None
-    assert f"≈ {found.more_needed} more blocks needed" in " ".join(printed(undecided).split())
+    needs = f"a new study of ≈ {found.new_study_needs} blocks (80 % chance)"
+    assert f"a decision needs {needs}" in " ".join(printed(undecided).split())
 
 
 def printed(findings: Findings) -> str:

@@ -388,5 +388,5 @@ def test_a_plan_that_is_too_small_ends_with_the_command_of_one_that_is_not(tmp_p
     names = ("ext4", "xfs", "btrfs", "f2fs")
     found = analyse(*synthetic_study(names, profile="fixed", fixed_blocks=6, blocks=6))
     told = _next_step(StudyFolder(tmp_path), found, lambda blocks: f"--blocks {blocks}")
-    assert told.startswith("≈ 2 more blocks needed, about ")
+    assert told.startswith("a new study of ≈ 8 blocks, in which none of these counts, about ")
     assert told.endswith(": --blocks 8")

@@ -98,7 +98,7 @@ def test_an_undecided_sentence_names_the_kind_of_its_interval():
 def test_undecided_says_what_is_possible_and_how_far_a_decision_is():
     assert tell([0.97, 1.052, 1.01, 0.99, 1.02, 1.005, 1.0]) == (
         "b against a in the work: undecided after 7 blocks "
-        "(95 % CI −3.0 to +5.2 %); ≈ 35 more blocks needed (80 % chance)."
+        "(95 % CI −3.0 to +5.2 %); a decision needs a new study of ≈ 29 blocks (80 % chance)."
     )
 
 
@@ -118,7 +118,9 @@ def test_undecided_by_the_correction_says_so():
 
 def test_hopeless_is_called_so():
     ratios = [1.5, 1 / 1.5, 1.2, 1 / 1.2, 1.3, 1 / 1.3, 1.4, 1 / 1.4, 1.35, 1 / 1.35] * 2
-    assert tell(ratios).endswith("more than 1000 more blocks needed (80 % chance).")
+    assert tell(ratios).endswith(
+        "; a decision needs a new study of more than 1000 blocks (80 % chance)."
+    )
 
 
 def test_too_early():

@@ -89,8 +89,11 @@ class Comparison(Frozen):
     sentence: str
     """The verdict in words, with its interval and number of blocks."""
     more_needed: int | None = Field(None, exclude_if=lambda more: more is None)
-    """Further blocks that a decision likely takes, or an interval, where the plan has too few for
-    any; ``None``: it is decided, or very many."""
+    """Further blocks of this study that likely bring a decision; ``None``: it is decided, or none
+    of its later looks likely decides it."""
+    new_study_needs: int | None = Field(None, exclude_if=lambda blocks: blocks is None)
+    """Blocks of a new study, in which none of these counts, that likely bring a decision, or an
+    interval, where the plan has too few for any; ``None``: ``more_needed`` do, or very many."""
     differences: tuple[float, ...]
     """Ratio in each block, in order; those beyond ``blocks`` came later or wait for a look."""
     unpaired: bool = Field(False, exclude_if=lambda unpaired: not unpaired)

@@ -18,7 +18,7 @@ from tiltyard.analysis.quantity import GridCell, Measured, log_width
 from tiltyard.analysis.rows import Rows
 from tiltyard.analysis.statements.family import HOLM, Family
 from tiltyard.analysis.statements.numbers import marks
-from tiltyard.analysis.statements.verdicts import more_needed, sentence
+from tiltyard.analysis.statements.verdicts import blocks_of_decision, sentence
 from tiltyard.plan.model import Design
 from tiltyard.run.samples import BIN_WIDTH, PERCENTILES
 from tiltyard.stats.sequential import LEVEL
@@ -59,9 +59,9 @@ class ComparisonBuilder:
             if interval
             else None,
             sentence=sentence(contrast, self.design, self.family),
-            more_needed=more_needed(contrast, self.design, self.family),
             differences=tuple(map(math.exp, differences)),
             beside=beside(contrast, self.design),
+            **blocks_of_decision(contrast, self.design, self.family),
             **_marks(contrast),
         )
 

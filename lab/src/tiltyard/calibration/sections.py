@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 
 from tiltyard.calibration.model import Calibration, Ladder
 from tiltyard.calibration.words import mark, ns, percent, shares
+from tiltyard.stats.planning import LIKELY_SHARE
 from tiltyard.units import format_duration
 
 WORTH_TIMING: Final = 200
@@ -64,7 +65,7 @@ def _same(found: Calibration) -> Section:
         "7, 10, 14 and 20 blocks, equivalence within ±2 %). Every difference that is claimed is a "
         "false verdict; a sound instrument makes more than the allowed number in at most 2.5 % of "
         "calibrations. P-values at 20 blocks must be uniform (Kolmogorov–Smirnov, above 0.01). "
-        "The smallest difference is the one that 80 % of comparisons find.",
+        f"The smallest difference is the one that {LIKELY_SHARE} of comparisons find.",
         _table(
             [(subject, subject.same) for subject in found.subjects if subject.same],
             {
@@ -89,7 +90,8 @@ def _delays(found: Calibration) -> Section:
         "one with and one without, must be that delay. Intervals "
         "must contain it, none may have the wrong sign, and the interval of all blocks together "
         "must reach to within 2 % of the delay or 50 ns of it, whichever is more. Delays of 5 % "
-        "and more must be found in 80 % of comparisons where a trial varies by at most 3 %.",
+        f"and more must be found in {LIKELY_SHARE} of comparisons where a trial varies by at most "
+        "3 %.",
         _table(
             [(subject.name, delay) for subject in found.subjects for delay in subject.delays],
             {

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tiltyard.calibration.model import Calibration, SubjectFindings
+from tiltyard.stats.planning import LIKELY_SHARE
 from tiltyard.units import count_of, format_number
 
 _TELLING: Final = (
@@ -55,7 +56,7 @@ def answer(found: Calibration) -> list[str]:
     ]
     if shown:
         sentences.append(
-            "The smallest differences that 80 % of comparisons find on this host: "
+            f"The smallest differences that {LIKELY_SHARE} of comparisons find on this host: "
             f"{', '.join(shown)}."
         )
     sentences.append(_checks([one.passed for one in found.examined]))

@@ -185,6 +185,7 @@ def _next_step(gate: "Gate", *, typed: bool) -> str:
     """What exit code 6 means, and what would end it."""
     from tiltyard.cli.compare import again
     from tiltyard.cli.measuring import BLOCKS_MAX
+    from tiltyard.stats.planning import LIKELY_SHARE
 
     means = (
         f"Exit code 6: neither a regression beyond {100 * gate.within:g} % nor its absence is shown"
@@ -199,8 +200,8 @@ def _next_step(gate: "Gate", *, typed: bool) -> str:
         return f"{means}: the difference is too near the margin. Longer trials may decide{wider}"
     how = again(blocks) if typed else f"blocks = {blocks} under [precision], in a new folder"
     return (
-        f"{means}. A new study of ≈ {count_of(blocks, 'block')} decides in 80 % of cases: "
-        f"{how}{wider}"
+        f"{means}. A new study of ≈ {count_of(blocks, 'block')} decides in {LIKELY_SHARE} of "
+        f"cases: {how}{wider}"
     )
 
 

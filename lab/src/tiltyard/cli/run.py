@@ -176,19 +176,22 @@ def _next_step(
     if _is_withheld(findings):
         return f"let disturbed blocks count: {run} --disturbed keep"
     open_ = [found for found in compared if found.verdict == "undecided"]
-    needed = [found.more_needed for found in open_ if found.more_needed is not None]
-    if not needed or findings.sessions or not findings.blocks_done:
+    more = max((found.more_needed or 0 for found in open_), default=0)
+    total = max((found.new_study_needs or 0 for found in open_), default=0)
+    if not max(more, total) or findings.sessions or not findings.blocks_done:
         return ""
-    more = max(needed)
     block_s = History.read(folder.journal).spent_s / findings.blocks_done
-    head = f"≈ {count_of(more, 'more block')} needed, about {format_duration(more * block_s)}"
-    total = (findings.look or findings.blocks_done) + more
-    if findings.blocks_done < findings.blocks_planned and findings.stopped:
+    if not total and findings.blocks_done < findings.blocks_planned and findings.stopped:
         longer = format_duration(max(60.0, 60 * ceil(more * block_s / 60)))
-        return f'{head}: {run} --budget "{longer}"'
+        taken = f"about {format_duration(more * block_s)}"
+        return f'≈ {count_of(more, "more block")} needed, {taken}: {run} --budget "{longer}"'
+    total = total or (findings.look or findings.blocks_done) + more
+    head = (
+        f"a new study of ≈ {count_of(total, 'block')}, in which none of these counts, about "
+        f"{format_duration(total * block_s)}"
+    )
     if total > BLOCKS_MAX:
         return f"{head}: more than a study can have ({BLOCKS_MAX}); longer trials need fewer"
-    head = f"{head}. A new study, in which none of these blocks counts"
     if again:
         return f"{head}: {again(total)}"
     scaled = read_plan(folder).scaled

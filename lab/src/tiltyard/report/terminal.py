@@ -32,6 +32,7 @@ from tiltyard.report.sections.method import beside_sentences
 from tiltyard.report.sections.ranking_table import effect_tables, value_head
 from tiltyard.report.stacking import StackingTable
 from tiltyard.report.terminal_studies import studies_compared
+from tiltyard.stats.planning import LIKELY_SHARE
 from tiltyard.study.program import PROGRAM
 from tiltyard.units import (
     count_of,
@@ -267,7 +268,8 @@ def _resolution(findings: Findings) -> str:
             return f"calibration is of one host, and not of {findings.where}"
         return f"not calibrated; {command} measures its smallest detectable difference"
     return (
-        f"finds differences of about {format_number(note.resolution_percent, 2)} % in 80 % of "
+        f"finds differences of about {format_number(note.resolution_percent, 2)} % in "
+        f"{LIKELY_SHARE} of "
         f"comparisons (calibration {note.id}, {note.date[:10]})"
     )
 

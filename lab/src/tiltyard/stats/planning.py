@@ -20,6 +20,8 @@ from tiltyard.stats.types import BoolArray, FloatArray, IntArray
 
 LIKELY: Final = 0.8
 """Chance with which the blocks that are said to be needed decide."""
+LIKELY_SHARE: Final = f"{100 * LIKELY:.0f} %"
+"""The same in every sentence."""
 FOUND_HALF_WIDTHS: Final = 1.35
 """Half-widths of the interval at the last look that a difference has which is found with the chance
 of :data:`LIKELY`; one of a single half-width is found in 55 % (``tests/stats``)."""

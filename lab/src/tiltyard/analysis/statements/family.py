@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from tiltyard.analysis.contrast import Contrasts
 from tiltyard.plan.model import Design
@@ -14,6 +14,15 @@ from tiltyard.stats.sequential import LEVEL, RepeatedInterval
 
 HOLM: Final = "Holm"
 BENJAMINI_HOCHBERG: Final = "Benjamini–Hochberg"
+
+
+class Needed(NamedTuple):
+    """Blocks that decide with the chance of :data:`tiltyard.stats.planning.LIKELY`."""
+
+    blocks: int | None
+    """``None``: very many."""
+    anew: bool
+    """They are those of a new study, because the looks of this one are not enough."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +36,7 @@ class Family:
     """Those that are decided to differ."""
     _open: Callable[[], Sequence[RepeatedInterval]] = field(default=tuple, repr=False)
     """Those that are undecided."""
-    _needed: dict[RepeatedInterval, int | None] = field(default_factory=dict, repr=False)
+    _needed: dict[RepeatedInterval, Needed] = field(default_factory=dict, repr=False)
     """Blocks of a decision, foreseen for all open comparisons when somebody asks for those of
     one: one by one is slow, and a decision about the next block asks for none."""
 
@@ -50,12 +59,17 @@ class Family:
         comparisons = self.size if self.correction == HOLM else 1
         return earliest_difference(design, comparisons)
 
-    def needed(self, interval: RepeatedInterval, design: Design) -> int | None:
-        """Blocks of a decision with a chance of 80 %; ``None`` for very many."""
+    def needed(self, interval: RepeatedInterval, design: Design) -> Needed:
+        """Blocks of a likely decision: by a look that is to come, else of a new study."""
         if interval not in self._needed:
             others = () if self._needed else self._open()
             asked = tuple(dict.fromkeys((*others, interval)))
-            rope, level = math.log1p(design.equivalent_within), self.next_level(design)
-            needed = blocks_needed(design.spending, asked, rope, level)
-            self._needed.update(zip(asked, needed, strict=True))
+            rules = (math.log1p(design.equivalent_within), self.next_level(design))
+            going_on = blocks_needed(design.spending, asked, *rules)
+            new_study = blocks_needed(design.spending, asked, *rules, anew=True)
+            last = design.looks[-1].blocks
+            self._needed.update(
+                (one, Needed(on, anew=False) if on and on <= last else Needed(new, anew=True))
+                for one, on, new in zip(asked, going_on, new_study, strict=True)
+            )
         return self._needed[interval]

@@ -21,6 +21,7 @@ from tiltyard.analysis.steadiness import unsteady
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Plan
 from tiltyard.plan.prospect import blocks_for
+from tiltyard.stats.planning import LIKELY_SHARE
 from tiltyard.stats.trend import trend
 from tiltyard.units import agreeing, count_of, format_number, format_value, part_of
 
@@ -352,7 +353,9 @@ def _virtual(evidence: Evidence) -> Iterator[Notice]:
         )
 
 
-@statement("notice", "A difference of about N % is found in 80 % of comparisons on this host.")
+@statement(
+    "notice", f"A difference of about N % is found in {LIKELY_SHARE} of comparisons on this host."
+)
 def _resolution(evidence: Evidence) -> Iterator[Notice]:
     """Times were measured: the smallest difference that this host can show, if calibrated."""
     if evidence.plan.clock == "instructions":
@@ -374,7 +377,8 @@ def _resolution(evidence: Evidence) -> Iterator[Notice]:
     else:
         yield note(
             text=f"A difference of about {format_number(found.resolution_percent, 2)} % is found "
-            f"in 80 % of comparisons on {where} (calibration {found.id}, {found.date[:10]})."
+            f"in {LIKELY_SHARE} of comparisons on {where} (calibration {found.id}, "
+            f"{found.date[:10]})."
         )
 
 

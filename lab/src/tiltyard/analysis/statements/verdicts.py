@@ -7,7 +7,7 @@ from typing import Final
 from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.model import Index
 from tiltyard.analysis.network import between_hosts
-from tiltyard.analysis.statements.family import HOLM, Family
+from tiltyard.analysis.statements.family import HOLM, Family, Needed
 from tiltyard.analysis.statements.numbers import (
     Scale,
     compatible,
@@ -23,7 +23,7 @@ from tiltyard.analysis.statements.statement import statement
 from tiltyard.plan.model import Design, Plan
 from tiltyard.plan.path_length import PATH_LENGTH
 from tiltyard.plan.prospect import blocks_for
-from tiltyard.stats.planning import LIKELY, MANY_BLOCKS
+from tiltyard.stats.planning import LIKELY_SHARE, MANY_BLOCKS
 from tiltyard.stats.sequential import RepeatedInterval
 from tiltyard.units import agreeing, count_of, listed
 
@@ -152,39 +152,45 @@ def _too_many(interval: RepeatedInterval, compared: Compared) -> str:
     """Why more blocks were not made."""
     design = compared.design
     needed = compared.family.needed(interval, design)
-    blocks = f"more than {MANY_BLOCKS}" if needed is None else f"≈ {needed}"
-    return (
-        f"a decision needs {count_of(blocks, design.unit)} ({100 * LIKELY:.0f} % chance) and the "
-        "last look "
-        f"is after {design.looks[-1].blocks}"
-    )
+    last = design.looks[-1].blocks
+    return f"a decision needs {_in_words(needed, design)} and the last look is after {last}"
+
+
+def _in_words(needed: Needed, design: Design) -> str:
+    """``a new study of ≈ 130 blocks (80 % chance)``."""
+    many = f"more than {MANY_BLOCKS}" if needed.blocks is None else f"≈ {needed.blocks}"
+    head = "a new study of " if needed.anew else ""
+    return f"{head}{count_of(many, design.unit)} ({LIKELY_SHARE} chance)"
 
 
 def _outlook(interval: RepeatedInterval, compared: Compared) -> str:
     """How many more blocks are needed for a decision."""
     design = compared.design
     needed = compared.family.needed(interval, design)
-    unit = f"more {design.unit}"
-    if needed is None:
-        more = f"more than {count_of(MANY_BLOCKS, unit)}"
-    else:
-        more = f"≈ {count_of(needed - interval.blocks, unit)}"
-    return f"{more} needed ({100 * LIKELY:.0f} % chance)"
+    if needed.anew or needed.blocks is None:
+        return f"a decision needs {_in_words(needed, design)}"
+    more = count_of(needed.blocks - interval.blocks, f"more {design.unit}")
+    return f"≈ {more} needed ({LIKELY_SHARE} chance)"
 
 
-def more_needed(contrast: Contrast, design: Design, family: Family) -> int | None:
-    """How many more blocks a decision likely takes, where there is none; ``None``: very many.
+def blocks_of_decision(contrast: Contrast, design: Design, family: Family) -> dict[str, int]:
+    """How many blocks a decision likely takes, where there is none, as fields of a comparison.
 
-    Where the plan has too few for any interval: how many more an interval takes.
+    Where the plan has too few for any interval: how many an interval takes. Nothing where they are
+    very many, or not known.
     """
     interval = contrast.interval
     if contrast.verdict != "undecided" or contrast.withheld:
-        return None
+        return {}
     if interval is None:
         early = family.first_look(design) is not None
-        return None if early else blocks_for(family.size, design) - len(contrast.differences)
+        return {} if early else {"new_study_needs": blocks_for(family.size, design)}
     needed = family.needed(interval, design)
-    return None if needed is None else needed - interval.blocks
+    if needed.blocks is None:
+        return {}
+    if needed.anew:
+        return {"new_study_needs": needed.blocks}
+    return {"more_needed": needed.blocks - interval.blocks}
 
 
 @statement("comparison", "SYSTEM is N % faster than SYSTEM in TOPIC (95 % CI …, N blocks)")

@@ -29,6 +29,7 @@ from tiltyard.report.sections.entries import (
     verdict_entry,
 )
 from tiltyard.report.sections.ranking_table import blocks_run, pairs, ranked_table, undecided
+from tiltyard.stats.planning import LIKELY_SHARE
 from tiltyard.units import count_of, format_number
 
 
@@ -115,13 +116,14 @@ def _what_shows(findings: Findings) -> str:
     calibration = findings.calibration
     if calibration:
         text = (
-            f"The smallest difference is one that 80 % of comparisons find on {findings.where} "
+            f"The smallest difference is one that {LIKELY_SHARE} of comparisons find on "
+            f"{findings.where} "
             f"(calibration {calibration.id}, {calibration.date[:10]})"
         )
         if findings.resolution_percent is not None:
             text += f"; by the intervals here it is {_by_intervals(findings)}"
         return f"{text}."
-    text = "The smallest difference is one that 80 % of such studies find; "
+    text = f"The smallest difference is one that {LIKELY_SHARE} of such studies find; "
     if findings.clock == "instructions":
         return (
             f"{text}instructions were counted, so it does not depend on this host's speed "
