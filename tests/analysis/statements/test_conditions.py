@@ -1,3 +1,5 @@
+import pytest
+
 from support.synthetic import factorial_study, synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.plan.model import Plan
@@ -116,3 +118,26 @@ def test_other_cpus_than_those_asked_for_are_told() -> None:
     assert "asked" not in analyse(asking(plan, cpus=(0, 1)), run).conditions_sentence
     text = analyse(asking(plan, cpus=(3,)), run).conditions_sentence
     assert "Pinning to CPU 3 was asked for." in text
+
+
+@pytest.mark.parametrize(
+    ("effective", "told"),
+    [
+        ({"executions": 9}, True),
+        ({"executions": 9, "at_least": 0.0}, True),
+        ({"executions": 1, "at_least": 0.1}, False),
+    ],
+    ids=["found", "found, in full", "until a time has passed, in older studies"],
+)
+def test_executions_that_the_run_has_set_are_told(effective: dict[str, float], told: bool) -> None:
+    plan, run = synthetic_study(workloads=("postmark",), blocks=7)
+    (workload,) = plan.workloads
+    workload = workload.model_copy(update={"program": {"command": ["x"], "at_least": 0.1}})
+    trials = []
+    for trial in run.trials:
+        assert trial.hello
+        hello = trial.hello.model_copy(update={"effective": effective})
+        trials.append(trial.model_copy(update={"hello": hello}))
+    run = run.model_copy(update={"trials": tuple(trials)})
+    text = analyse(plan.model_copy(update={"workloads": (workload,)}), run).conditions_sentence
+    assert ("9 executions in each trial, as was found in the first block." in text) is told

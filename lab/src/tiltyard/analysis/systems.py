@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tiltyard.analysis.model import Advantage, Pair, SystemFindings
 from tiltyard.plan.model import Plan
+from tiltyard.recipe import Recipe
 from tiltyard.run.record import DISK_UNDER_TEST, Prepared, RunRecord
 
 
@@ -21,7 +22,7 @@ def system_findings(plan: Plan, run: RunRecord) -> tuple[SystemFindings, ...]:
                 shlex.join(command.argv)
                 for command in (first[system.name].commands if system.name in first else ())
             ),
-            recipe=first[system.name].recipe if system.name in first else None,
+            recipe=_recipe(system.name, run),
         )
         for system in plan.systems
     )
@@ -119,3 +120,10 @@ def _first_turns(run: RunRecord) -> dict[str, Prepared]:
     for prepared in run.prepared:
         first.setdefault(prepared.system, prepared)
     return first
+
+
+def _recipe(system: str, run: RunRecord) -> Recipe | None:
+    """Of its first turn, with the jobs that have the executions which were found in it."""
+    told = [one.recipe for one in run.prepared if one.system == system and one.recipe]
+    jobs = {name: job for one in told for name, job in one.jobs.items()}
+    return told[0].model_copy(update={"jobs": jobs}) if told else None

@@ -38,7 +38,8 @@ class Commands:
         cleanup: Executed after the last execution of each turn, untimed.
         warmup: Executions of each turn that are thrown away.
         runs: Executions of each command that are measured, 6 or more: as many blocks, above 20
-            several in each. By default 8 to 100 blocks with 0.1 s of executions each.
+            several in each. By default 8 to 100 blocks, each with as many executions as
+            take 0.1 s, or more if they scatter: a number found in the first block.
         min_runs: Executions of each command at the first verdict, at least.
         parameter_list: A parameter with its values: `threads 1,2,4`. It stands in commands as
             `{threads}`.

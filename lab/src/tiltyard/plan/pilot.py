@@ -16,7 +16,7 @@ from tiltyard.folder import sha256
 from tiltyard.frozen import Frozen, flaw
 from tiltyard.plan.model import Design, Look, Plan, PlannedWorkload
 from tiltyard.plan.order import draw_blocks
-from tiltyard.plan.program import is_unsized
+from tiltyard.plan.program import is_unsized, with_number
 from tiltyard.stats.signed_rank import nominal_p
 from tiltyard.study.model import SystemSpec
 from tiltyard.units import count_of
@@ -172,8 +172,7 @@ def with_executions(workload: PlannedWorkload, executions: int | None) -> Planne
     """A program that is executed so often in each trial, unless the study says how often."""
     if executions is None or workload.program is None or not is_unsized(workload.program):
         return workload
-    program = {**workload.program, "executions": executions}
-    del program["at_least"]
+    program = with_number(workload.program, executions)
     effective = {**workload.effective, "executions": executions, "at_least": 0.0}
     return workload.model_copy(update={"program": program, "effective": effective})
 

@@ -50,6 +50,19 @@ def is_unsized(program: Mapping[str, JsonValue]) -> bool:
     return program.get("at_least") == AT_LEAST_S and "executions" not in program
 
 
+def is_open(program: Mapping[str, JsonValue]) -> bool:
+    """Whether the number of executions in a trial depends on how long they take."""
+    return bool(program.get("at_least"))
+
+
+def with_number(program: Mapping[str, JsonValue], executions: int | None) -> dict[str, JsonValue]:
+    """The program executed so often in each trial; as it is, where no number is set."""
+    if executions is None:
+        return dict(program)
+    kept = {key: value for key, value in program.items() if key != "at_least"}
+    return {**kept, "executions": executions}
+
+
 def job_parameters(
     table: Mapping[str, JsonValue], system: SystemSpec, root: Path
 ) -> dict[str, JsonValue]:

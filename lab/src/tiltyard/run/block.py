@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tiltyard.errors import TrialsFailedError
 from tiltyard.host.place import Place
-from tiltyard.plan.model import Block
+from tiltyard.plan.model import Block, TrialKey
 from tiltyard.run.boot import boot_before_turn
 from tiltyard.run.canary import run_canary
 from tiltyard.run.context import Context
@@ -12,6 +12,8 @@ from tiltyard.run.estimate import next_look
 from tiltyard.run.gates import check_block
 from tiltyard.run.journal import BlockChecked
 from tiltyard.run.record import told_briefly
+from tiltyard.run.sizing import executions_for
+from tiltyard.run.trial import asked_of, set_executions
 from tiltyard.run.turn import Missed, run_turn
 from tiltyard.systems.kind import System
 
@@ -21,6 +23,7 @@ def run_block(context: Context, systems: dict[str, System], block: Block) -> Non
 
     A system that has nothing left to run is not brought up. One that does not come up fails its
     trials, if another one of the block does: otherwise it may be the host, and not the system.
+    Where a program has to tell first how often it is executed, the turns are taken twice.
 
     Raises:
         TrialsFailedError: if no system of the block came up; its trials stay to be run.
@@ -29,12 +32,30 @@ def run_block(context: Context, systems: dict[str, System], block: Block) -> Non
     parts = (host for one in systems.values() for host in (one.place, one.far) if host)
     hosts = tuple(dict.fromkeys(parts))
     context.records.clear()
+    context.tried.clear()
     if left:
         context.renew_agents()
         boot_before_turn(context, block.number, left[0].system)
         upcoming = context.course.ahead(next_look(context.plan, context.history))
         context.observer.block_started(block.number, max(block.number, upcoming.last))
         run_canary(context, hosts, block.number, "before")
+    _run_turns(context, systems, block, left)
+    if context.tried:
+        numbers = {
+            name: executions_for(tried, asked)
+            for name, tried in context.tried.items()
+            if (asked := asked_of(context, name))
+        }
+        if numbers:
+            set_executions(context, numbers)
+        _run_turns(context, systems, block, context.course.left_of(block))
+    _check(context, hosts, block)
+
+
+def _run_turns(
+    context: Context, systems: dict[str, System], block: Block, left: Sequence[TrialKey]
+) -> None:
+    """The turns of systems that have trials left, in the order of the block."""
     missed: list[Missed] = []
     for turn in block.turns:
         if keys := [key for key in left if key.system == turn.system]:
@@ -42,7 +63,6 @@ def run_block(context: Context, systems: dict[str, System], block: Block) -> Non
             run_turn(context, systems[turn.system], keys, boot, missed)
     if missed:
         raise TrialsFailedError(_nothing_came_up(block, [reason for _, reason in missed]))
-    _check(context, hosts, block)
 
 
 def _nothing_came_up(block: Block, reasons: list[str]) -> str:

@@ -21,6 +21,7 @@ from tiltyard.run.observer import Observer, Outlook
 from tiltyard.run.read import read_trial
 from tiltyard.run.record import TrialRecord
 from tiltyard.run.samples import SampleTable
+from tiltyard.run.sizing import Tried
 from tiltyard.run.stream import EMPTY, Stream
 from tiltyard.systems import kind
 from tiltyard.systems.deputy.link import Deputies
@@ -58,6 +59,8 @@ class Context:
     """Starts what measures where others are kept off its CPUs."""
     records: dict[TrialKey, TrialRecord] = field(default_factory=dict)
     """Trials that this start has finished of the block that it is at."""
+    tried: dict[str, list[Tried]] = field(default_factory=dict)
+    """Workload → what systems have told of its executions in this block, before their trials."""
 
     @cached_property
     def conditions(self) -> ConditionsWanted:

@@ -25,6 +25,7 @@ from tiltyard.run.journal import (
     CanaryRun,
     Entry,
     Event,
+    ExecutionsSet,
     Isolated,
     LevelTaken,
     Looked,
@@ -131,11 +132,13 @@ class History:
         self.failing: dict[tuple[str, str], Failing] = {}
         """(system, workload) of which no trial is done."""
         self.in_trials_s = 0.0
-        """Sum of these durations."""
+        """Sum of these durations, and what was executed to find how often programs are."""
         self.canaries: list[CanaryRun] = []
         """Every canary, in order."""
         self.usual: dict[str, float] = {}
         """What others did before the first block: gate → share."""
+        self.executions: dict[str, int] = {}
+        """Workload → executions of its program in each trial, where the study leaves that open."""
         self.amended = AS_PLANNED
         """What of the plan was changed since it was frozen."""
         self.checked: dict[int, tuple[Reason, ...]] = {}
@@ -242,6 +245,9 @@ class History:
             self._booted = True
         elif isinstance(event, LevelTaken):
             self.usual = event.shares
+        elif isinstance(event, ExecutionsSet):
+            self.executions |= event.executions
+            self.in_trials_s += event.elapsed_s
         elif isinstance(event, Amended):
             self.amended = event.amendment.after(self.amended)
             self.stopped, self._course = None, None

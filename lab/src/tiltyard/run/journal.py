@@ -148,6 +148,16 @@ class LevelTaken(Frozen):
     """Gate → share of the time."""
 
 
+class ExecutionsSet(Frozen):
+    """How often programs are executed in each trial, found in the first block."""
+
+    type: Literal["executions_set"] = "executions_set"
+    executions: dict[str, int]
+    """Workload → number."""
+    elapsed_s: float
+    """Time of the executions that it was found by, and that count for nothing else."""
+
+
 class Amended(Frozen):
     """A person has changed the plan after it was frozen; a run that had ended goes on."""
 
@@ -200,6 +210,7 @@ Event = Annotated[
     | TrialFinished
     | CanaryRun
     | LevelTaken
+    | ExecutionsSet
     | Amended
     | BlockChecked
     | Looked

@@ -49,7 +49,7 @@ from tiltyard.run.read import read_run, require_plan
 from tiltyard.run.record import AS_PLANNED, Amendment, IsolationNote
 from tiltyard.run.rehearsal import lacking
 from tiltyard.run.scratch_dir import open_systems, scratch_dir
-from tiltyard.run.sessions import hashes_before
+from tiltyard.run.sessions import executions_before, hashes_before
 from tiltyard.run.stages import Place as StagePlace
 from tiltyard.run.stages import around
 from tiltyard.systems.deputy.link import Deputies
@@ -224,6 +224,7 @@ def run_study(
         recovered = recover()
         history = History()
         history.first_hashes = hashes_before(folder, plan.session)
+        history.executions = executions_before(folder, plan.session)
         journal, torn = Journal.open(folder.journal, history.add)
         with journal:
             for note in (*recovered, *_torn_note(folder, torn)):

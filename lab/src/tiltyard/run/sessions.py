@@ -100,10 +100,23 @@ def hashes_before(folder: StudyFolder, session: int) -> dict[str, str]:
 
     See :attr:`tiltyard.run.record.Prepared.hashes`.
     """
-    study, found = StudyFolder(folder.study_root), dict[str, str]()
-    for number in range(1, session):
-        found = History.read(study.session(number).journal).first_hashes | found
+    found: dict[str, str] = {}
+    for history in _histories_before(folder, session):
+        found = history.first_hashes | found
     return found
+
+
+def executions_before(folder: StudyFolder, session: int) -> dict[str, int]:
+    """The executions in each trial of the sessions before one: those of the first."""
+    found: dict[str, int] = {}
+    for history in _histories_before(folder, session):
+        found = history.executions | found
+    return found
+
+
+def _histories_before(folder: StudyFolder, session: int) -> Iterator[History]:
+    study = StudyFolder(folder.study_root)
+    return (History.read(study.session(number).journal) for number in range(1, session))
 
 
 def _write_session(folder: StudyFolder, first: Plan, number: int) -> Session:

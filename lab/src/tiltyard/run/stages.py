@@ -20,7 +20,13 @@ from tiltyard.executors.engine import ConditionsWanted, Job, Part, Stage
 from tiltyard.host.changes.cleanup import ProgramCleanup
 from tiltyard.host.commands import Command
 from tiltyard.plan.model import PlannedWorkload
-from tiltyard.plan.program import job_parameters, job_variables, study_table, told_variables
+from tiltyard.plan.program import (
+    job_parameters,
+    job_variables,
+    study_table,
+    told_variables,
+    with_number,
+)
 from tiltyard.run.context import Context
 from tiltyard.run.settle import CALM_BYTES, settle
 from tiltyard.run.stream import Stream, read_stream
@@ -49,13 +55,19 @@ class Place:
 
 
 def program_job(
-    context: Context, workload: PlannedWorkload, system: str, up: Up, conditions: ConditionsWanted
+    context: Context,
+    workload: PlannedWorkload,
+    system: str,
+    up: Up,
+    conditions: ConditionsWanted,
+    executions: int | None = None,
 ) -> Job:
-    """A trial of a program on a system that is up."""
+    """A trial of a program on a system that is up, with the run's executions or so many."""
     stage = None
     if (workload.program or {}).get("turn"):
         stage = Stage(part="trial", room=_room(context, workload, "turn"))
-    return _job_on(context, workload, system, up, stage, conditions)
+    number = executions or context.history.executions.get(workload.spec.name)
+    return _job_on(context, workload, system, up, stage, conditions, number)
 
 
 def _job_on(
@@ -65,6 +77,7 @@ def _job_on(
     up: Up,
     stage: Stage | None,
     conditions: ConditionsWanted,
+    executions: int | None = None,
 ) -> Job:
     assert workload.program is not None
     spec, root = context.plan.system(system), context.programs_from
@@ -72,9 +85,10 @@ def _job_on(
     told |= up.variables
     if workload.program.get("study"):
         told[STUDY_DIR] = str(_study_dir(context, workload))
+    program = with_number(workload.program, executions)
     return Job(
         workload=PROGRAM,
-        parameters=job_parameters(workload.program, spec, root),
+        parameters=job_parameters(program, spec, root),
         target=directory_of(context, up),
         variables=told,
         stage=stage,

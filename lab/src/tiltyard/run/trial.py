@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Literal
 
 from tiltyard.executors.agent import Trial
@@ -27,13 +28,16 @@ from tiltyard.host.commands import signal_name
 from tiltyard.host.telemetry import Telemetry, Watching, watch
 from tiltyard.ownership import named_in_errors
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
+from tiltyard.plan.program import is_open
+from tiltyard.run.boot import booted
 from tiltyard.run.clients import Hearing, execute_together
 from tiltyard.run.context import Context
 from tiltyard.run.history import History
-from tiltyard.run.journal import TrialFinished, TrialStarted, now
+from tiltyard.run.journal import ExecutionsSet, TrialFinished, TrialStarted, now
 from tiltyard.run.observer import Observer
 from tiltyard.run.same_output import expected_output, outcome_of
 from tiltyard.run.settle import CALM_BYTES, settle
+from tiltyard.run.sizing import Asked, Tried, further
 from tiltyard.run.stages import program_job, silence_s
 from tiltyard.run.stream import Stream, file_of, read_stream
 from tiltyard.study.program import SECRET
@@ -79,9 +83,15 @@ class _Ended:
 def run_trial(context: Context, key: TrialKey, up: Up) -> None:
     """Run one trial on a system that is up; afterwards it is on disk and in the journal.
 
+    Where a program has to tell first how often it is executed, it is tried instead, and nothing is
+    kept; but a trial whose executions are long, or that fails, is one already.
+
     Raises:
         InterruptedRunError: if a signal came; nothing is kept of the trial.
     """
+    asked = asked_of(context, key.workload)
+    if asked and key.workload in context.tried and key.repeat > 1:
+        return
     is_brief = context.is_brief(key.workload)
     is_calm = is_brief and _is_calm(context, up)
     times = context.history.times_of_workload.get(key.workload)
@@ -105,6 +115,9 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
     try:
         ended = _execute(context, key, up, partial, sync=not is_brief)
         context.interrupt.check()
+        if asked and ended.outcome == "done" and not _is_long(context, key, asked, ended):
+            _try_further(context, key, up, partial, asked, ended)
+            return
         partial.replace(path)
     except BaseException:
         partial.unlink(missing_ok=True)
@@ -126,6 +139,59 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
         written_bytes=ended.stream.written_bytes,
     )
     context.finish(finished, ended.stream, waits=is_brief)
+
+
+def asked_of(context: Context, workload: str) -> Asked | None:
+    """What a program's executions are tried for; ``None``: their number is set, or stays open.
+
+    It stays open in a run that an earlier version began, and where a host is booted for each turn:
+    it would be booted once more.
+    """
+    planned, history = context.plan.workload(workload), context.history
+    if planned.program is None or not is_open(planned.program):
+        return None
+    if workload in history.executions or workload in history.longest_done_s:
+        return None
+    if any(booted(system) for system in context.plan.systems):
+        return None
+    at_least_s, executions = (planned.effective[name] for name in ("at_least", "executions"))
+    assert isinstance(at_least_s, int | float)
+    assert isinstance(executions, int)
+    return Asked(at_least_s, executions)
+
+
+def set_executions(context: Context, numbers: dict[str, int]) -> None:
+    """Write down how often programs are executed in each trial from now on."""
+    elapsed_s = sum(one.elapsed_s for name in numbers for one in context.tried.get(name, ()))
+    context.journal.append(ExecutionsSet(executions=numbers, elapsed_s=elapsed_s))
+
+
+def _is_long(context: Context, key: TrialKey, asked: Asked, ended: _Ended) -> bool:
+    """Whether one execution decides the number, which is set then; none was for nothing."""
+    times_s = [one.elapsed_s for one in ended.stream.executions]
+    if len(times_s) > asked.executions or fmean(times_s) < asked.most_s:
+        return False
+    # Before the trial is: a run that is killed between both goes on with this number.
+    set_executions(context, {key.workload: asked.executions})
+    return True
+
+
+def _try_further(
+    context: Context, key: TrialKey, up: Up, partial: Path, asked: Asked, ended: _Ended
+) -> None:
+    """Execute a program as often as tells how much its executions scatter; nothing is kept."""
+    times_s, elapsed_s = [one.elapsed_s for one in ended.stream.executions], ended.elapsed_s
+    enough = len(times_s)
+    partial.unlink()
+    if number := further(times_s, elapsed_s, asked):
+        more = _execute(context, key, up, partial, sync=False, executions=number)
+        context.interrupt.check()
+        partial.unlink()
+        elapsed_s += more.elapsed_s
+        if more.outcome == "done":
+            times_s += [one.elapsed_s for one in more.stream.executions]
+    tried = Tried(enough, tuple(times_s), elapsed_s)
+    context.tried.setdefault(key.workload, []).append(tried)
 
 
 def _is_calm(context: Context, up: Up) -> bool:
@@ -153,10 +219,28 @@ def fail_trial(context: Context, key: TrialKey, reason: str) -> None:
     )
 
 
-def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bool) -> _Ended:
-    """Run the engine to its end, or one for each client; the output is in ``partial``."""
+def _execute(
+    context: Context,
+    key: TrialKey,
+    up: Up,
+    partial: Path,
+    *,
+    sync: bool,
+    executions: int | None = None,
+) -> _Ended:
+    """Run the engine to its end, or one for each client; the output is in ``partial``.
+
+    Args:
+        context: what every step needs.
+        key: the trial.
+        up: its system.
+        partial: a new file.
+        sync: whether it is on disk afterwards.
+        executions: of its program, where those are not the run's.
+    """
     workload = context.plan.workload(key.workload)
-    job = job_of(context, key, up, watched=not sync and _is_watched(context, key, up))
+    watched = not sync and _is_watched(context, key, up)
+    job = job_of(context, key, up, watched=watched, executions=executions)
     limit = _limit(context.history, context.plan, key.workload)
     with create_file(partial) as keep, _watching(context, up, brief=not sync) as telemetry_of:
         began = time.monotonic()
@@ -215,7 +299,14 @@ def _flaw(trial: Trial, stream: Stream, up: Up, limit: Limit) -> str | None:
     return None
 
 
-def job_of(context: Context, key: TrialKey, up: Up, *, watched: bool = False) -> Job:
+def job_of(
+    context: Context,
+    key: TrialKey,
+    up: Up,
+    *,
+    watched: bool = False,
+    executions: int | None = None,
+) -> Job:
     """What the engine is asked for: a workload of its own, or to execute a program."""
     conditions = context.conditions.model_copy(update={"watched": watched})
     if up.cpus:
@@ -231,7 +322,7 @@ def job_of(context: Context, key: TrialKey, up: Up, *, watched: bool = False) ->
             target=up.target,
             conditions=conditions,
         )
-    job = program_job(context, workload, key.system, up, conditions)
+    job = program_job(context, workload, key.system, up, conditions, executions)
     earlier = context.history.finished.values()
     expected = expected_output(context.folder, context.plan, earlier, key)
     return job.model_copy(update={"expected": expected})

@@ -125,7 +125,7 @@ def _begin(
         commands=(*up.commands, *commands),
         facts={**facts_of(up), **boot, **_caches(context, name), **programs},
         failed_boots=up.failed_boots,
-        recipe=None if _was_up(context, name) else recipe_of(context, keys, up),
+        recipe=recipe_of(context, keys, up) if _tells_recipe(context, keys) else None,
     )
     changed = changed_file(context.history.first_hashes, prepared.hashes)
     waits = not up.commands and all(context.is_brief(workload) for workload in _workloads(keys))
@@ -138,9 +138,10 @@ def _workloads(keys: list[TrialKey]) -> list[str]:
     return list(dict.fromkeys(key.workload for key in keys))
 
 
-def _was_up(context: Context, name: str) -> bool:
-    """Whether a system has had a turn."""
-    return any(prepared.system == name for prepared in context.history.prepared)
+def _tells_recipe(context: Context, keys: list[TrialKey]) -> bool:
+    """In the first turn of a system, and in the first one whose jobs have their executions."""
+    was_up = any(prepared.system == keys[0].system for prepared in context.history.prepared)
+    return not was_up or not context.tried.keys().isdisjoint(_workloads(keys))
 
 
 def _came_up(context: Context, block: int) -> bool:
@@ -236,8 +237,8 @@ def _fail(context: Context, keys: list[TrialKey], reason: str) -> None:
 
 def _stop_at_failure(context: Context, key: TrialKey) -> None:
     """Stop at a failed trial, if that is wanted."""
-    finished = context.history.finished[key]
-    if context.stop_on_failure and finished.outcome != "done":
+    finished = context.history.finished.get(key)
+    if context.stop_on_failure and finished and finished.outcome != "done":
         raise TrialsFailedError(
             f"block {key.block}, {key.system}, {key.workload}: {finished.reason}; "
             f"tiltyard run {context.folder.root} goes on without it"

@@ -8,7 +8,8 @@ import numpy as np
 from tiltyard.analysis.model import TrialLine
 from tiltyard.analysis.quantity import COVARIATE_WORDS
 from tiltyard.analysis.statements.numbers import percent_text
-from tiltyard.plan.model import Design, Plan
+from tiltyard.plan.model import Design, Plan, PlannedWorkload
+from tiltyard.plan.program import is_open
 from tiltyard.run.record import RunRecord
 from tiltyard.study.model import Clock
 from tiltyard.study.program import PROGRAM
@@ -211,8 +212,24 @@ def _asked(plan: Plan, run: RunRecord) -> Iterator[str]:
     pinned = {tuple(one.cpus) for one in granted} - {()}
     if conditions.cpus and any(cpus != conditions.cpus[: len(cpus)] for cpus in pinned):
         yield f"Pinning to CPU {', '.join(map(str, conditions.cpus))} was asked for."
+    for workload in plan.workloads:
+        if number := _executions_set(workload, run):
+            each = count_of(number, "execution")
+            yield f"{workload.display}: {each} in each trial, as was found in the first block."
     if conditions.keep_awake and granted and not any(one.awake for one in granted):
         yield "Idle spinners were asked for, but there was no other CPU to keep awake."
+
+
+def _executions_set(workload: PlannedWorkload, run: RunRecord) -> int | None:
+    """The executions of each trial that the study left open, and the run has set."""
+    if not workload.program or not is_open(workload.program):
+        return None
+    trials = (trial.hello for trial in run.trials if trial.key.workload == workload.spec.name)
+    effective = next((hello.effective for hello in trials if hello), None)
+    if effective is None or is_open(effective):
+        return None
+    number = effective.get("executions")
+    return number if isinstance(number, int) else None
 
 
 def _conditions(run: RunRecord, lines: tuple[TrialLine, ...], clock: Clock) -> Iterator[str]:
