@@ -163,7 +163,7 @@ def ranked_table(
     printed = printing(index, (s.value for s in index.standings), widest=True)
     ranked = has_ranks(index)
     compared = [s.comparison for s in index.standings if s.comparison]
-    covered = [pair.level for pair in compared if pair.low is not None]
+    covered = [pair.level for pair in compared if pair.low is not None or not pair.over]
     columns = (
         *((Column("rank", spare=True),) if ranked else ()),
         Column("System", figures=False),
