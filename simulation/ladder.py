@@ -4,10 +4,10 @@ Differences are drawn as they are of blocks in random order. Looks, stopping and
 of real studies; so is the gate.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -141,19 +141,23 @@ def _lines(found: Ladders) -> list[Line]:
     ]  # fmt: skip
 
 
-def _told(found: Ladders) -> str:
-    names = [one.name for one in DESIGNS]
+_NAMES: Final = [one.name for one in DESIGNS]
+Rows: TypeAlias = Sequence[Sequence[str]]
+
+
+def _rows(found: Ladders) -> tuple[Rows, Rows, Rows]:
+    """Of the three tables."""
     equal = [
         (one.law, *(f"{percent(own[name])}" for own, name in product((one.false, one.covered),
-                                                                     names)),
-         *(f"{percent(one.equivalent[name], 0)} ({one.blocks[name]:.1f})" for name in names))
+                                                                     _NAMES)),
+         *(f"{percent(one.equivalent[name], 0)} ({one.blocks[name]:.1f})" for name in _NAMES))
         for one in found.laws
     ]  # fmt: skip
     different = [
         (f"{percent(one.difference, 0)} %, noise {percent(one.noise, 0)} %",
-         *(f"{percent(one.found[name], 0)} ({one.blocks[name]:.1f})" for name in names),
+         *(f"{percent(one.found[name], 0)} ({one.blocks[name]:.1f})" for name in _NAMES),
          percent(one.early, 0),
-         *(percent(one.wrong[name]) for name in names))
+         *(percent(one.wrong[name]) for name in _NAMES))
         for one in found.power
     ]  # fmt: skip
     gate = [
@@ -163,6 +167,11 @@ def _told(found: Ladders) -> str:
          *(percent(each.passed_at) for each in pair))
         for pair in found.gate for own in pair[:1]
     ]  # fmt: skip
+    return equal, different, gate
+
+
+def _told(found: Ladders) -> str:
+    names, (equal, different, gate) = _NAMES, _rows(found)
     return f"""
 ## A long ladder
 

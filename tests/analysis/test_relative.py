@@ -37,8 +37,8 @@ def test_every_test_of_every_workload_is_there() -> None:
 
 def test_the_mean_is_geometric_and_of_systems_with_all_tests() -> None:
     tests = [
-        RelativeTest("w", "one", {"a": 1.0, "b": 0.25, "c": 0.5}),
-        RelativeTest("w", "two", {"a": 0.25, "b": 1.0}),
+        RelativeTest("w", "one", "B/s", "higher", {"a": 1.0, "b": 0.25, "c": 0.5}),
+        RelativeTest("w", "two", "B/s", "higher", {"a": 0.25, "b": 1.0}),
     ]
     assert mean_shares(tests) == {"a": pytest.approx(0.5), "b": pytest.approx(0.5)}
     assert mean_shares([]) == {}

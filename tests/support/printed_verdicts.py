@@ -24,7 +24,7 @@ from rich.console import Console
 from support.papers import alternatives_of, squeezed, texts_of
 from support.printed import page_with_alternatives, slides
 from support.printed_pictures import contradictions_of_pictures
-from tiltyard.analysis.model import Comparison, Findings, Pair
+from tiltyard.analysis.model import Comparison, Findings, Pair, WorkloadFindings
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.relative import relative_tests
 from tiltyard.analysis.statements.deltas import delta, unprinted_decimals
@@ -34,6 +34,8 @@ from tiltyard.analysis.statements.registry import claims
 from tiltyard.charts.figures import MARKS, interval_text
 from tiltyard.report.document import Document
 from tiltyard.report.formats import FORMATS
+from tiltyard.report.sections.axis_table import percentile_tables
+from tiltyard.report.sections.entries import Printing
 from tiltyard.report.terminal import verdicts
 from tiltyard.stats.planning import LIKELY
 from tiltyard.units import format_number
@@ -161,7 +163,22 @@ def known_intervals(findings: Findings) -> dict[str, set[str]]:
     for workload in findings.workloads:
         for effect in workload.effects:
             known[interval_text(effect)].add(effect.verdict)
+        for told in of_percentiles(workload):
+            known.setdefault(told, set())
     return known
+
+
+def of_percentiles(workload: WorkloadFindings) -> Iterator[str]:
+    """Intervals of percentiles of operations, in the units of their tables."""
+    latencies = workload.latencies.cells if workload.latencies else ()
+    for cells in (workload.cells, latencies, workload.details):
+        for table in percentile_tables(cells, workload):
+            printed = Printing(table.unit, table.factor, None)
+            for own in (summary for row in table.rows for summary in row.cell.summaries):
+                ends = [*own.percentile_intervals.values()]
+                if own.median_low is not None and own.median_high is not None:
+                    ends.append((own.median_low, own.median_high))
+                yield from (" … ".join(map(printed.number, pair)) for pair in ends)
 
 
 def besides(pair: Comparison) -> Iterator[str]:

@@ -128,8 +128,8 @@ def test_a_settled_path_length_is_that_of_an_operation_however_many_there_are(
         system.take_down()
     few = (counts[1_000] - counts[500]) / 500
     many = (counts[10_000] - counts[5_000]) / 5_000
-    # Each of the four totals errs by up to so many, one way.
-    assert abs(few - many) < ERRS_BY / 500 + ERRS_BY / 5_000, counts
+    # Two of the totals may err by so many, one more and one less.
+    assert abs(few - many) < 2 * ERRS_BY / 500, counts
 
 
 @pytest.mark.parametrize(

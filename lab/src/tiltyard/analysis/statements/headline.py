@@ -229,8 +229,8 @@ def over_all(findings: Findings) -> str:
             apart.append(f"{' '.join(filter(None, name)) or level} {text}")
         elif shown:
             told.setdefault(level, []).append(_Mean(pair.within, shown, whole))
-    of = str(len(own)) if len(own) == len(every) else f"{len(own)} of {len(every)}"
-    over = f"mean of {of} tests"
+    apart_from = f"{len(own)} of " if len(own) < len(every) else ""
+    over = f"mean of {apart_from}{count_of(len(every), 'test')}"
     if len(told) > 1 and all(own[0].within == "" for own in told.values()):
         means = [replace(own, within=level) for level, (own,) in told.items()]
         texts = [_told(f"{over[0].upper()}{over[1:]} against {crossed.base}", means, findings)]
