@@ -8,7 +8,7 @@ stands beside every verdict.
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import get_args
 
@@ -58,8 +58,8 @@ class _Work:
     workload: CollectedWorkload
     headline: list[Point]
     details: list[Point]
-    alike: list[Point]
-    """Those that measure the same: the whole."""
+    whole: list[Point]
+    """Those that measure the same."""
     cells: list[list[Pair]]
     """Of each headline point; none of one that is the whole, whose pairs are those of it."""
     tests: list[list[Point]]
@@ -68,10 +68,6 @@ class _Work:
     """For each headline metric its points, and the pairs over them: none for a metric of one
     point, whose pairs are those of the point, and for the whole. Empty for one metric."""
     over_all: list[Pair]
-
-    def is_whole(self, own: Sequence[Point]) -> bool:
-        """Whether some points are all of the whole."""
-        return [id(point) for point in own] == [id(point) for point in self.alike]
 
 
 def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) -> Findings:
@@ -188,37 +184,35 @@ def _work(workload: CollectedWorkload, systems: Sequence[str], baseline: str) ->
     found = points(workload, systems)
     headline = [point for point in found if point.metric.headline]
     groups = [list(own) for _, own in groupby(headline, key=lambda point: point.metric.name)]
-    headline_alike = alike(headline, lambda point: point.metric)
-    one = len(headline_alike) == 1
-    work = _Work(
-        workload=workload,
-        headline=headline,
-        alike=headline_alike,
-        details=[point for point in found if not point.metric.headline],
-        cells=[],
-        tests=groups,
-        metrics=[],
-        over_all=pairs_over(
-            headline_alike[0].topic if one else workload.display, headline_alike, baseline
-        )
-        if headline
-        else [],
-    )
-    cells = [
-        [] if work.is_whole([point]) else pairs_over(point.topic, [point], baseline)
-        for point in headline
-    ]
+    whole = alike(headline, lambda point: point.metric)
+    topic = whole[0].topic if len(whole) == 1 else workload.display
     metrics = [
         (
             own,
             []
-            if len(own) == 1 or work.is_whole(own)
+            if len(own) == 1 or _are_same(own, whole)
             else pairs_over(own[0].metric.label, own, baseline),
         )
         for own in groups
         if len(groups) > 1
     ]
-    return replace(work, cells=cells, metrics=metrics)
+    return _Work(
+        workload=workload,
+        headline=headline,
+        whole=whole,
+        details=[point for point in found if not point.metric.headline],
+        cells=[
+            [] if _are_same([point], whole) else pairs_over(point.topic, [point], baseline)
+            for point in headline
+        ],
+        tests=groups,
+        metrics=metrics,
+        over_all=pairs_over(topic, whole, baseline) if whole else [],
+    )
+
+
+def _are_same(own: Sequence[Point], whole: Sequence[Point]) -> bool:
+    return list(map(id, own)) == list(map(id, whole))
 
 
 def _findings(
@@ -230,7 +224,7 @@ def _findings(
     workload = work.workload
     overall = [next(wholes) for _ in work.over_all]
     at_points = [
-        overall if work.is_whole([point]) else [next(told) for _ in own]
+        overall if _are_same([point], work.whole) else [next(told) for _ in own]
         for point, own in zip(work.headline, work.cells, strict=True)
     ]
     cells = tuple(cell(point, own) for point, own in zip(work.headline, at_points, strict=False))
@@ -243,7 +237,7 @@ def _findings(
             by_point[id(own[0])]
             if len(own) == 1
             else overall
-            if work.is_whole(own)
+            if _are_same(own, work.whole)
             else [next(told) for _ in over],
             collection.baseline,
             together=False,
@@ -283,10 +277,10 @@ def _findings(
 def _index(work: _Work, comparisons: Sequence[Comparison], baseline: str) -> Index:
     """Over everything that is compared of a workload; empty where nothing was read."""
     label = work.workload.display
-    if len({point.metric.name for point in work.alike}) == 1:
-        label = work.alike[0].metric.label
+    if len({point.metric.name for point in work.whole}) == 1:
+        label = work.whole[0].metric.label
     if work.headline:
-        return index(work.workload.name, label, work.alike, comparisons, baseline, together=True)
+        return index(work.workload.name, label, work.whole, comparisons, baseline, together=True)
     return Index(
         name=work.workload.name,
         label=label,
