@@ -11,18 +11,19 @@ from tiltyard.analysis.collected.findings import analyse_collection
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.relative import first_without, mean_shares, relative_tests, with_mean
 from tiltyard.analysis.statements.claims import places
+from tiltyard.analysis.statements.headline import over_all
 from tiltyard.collected.model import CollectedMetric, Reading
 
 RATES = [metric(name) for name in ("read", "write")]
 TIME = metric("time", "s")
 
 
-def study(*metrics: CollectedMetric) -> Findings:
-    """Two systems; what b does at twice the rate takes it three times as long."""
+def study(*metrics: CollectedMetric, time_of_b: float = 300.0) -> Findings:
+    """Two systems; what b does at twice the rate takes it three times as long, or as given."""
     own = [
         Reading(metric=one.name, system=system, values=(value, value * 1.001, value * 0.999))
         for one in metrics
-        for system, value in (("a", 100.0), ("b", 300.0 if one.unit == "s" else 200.0))
+        for system, value in (("a", 100.0), ("b", time_of_b if one.unit == "s" else 200.0))
     ]
     return analyse_collection(collection(own, metrics))
 
@@ -53,6 +54,14 @@ def test_a_time_among_rates_is_no_part_of_their_mean(order: tuple[CollectedMetri
     assert [weight for weight, test in zip(chosen.weights, chosen.tests, strict=True)
             if test.unit == "s"] == [0]  # fmt: skip
     assert sum(chosen.weights) == 2
+
+
+def test_a_mean_of_half_of_the_tests_is_no_headline() -> None:
+    most = study(TIME, *RATES, time_of_b=80.0)
+    half = study(TIME, metric("wait", "s"), *RATES, time_of_b=80.0)
+    assert half.overall
+    assert over_all(half) == ""
+    assert over_all(most).startswith("b against a, mean of 2 of 3 tests ("), over_all(most)
 
 
 def test_a_grid_that_alone_measures_the_most_is_the_whole_wherever_it_stands() -> None:
