@@ -19,7 +19,7 @@ use kit::limits::JOB_BYTES;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{set_parent_process_death_signal, Signal};
-use wire::{AgentLine, AgentReply, AgentRequest, Failure, FailureKind, PROTOCOL};
+use wire::{AgentLine, AgentReply, AgentRequest, Failure, FailureKind, Held, PROTOCOL};
 
 use crate::output::Output;
 use crate::registry;
@@ -111,8 +111,8 @@ impl Agent<'_> {
     }
 
     /// Begins a trial: by the fork that waits, or, where there is none or it was killed, by another.
-    fn begin(&mut self, job: &str, is_held: bool) -> io::Result<()> {
-        let told = |mut trial: Trial| trial.begin(job, is_held).map(|()| trial);
+    fn begin(&mut self, job: &str, held: Option<Held>) -> io::Result<()> {
+        let told = |mut trial: Trial| trial.begin(job, held).map(|()| trial);
         self.trial = match self.next.take().map(told) {
             Some(Ok(trial)) => Some(trial),
             _ => {

@@ -1,4 +1,5 @@
-//! The start barrier: engines of several clients begin each timed region at the same instant.
+//! The start barrier: engines of several clients begin each timed region at the same instant, or
+//! those of several programs take turns, execution by execution.
 //!
 //! ```text
 //! trial ── ready ─► agent ─► lab: waits for all, asks for their clocks
@@ -14,18 +15,19 @@ use std::sync::OnceLock;
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::{read, write, Errno};
+use wire::Held;
 
 use crate::{clock, pace, settling, stop};
 
-static HELD_BY: OnceLock<(OwnedFd, OwnedFd)> = OnceLock::new();
+static HELD_BY: OnceLock<(Held, OwnedFd, OwnedFd)> = OnceLock::new();
 static BEGAN_NS: AtomicU64 = AtomicU64::new(0);
 static IS_PASSED: AtomicBool = AtomicBool::new(false);
 
-/// From now on each timed region waits: a byte in `ready` says so, and the instant comes from
-/// `go`, as eight bytes in the order of this host.
-pub fn hold(ready: OwnedFd, go: OwnedFd) {
+/// From now on each timed region or execution waits: a byte in `ready` says so, and the instant
+/// comes from `go`, as eight bytes in the order of this host.
+pub fn hold(each: Held, ready: OwnedFd, go: OwnedFd) {
     // A process has one trial, which is held once.
-    let _ = HELD_BY.set((ready, go));
+    let _ = HELD_BY.set((each, ready, go));
 }
 
 /// The first instant of a timed region, as [`clock::now_ns`]; after a pause where regions begin
@@ -34,18 +36,26 @@ pub fn begin_ns() -> u64 {
     if settling::is_wanted() {
         settling::settle();
     }
-    pass();
+    pass(Held::Regions);
     let began_ns = clock::now_ns();
     BEGAN_NS.store(began_ns, Relaxed);
     began_ns
 }
 
-/// Waits for the instant of the next region, or until a stop is asked for. Returns at once where
-/// nothing holds the trial, or [`pass_ahead`] has waited already.
-fn pass() {
-    let Some((ready, go)) = HELD_BY.get() else {
+/// Waits until it is the turn of an execution, where executions are held.
+pub fn await_turn() {
+    pass(Held::Executions);
+}
+
+/// Waits for the instant of the next region or execution, or until a stop is asked for. Returns at
+/// once where nothing holds those, or [`pass_ahead`] has waited already.
+fn pass(each: Held) {
+    let Some((held, ready, go)) = HELD_BY.get() else {
         return;
     };
+    if *held != each {
+        return;
+    }
     if IS_PASSED.swap(false, Relaxed) {
         return;
     }
@@ -61,18 +71,18 @@ fn pass() {
 
 /// Whether regions are held.
 pub fn is_held() -> bool {
-    HELD_BY.get().is_some()
+    matches!(HELD_BY.get(), Some((Held::Regions, ..)))
 }
 
 /// Waits as [`begin_ns`] does, for a region that others begin when they are told to: they are told after it.
 pub fn pass_ahead() {
-    pass();
+    pass(Held::Regions);
     IS_PASSED.store(true, Relaxed);
 }
 
 /// When the last region began, where regions are held.
 pub fn began_ns() -> Option<u64> {
-    HELD_BY.get().map(|_| BEGAN_NS.load(Relaxed))
+    is_held().then(|| BEGAN_NS.load(Relaxed))
 }
 
 /// The instant; `None` if a stop is asked for before it is told.

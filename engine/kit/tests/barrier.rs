@@ -5,6 +5,7 @@ use std::thread;
 use kit::{barrier, clock};
 use rustix::io::{read, write};
 use rustix::pipe::pipe;
+use wire::Held;
 
 #[test]
 fn a_region_begins_at_the_instant_that_is_told() {
@@ -12,7 +13,7 @@ fn a_region_begins_at_the_instant_that_is_told() {
     assert_eq!(barrier::began_ns(), None);
     let (ready, says_ready) = pipe().unwrap();
     let (go, says_go) = pipe().unwrap();
-    barrier::hold(says_ready, go);
+    barrier::hold(Held::Regions, says_ready, go);
     let at_ns = clock::now_ns() + 20_000_000;
     let lab = thread::spawn(move || {
         let mut byte = [0];
@@ -33,4 +34,6 @@ fn a_region_begins_at_the_instant_that_is_told() {
         barrier::begin_ns();
         assert_eq!(read(&ready, &mut [0; 2]).unwrap(), 1);
     }
+    // What is held at its regions takes no turns.
+    barrier::await_turn();
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use kit::failure::failure;
-use kit::{clock, stop, EventSink, Trial};
+use kit::{barrier, clock, stop, EventSink, Trial};
 use serde_json::{Map, Value};
 use wire::{Execution, Failure, FailureKind, Part, Programs, Step, Timing};
 
@@ -269,6 +269,9 @@ impl Course<'_, '_> {
     /// One execution with what comes before and after it.
     fn whole(&mut self, step: Step, number: u32) -> Result<Execution, Failure> {
         let params = &self.planned.params;
+        if step == Step::Measure {
+            barrier::await_turn();
+        }
         for words in &params.prepare.0 {
             self.command(Step::Prepare, number, number, words)?;
         }

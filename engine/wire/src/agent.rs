@@ -16,14 +16,14 @@ pub const RECORD_SEPARATOR: u8 = 0x1e;
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum AgentRequest {
     /// Execute a job, given as the text of its document. Answered by the lines of the trial and
-    /// `ended`. One that is held says `ready` before each timed region, and waits for `go`.
+    /// `ended`. One that is held says `ready` before each of these, and waits for `go`.
     Run {
         job: String,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        held: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        held: Option<Held>,
     },
-    /// Begin the timed region that the trial is ready for when CLOCK_MONOTONIC here shows this;
-    /// at once if that has passed.
+    /// Begin what the trial is ready for when CLOCK_MONOTONIC here shows this; at once if that has
+    /// passed.
     Go { at_ns: u64 },
     /// Tell the time. Answered by `clock`, also while a trial runs.
     Clock {},
@@ -31,6 +31,27 @@ pub enum AgentRequest {
     Stop {},
     /// Begin the lease again. Answered by `beat`, also while a trial runs.
     Beat {},
+}
+
+/// Before what a trial waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Held {
+    /// Each timed region: several clients begin it at the same instant.
+    Regions = 1,
+    /// Each measured execution of a program, with what is executed before it: several trials take
+    /// turns.
+    Executions = 2,
+}
+
+impl Held {
+    /// From its number.
+    pub fn of(number: u8) -> Option<Self> {
+        [Self::Regions, Self::Executions]
+            .into_iter()
+            .find(|held| *held as u8 == number)
+    }
 }
 
 /// One line of the agent's own.
@@ -58,7 +79,7 @@ pub enum AgentReply {
     },
     /// It is still there.
     Beat {},
-    /// A trial that is held is ready for a timed region.
+    /// A trial that is held is ready for what it waits before.
     Ready {},
     /// CLOCK_MONOTONIC of this host, in ns.
     Clock { now_ns: u64 },

@@ -14,7 +14,7 @@ mod event;
 mod job;
 mod network;
 
-pub use agent::{AgentLine, AgentReply, AgentRequest, RECORD_SEPARATOR};
+pub use agent::{AgentLine, AgentReply, AgentRequest, Held, RECORD_SEPARATOR};
 pub use catalogue::{BackendCard, Card, Catalogue, Direction, MetricCard, Role, TargetKind, Unit};
 pub use end::{
     Access, AccessKind, AccessVerdict, Device, Direct, End, Failure, FailureKind, Floor, HeldBy,

@@ -10,6 +10,7 @@ use kit::{barrier, proc, stop};
 use libc::{c_int, pid_t};
 use rustix::pipe::{pipe_with, PipeFlags};
 use rustix::process::{getpid, getppid};
+use wire::Held;
 
 use super::signals::Signals;
 use super::Execute;
@@ -61,12 +62,12 @@ impl Trial {
                     if getppid() != Some(agent) {
                         stop::request();
                     }
-                    let Some((is_held, job)) = hear(hears.into())? else {
+                    let Some((held, job)) = hear(hears.into())? else {
                         return Ok(0);
                     };
-                    match is_held {
-                        true => barrier::hold(says_ready, go),
-                        false => drop((says_ready, go)),
+                    match held {
+                        Some(each) => barrier::hold(each, says_ready, go),
+                        None => drop((says_ready, go)),
                     }
                     Ok(execute(&job, output))
                 }));
@@ -87,14 +88,14 @@ impl Trial {
         }
     }
 
-    /// Tells it its job; with `is_held` it begins each timed region when it is told to.
+    /// Tells it its job, and what it begins when it is told to.
     ///
     /// # Errors
     /// It has ended.
-    pub fn begin(&mut self, job: &str, is_held: bool) -> io::Result<()> {
-        self.hold = self.hold.take().filter(|_| is_held);
+    pub fn begin(&mut self, job: &str, held: Option<Held>) -> io::Result<()> {
+        self.hold = self.hold.take().filter(|_| held.is_some());
         let mut hears = self.job.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        hears.write_all(&[is_held.into()])?;
+        hears.write_all(&[held.map_or(0, |each| each as u8)])?;
         hears.write_all(job.as_bytes())
     }
 
@@ -204,15 +205,15 @@ impl Trial {
     }
 }
 
-/// In the fork: whether it is held, and its job; `None` where the agent has ended without one.
-fn hear(mut hears: File) -> io::Result<Option<(bool, String)>> {
-    let mut is_held = [0];
-    if hears.read(&mut is_held)? == 0 {
+/// In the fork: before what it is held, and its job; `None` where the agent has ended without one.
+fn hear(mut hears: File) -> io::Result<Option<(Option<Held>, String)>> {
+    let mut held = [0];
+    if hears.read(&mut held)? == 0 {
         return Ok(None);
     }
     let mut job = String::new();
     hears.read_to_string(&mut job)?;
-    Ok(Some((is_held == [1], job)))
+    Ok(Some((Held::of(held[0]), job)))
 }
 
 /// In the fork: a session of its own, no input, a mouth for people, and nothing of the agent's.

@@ -395,3 +395,27 @@ fn an_agent_is_small_and_sleeps_while_a_trial_runs() {
     agent.ask(&json!({"stop": {}}));
     agent.hear_out();
 }
+
+#[test]
+fn an_execution_that_is_held_begins_with_what_is_prepared_for_it() {
+    let directory = scratch_directory();
+    let log = directory.path().join("log");
+    let written = || fs::read_to_string(&log).unwrap_or_default();
+    let line = |what: &str| sh(&format!("echo {what} >> {}", log.display()));
+    let parameters = json!({
+        "command": line("run"), "prepare": line("prepare"), "warmup": 1, "executions": 3,
+    });
+    let job = job("program", parameters, directory.path());
+    let mut agent = Agent::start(&[]);
+    agent.ask(&json!({"run": {"job": job.to_string(), "held": "executions"}}));
+    let mut expected = "prepare\nrun\n".to_owned();
+    for _ in 0..3 {
+        while !matches!(agent.hear(), Heard::Reply(AgentReply::Ready {})) {}
+        assert_eq!(written(), expected);
+        agent.ask(&json!({"go": {"at_ns": 0}}));
+        expected += "prepare\nrun\n";
+    }
+    let (_, status, said) = agent.hear_out();
+    assert_eq!((status, said.as_str()), (0, ""));
+    assert_eq!(written(), expected);
+}

@@ -148,6 +148,7 @@ def _trial_counts(run: RunRecord, course: PlanProgress, look: int) -> dict[str, 
     return {
         "trials_kept": len(done),
         "trials_failed": sum(trial.outcome == "failed" for trial in run.trials),
+        "trials_alternated": sum(trial.alternated for trial in run.trials),
         "trials_replaced": sum(block in course.replaced for block in done),
         "trials_later": sum(block in later for block in done),
     }

@@ -439,6 +439,8 @@ class Findings(Frozen):
     """Comparisons that were corrected for together."""
     trials_kept: int
     trials_failed: int
+    trials_alternated: int = Field(0, exclude_if=lambda trials: not trials)
+    """Whose executions took turns with those of the other systems of their block."""
     trials_replaced: int = Field(0, exclude_if=lambda trials: not trials)
     """Of those that are kept, in blocks that others took the place of: they count for nothing."""
     trials_later: int = Field(0, exclude_if=lambda trials: not trials)

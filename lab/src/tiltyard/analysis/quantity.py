@@ -48,12 +48,13 @@ def covariates_of_turn(trials: Sequence[TrialRecord], names: Sequence[Covariate]
 def _left(trial: TrialRecord, name: Covariate) -> float:
     """Logarithm of the share of CPU time left to the workload; nan where that is not known.
 
+    Systems that alternate share what others took: what each had of it nobody can tell.
     A few clock ticks count as none. Older journals do not say how many CPUs the ones of a program
     are that was not pinned: its engine does.
     """
     seen = trial.telemetry
     taken_s = trial.taken_s(name)
-    if seen is None or taken_s is None or seen.elapsed_s <= 0:
+    if trial.alternated or seen is None or taken_s is None or seen.elapsed_s <= 0:
         return np.nan
     if taken_s <= TICKS_S:
         return 0.0

@@ -37,6 +37,10 @@ class Commands:
         conclude: Executed after each execution, untimed.
         cleanup: Executed after the last execution of each turn, untimed.
         warmup: Executions of each turn that are thrown away.
+        no_alternate: Each command has its executions of a block one after the other: for programs
+            that undo what others leave behind, such as a cache in one place. By default
+            executions alternate between commands, one each in an order drawn for each round,
+            where nothing is set up for a turn.
         runs: Executions of each command that are measured, 6 or more: as many blocks, above 20
             several in each. By default 8 to 100 blocks, each with as many executions as
             take 0.1 s, or more if they scatter: a number found in the first block.
@@ -78,6 +82,7 @@ class Commands:
     conclude: Annotated[tuple[str, ...], Parameter(name=["--conclude", "-C"])] = ()
     cleanup: tuple[str, ...] = ()
     warmup: int = 0
+    no_alternate: bool = False
     runs: Annotated[int | None, Parameter(name=["--runs", "-r"])] = None
     min_runs: Annotated[int | None, Parameter(name=["--min-runs", "-m"])] = None
     parameter_list: Annotated[

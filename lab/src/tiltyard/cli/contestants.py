@@ -95,6 +95,7 @@ def understood(typed: Commands, systems: Sequence[str]) -> TypedCommands | None:
         "pass": [name for name, sign, _ in pairs if not sign] or None,
         "executions": executions,
         "warmup": typed.warmup or None,
+        "alternate": False if typed.no_alternate else None,
         "expect": _expected(typed, known),
         "keep": KEPT_TO_COMPARE if typed.compare_output else KEPT,
     }

@@ -44,6 +44,7 @@ OF_COMMANDS: Final[Mapping[str, str]] = {
     "env": "--env",
     "pass": "--env",
     "warmup": "--warmup",
+    "alternate": "--no-alternate",
     "executions": "--runs",
     "expect.exit": "--exit-codes",
     "expect.stdout": "--same-output",

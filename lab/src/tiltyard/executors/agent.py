@@ -16,7 +16,7 @@ from typing import BinaryIO, Final, NoReturn
 
 from pydantic import ValidationError
 
-from tiltyard.executors.barrier import Barrier, Reading, Start, closest
+from tiltyard.executors.barrier import HeldBy, Reading, Start, closest
 from tiltyard.executors.words import (
     MESSAGE,
     MESSAGE_BYTES,
@@ -79,21 +79,22 @@ class Agents:
             hold: file descriptors that they keep open, so that locks on them outlive us.
         """
         self._hold = tuple(hold)
-        self._agents: dict[tuple[str, ...], Agent] = {}
+        self._agents: dict[tuple[tuple[str, ...], int], Agent] = {}
 
-    def of(self, argv: Sequence[str], *, is_far: bool = False) -> "Agent":
+    def of(self, argv: Sequence[str], place: int = 0, *, is_far: bool = False) -> "Agent":
         """The agent behind a command; a new one where there is none that can be used.
 
         Args:
             argv: the engine, or the command that stands for it, without its verb.
+            place: which of several behind the same command.
             is_far: it is on another host, and may be lost without a word.
         """
-        key = tuple(argv)
+        key = tuple(argv), place
         agent = self._agents.get(key)
         if agent is None or not agent.is_ready:
             if agent:
                 agent.close()
-            agent = self._agents[key] = Agent(key, self._hold, is_far=is_far)
+            agent = self._agents[key] = Agent(key[0], self._hold, is_far=is_far)
         return agent
 
     def another(self, argv: Sequence[str], *, is_far: bool = False) -> "Agent":
@@ -102,14 +103,14 @@ class Agents:
 
     def renew(self, argv: Sequence[str]) -> None:
         """End all; where one was behind this command, the next one starts meanwhile."""
-        if was := self._agents.pop(tuple(argv), None):
+        if was := self._agents.pop((tuple(argv), 0), None):
             self.of(argv)
             was.close()
         self.close(argv)
 
     def close(self, but: Sequence[str] = ()) -> None:
-        """End all, but for the one behind a command."""
-        for key in self._agents.keys() - {tuple(but)}:
+        """End all, but for the first one behind a command."""
+        for key in self._agents.keys() - {(tuple(but), 0)}:
             self._agents.pop(key).close()
 
 
@@ -321,7 +322,7 @@ class Trial:
         limit_s: float | None = None,
         is_of_silence: bool = False,
         secret: str = "",
-        barrier: Barrier | None = None,
+        held_by: HeldBy | None = None,
     ) -> None:
         """Hand the job over.
 
@@ -332,7 +333,7 @@ class Trial:
             limit_s: it is stopped after that time; ``None`` for no limit.
             is_of_silence: that time begins anew with each word of it.
             secret: what is kept and said has ``{secret}`` in its place; see also :func:`hidden`.
-            barrier: each of its timed regions begins when all who meet there are ready for theirs.
+            held_by: where it waits before each of its timed regions or executions.
         """
         self._agent = agent
         self._counts_from = self._asked_at = agent.heard_at = time.monotonic()
@@ -347,11 +348,11 @@ class Trial:
         self.timed_out = False
         self.excess: str | None = None
         """What there was too much of; it was stopped at that, and its beginning is kept."""
-        self._barrier = barrier
+        self._held_by = held_by
         self.starts: list[Start] = []
         """When its timed regions were to begin, where it is held."""
         agent.begin()
-        run = {"job": job.decode()} | ({"held": True} if barrier else {})
+        run = {"job": job.decode()} | ({"held": held_by.each} if held_by else {})
         request = json.dumps({"run": run}, ensure_ascii=False)
         agent.tell(f"{request}\n".encode())
 
@@ -442,23 +443,21 @@ class Trial:
                 self._agent.is_busy = False
                 return
             if isinstance(heard, AgentReady):
-                self._meet_the_others()
+                self._wait()
             elif isinstance(heard, bytes):
                 yield heard
             self._watch_deadlines(has_a_word=isinstance(heard, bytes))
 
-    def _meet_the_others(self) -> None:
-        """Let it begin when all are ready; where some will never be, it is stopped."""
-        if self._barrier is None:
+    def _wait(self) -> None:
+        """Let it begin what it is ready for; where that will never be, it is stopped."""
+        if self._held_by is None:
             self._agent.give_up("it waits for others, and there are none")
             return
         with contextlib.suppress(EOFError):
-            reading = self._agent.read_clock()
-            at_ns = self._barrier.arrive(self._waits) if reading else None
-            if reading is None or at_ns is None:
+            start = self._held_by.arrive(self._agent.read_clock, self._waits)
+            if start is None:
                 self.stop()
                 return
-            start = Start(at_ns, reading)
             self.starts.append(start)
             self._agent.tell(f'{{"go":{{"at_ns":{start.there_ns}}}}}\n'.encode())
         self._agent.heard_at = time.monotonic()

@@ -189,9 +189,10 @@ def _counts(findings: Findings) -> str:
     if findings.trials_failed:
         kept = f"{count_of(findings.trials_kept, 'trial')} kept, {findings.trials_failed} failed"
     verdict = "" if findings.look else " Too few for a verdict."
+    what = "Executions alternate" if findings.trials_alternated else "Order random"
     return (
         f"{count_of(findings.blocks_done, 'block')}, {kept}.{verdict} "
-        f"Order random in each block, seed {findings.seed}."
+        f"{what} in each block, seed {findings.seed}."
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from tiltyard.errors import TrialsFailedError
 from tiltyard.host.place import Place
 from tiltyard.plan.model import Block, TrialKey
+from tiltyard.run.alternate import alternates
 from tiltyard.run.boot import boot_before_turn
 from tiltyard.run.canary import run_canary
 from tiltyard.run.context import Context
@@ -57,8 +58,11 @@ def _run_turns(
 ) -> None:
     """The turns of systems that have trials left, in the order of the block."""
     missed: list[Missed] = []
+    if together := alternates(context, left):
+        run_turn(context, systems[together[0].system], together, {}, missed, alternately=True)
+    alone = [key for key in left if key not in together]
     for turn in block.turns:
-        if keys := [key for key in left if key.system == turn.system]:
+        if keys := [key for key in alone if key.system == turn.system]:
             boot = boot_before_turn(context, block.number, turn.system)
             run_turn(context, systems[turn.system], keys, boot, missed)
     if missed:

@@ -196,7 +196,7 @@ def _execute(
             job = client.job.message()
             limit = (hearing.limit_s, hearing.is_of_silence)
             trials.append(
-                Trial(agent, job, keep, limit_s=limit[0], is_of_silence=limit[1], barrier=barrier)
+                Trial(agent, job, keep, limit_s=limit[0], is_of_silence=limit[1], held_by=barrier)
             )
         with context.interrupt.stops(stop):
             others = [Thread(target=hear, args=(place,)) for place in range(1, len(trials))]

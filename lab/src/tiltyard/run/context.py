@@ -74,13 +74,19 @@ class Context:
         systems = self.plan.systems
         return {one.name: kind(one.kind).inject(one.settings) for one in systems}
 
-    def agent(self, up: Up | None = None) -> Agent:
-        """What executes trials on a system that is up, or on this host."""
+    def agent(self, up: Up | None = None, place: int = 0) -> Agent:
+        """What executes trials on a system that is up, or on this host.
+
+        Args:
+            up: the system.
+            place: which of several that are there at the same time.
+        """
         if up is None:
             return self.agents.of(self._own)
         command = up.engine or (str(self.engine.path),)
         apart = () if up.engine else self.apart
-        return self.agents.of((*apart, *up.prefix, *command), is_far=bool(up.place.ssh))
+        argv = (*apart, *up.prefix, *command)
+        return self.agents.of(argv, place, is_far=bool(up.place.ssh))
 
     def leave(self) -> None:
         """End the agents behind a system, which is to change or to go."""

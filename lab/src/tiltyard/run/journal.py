@@ -124,6 +124,8 @@ class TrialFinished(Frozen):
     telemetry: Telemetry | None = None
     written_bytes: int | None = Field(None, exclude_if=lambda written: written is None)
     """What programs wrote in it, also before and after what is measured; ``None``: not known."""
+    alternated: bool = Field(False, exclude_if=lambda alternated: not alternated)
+    """Whether its executions took turns with those of other systems, which share its telemetry."""
 
 
 class CanaryRun(Frozen):

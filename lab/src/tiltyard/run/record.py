@@ -77,6 +77,8 @@ class TrialRecord(Frozen):
     """What each did, where there are several."""
     printed: tuple[str, ...] = ()
     """SHA-256 of each different output of the measured executions of a program."""
+    alternated: bool = False
+    """Whether its executions took turns with those of the other systems of its block."""
 
     @property
     def foreign_s(self) -> float | None:

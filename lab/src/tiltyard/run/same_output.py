@@ -5,9 +5,11 @@ system. Within a trial the engine compares, also where a command of the study do
 what is expected.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from typing import Literal
+
+from pydantic import JsonValue
 
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan, TrialKey
@@ -41,12 +43,17 @@ def outcome_of(
     return outcome, reason
 
 
+def is_compared(program: Mapping[str, JsonValue]) -> bool:
+    """Whether a command of the study compares what a program prints."""
+    expected = program.get("expect")
+    return isinstance(expected, dict) and bool(expected.get("compare"))
+
+
 def expected_output(
     folder: StudyFolder, plan: Plan, earlier: Iterable[TrialFinished], key: TrialKey
 ) -> Output | None:
     """What a trial is to print, where a command of the study compares it and that is known."""
-    expected = (plan.workload(key.workload).program or {}).get("expect")
-    if not isinstance(expected, dict) or not expected.get("compare"):
+    if not is_compared(plan.workload(key.workload).program or {}):
         return None
     first = _first_done(earlier, key)
     return None if first is None else _printed_in(folder, first)

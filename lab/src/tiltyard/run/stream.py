@@ -127,6 +127,7 @@ class Stream:
             file=finished.file,
             clients=self.clients,
             printed=tuple(dict.fromkeys(own.stdout for own in self.executions)),
+            alternated=finished.alternated,
         )
 
 

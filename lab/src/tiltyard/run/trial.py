@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tiltyard.executors.agent import Trial
 from tiltyard.executors.engine import Job
@@ -34,9 +34,8 @@ from tiltyard.run.clients import Hearing, execute_together
 from tiltyard.run.context import Context
 from tiltyard.run.history import History
 from tiltyard.run.journal import ExecutionsSet, TrialFinished, TrialStarted, now
-from tiltyard.run.observer import Observer
 from tiltyard.run.same_output import expected_output, outcome_of
-from tiltyard.run.settle import CALM_BYTES, settle
+from tiltyard.run.settle import CALM_BYTES, Settled, settle
 from tiltyard.run.sizing import Asked, Tried, further
 from tiltyard.run.stages import program_job, silence_s
 from tiltyard.run.stream import Stream, file_of, read_stream
@@ -68,8 +67,17 @@ class Limit:
         return f"stopped after {format_duration(self.seconds)}{silent}: {self.why}"
 
 
+class Begun(NamedTuple):
+    """A trial that goes on."""
+
+    at: str
+    """UTC, ISO 8601."""
+    partial: Path
+    """Where its output goes until it has ended."""
+
+
 @dataclass(frozen=True)
-class _Ended:
+class Ended:
     """How a trial ended."""
 
     outcome: Literal["done", "failed"]
@@ -93,12 +101,22 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
     if asked and key.workload in context.tried and key.repeat > 1:
         return
     is_brief = context.is_brief(key.workload)
-    is_calm = is_brief and _is_calm(context, up)
-    times = context.history.times_of_workload.get(key.workload)
-    trial_s = times.median_s if times else None
-    settled = settle(context.interrupt.check, up.place, brief=is_calm, trial_s=trial_s)
-    if not is_calm:
-        context.watches.close()
+    settled = come_to_rest(context, key.workload, up)
+    begun = begin_trial(context, key, settled, waits=is_brief)
+    partial = begun.partial
+    try:
+        ended = _execute(context, key, up, partial, sync=not is_brief)
+        context.interrupt.check()
+        if asked and ended.outcome == "done" and not _is_long(context, key, asked, ended):
+            _try_further(context, key, up, partial, asked, ended)
+            return
+        keep_trial(context, key, begun, ended, waits=is_brief)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def begin_trial(context: Context, key: TrialKey, settled: Settled, *, waits: bool) -> Begun:
+    """Write down that a trial begins."""
     slot = context.slots[key]
     started = TrialStarted(
         key=key,
@@ -107,29 +125,33 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
         dirty_bytes=settled.dirty_bytes,
         waiting_share=settled.waiting_share,
     )
-    at = context.journal.append(started, waits=is_brief).at
+    at = context.journal.append(started, waits=waits).at
     context.observer.trial_started(key, slot, context.outlook)
     path = context.folder.root / file_of(key)
-    partial = partial_beside(path)
     path.parent.mkdir(exist_ok=True)
-    try:
-        ended = _execute(context, key, up, partial, sync=not is_brief)
-        context.interrupt.check()
-        if asked and ended.outcome == "done" and not _is_long(context, key, asked, ended):
-            _try_further(context, key, up, partial, asked, ended)
-            return
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    if is_brief:
+    return Begun(at, partial_beside(path))
+
+
+def keep_trial(
+    context: Context,
+    key: TrialKey,
+    begun: Begun,
+    ended: Ended,
+    *,
+    waits: bool,
+    alternated: bool = False,
+) -> None:
+    """Give the output its name, and write down that the trial has ended."""
+    path = context.folder.root / file_of(key)
+    begun.partial.replace(path)
+    if waits:
         context.journal.owe(path)
     else:
         sync_directory(path.parent)
     finished = TrialFinished(
         key=key,
-        slot=slot,
-        started=at,
+        slot=context.slots[key],
+        started=begun.at,
         elapsed_s=ended.elapsed_s,
         outcome=ended.outcome,
         reason=ended.reason,
@@ -137,8 +159,9 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
         sha256=ended.sha256,
         telemetry=ended.telemetry,
         written_bytes=ended.stream.written_bytes,
+        alternated=alternated,
     )
-    context.finish(finished, ended.stream, waits=is_brief)
+    context.finish(finished, ended.stream, waits=waits)
 
 
 def asked_of(context: Context, workload: str) -> Asked | None:
@@ -166,7 +189,7 @@ def set_executions(context: Context, numbers: dict[str, int]) -> None:
     context.journal.append(ExecutionsSet(executions=numbers, elapsed_s=elapsed_s))
 
 
-def _is_long(context: Context, key: TrialKey, asked: Asked, ended: _Ended) -> bool:
+def _is_long(context: Context, key: TrialKey, asked: Asked, ended: Ended) -> bool:
     """Whether one execution decides the number, which is set then; none was for nothing."""
     times_s = [one.elapsed_s for one in ended.stream.executions]
     if len(times_s) > asked.executions or fmean(times_s) < asked.most_s:
@@ -177,7 +200,7 @@ def _is_long(context: Context, key: TrialKey, asked: Asked, ended: _Ended) -> bo
 
 
 def _try_further(
-    context: Context, key: TrialKey, up: Up, partial: Path, asked: Asked, ended: _Ended
+    context: Context, key: TrialKey, up: Up, partial: Path, asked: Asked, ended: Ended
 ) -> None:
     """Execute a program as often as tells how much its executions scatter; nothing is kept."""
     times_s, elapsed_s = [one.elapsed_s for one in ended.stream.executions], ended.elapsed_s
@@ -192,6 +215,17 @@ def _try_further(
             times_s += [one.elapsed_s for one in more.stream.executions]
     tried = Tried(enough, tuple(times_s), elapsed_s)
     context.tried.setdefault(key.workload, []).append(tried)
+
+
+def come_to_rest(context: Context, workload: str, up: Up) -> Settled:
+    """Wait until the host has; what goes on between brief trials that write nothing is watched."""
+    is_calm = context.is_brief(workload) and _is_calm(context, up)
+    times = context.history.times_of_workload.get(workload)
+    trial_s = times.median_s if times else None
+    settled = settle(context.interrupt.check, up.place, brief=is_calm, trial_s=trial_s)
+    if not is_calm:
+        context.watches.close()
+    return settled
 
 
 def _is_calm(context: Context, up: Up) -> bool:
@@ -227,7 +261,7 @@ def _execute(
     *,
     sync: bool,
     executions: int | None = None,
-) -> _Ended:
+) -> Ended:
     """Run the engine to its end, or one for each client; the output is in ``partial``.
 
     Args:
@@ -239,17 +273,17 @@ def _execute(
         executions: of its program, where those are not the run's.
     """
     workload = context.plan.workload(key.workload)
-    watched = not sync and _is_watched(context, key, up)
+    watched = not sync and is_watched(context, key, up)
     job = job_of(context, key, up, watched=watched, executions=executions)
-    limit = _limit(context.history, context.plan, key.workload)
-    with create_file(partial) as keep, _watching(context, up, brief=not sync) as telemetry_of:
+    limit = limit_of(context.history, context.plan, key.workload)
+    with create_file(partial) as keep, watching(context, up, brief=not sync) as telemetry_of:
         began = time.monotonic()
         cpus: tuple[int, ...] | None = ()
         seen: tuple[Telemetry, ...] = ()
         if clients := workload.spec.clients:
             hearing = Hearing(
-                follow=lambda one: _follow(one, context.observer),
-                flaw=lambda one, its, at: _flaw(one, its, at, limit) or its.outcome[1],
+                follow=lambda one: follow(one, context.observer.progress),
+                flaw=lambda one, its, at: flaw_of(one, its, at, limit) or its.outcome[1],
                 limit_s=limit.seconds,
                 is_of_silence=limit.is_of_silence,
             )
@@ -267,7 +301,7 @@ def _execute(
                 secret=secret,
             )
             with context.interrupt.stops(trial.stop):
-                cpus = _measuring(up, _follow(trial, context.observer))
+                cpus = measuring(up, follow(trial, context.observer.progress))
         elapsed_s = time.monotonic() - began
         telemetry = telemetry_of(cpus)
         telemetry = telemetry.model_copy(update={"others": (*telemetry.others, *seen)})
@@ -275,20 +309,39 @@ def _execute(
             keep.flush()
             if sync:
                 os.fsync(keep.fileno())
-    said = partial.read_bytes()
-    stream = read_stream(said, workload)
+    return ended_of(
+        context,
+        key,
+        partial.read_bytes(),
+        up,
+        lambda stream: flaw if clients else flaw_of(trial, stream, up, limit),
+        elapsed_s=elapsed_s,
+        telemetry=telemetry,
+    )
+
+
+def ended_of(
+    context: Context,
+    key: TrialKey,
+    said: bytes,
+    up: Up,
+    flaw_in: Callable[[Stream], str | None],
+    *,
+    elapsed_s: float,
+    telemetry: Telemetry,
+) -> Ended:
+    """How a trial ended, by what it said, by what was found about it, and by its system."""
+    stream = read_stream(said, context.plan.workload(key.workload))
     earlier = context.history.finished.values()
     outcome, reason = outcome_of(context.folder, context.plan, earlier, key, stream)
-    if not clients:
-        flaw = _flaw(trial, stream, up, limit)
-    if flaw is not None:
+    if (flaw := flaw_in(stream)) is not None:
         outcome, reason = "failed", flaw
     if lost := up.lost():
         outcome, reason = "failed", ": ".join(filter(None, (lost, reason)))
-    return _Ended(outcome, reason, elapsed_s, telemetry, stream, sha256(said))
+    return Ended(outcome, reason, elapsed_s, telemetry, stream, sha256(said))
 
 
-def _flaw(trial: Trial, stream: Stream, up: Up, limit: Limit) -> str | None:
+def flaw_of(trial: Trial, stream: Stream, up: Up, limit: Limit) -> str | None:
     """Why what a trial has said cannot be its result, but for what it says itself."""
     if trial.timed_out:
         return limit.reason
@@ -328,7 +381,7 @@ def job_of(
     return job.model_copy(update={"expected": expected})
 
 
-def _is_watched(context: Context, key: TrialKey, up: Up) -> bool:
+def is_watched(context: Context, key: TrialKey, up: Up) -> bool:
     """Whether what others use of the CPUs that measure is seen from here."""
     is_of_many = bool(context.plan.workload(key.workload).spec.clients)
     is_elsewhere = bool(up.engine or up.place.ssh)
@@ -336,7 +389,7 @@ def _is_watched(context: Context, key: TrialKey, up: Up) -> bool:
 
 
 @contextlib.contextmanager
-def _watching(
+def watching(
     context: Context, up: Up, *, brief: bool
 ) -> Iterator[Callable[[tuple[int, ...] | None], Telemetry]]:
     """The counters of its hosts from now on; from the end of the last trial on, if both are brief.
@@ -389,7 +442,7 @@ def _death(trial: Trial, up: Up, *, heard: bool) -> str:
     return f"the engine ended with status {trial.exit_status}: {words or 'it did not say why'}"
 
 
-def _follow(trial: Trial, observer: Observer) -> Hello | None:
+def follow(trial: Trial, show: Callable[[float, str], None]) -> Hello | None:
     """Hear a trial to its end and pass progress on, as often as a person can see it.
 
     Whether the stream as a whole is sound is judged when it has ended.
@@ -409,11 +462,11 @@ def _follow(trial: Trial, observer: Observer) -> Hello | None:
                 hello = event.data
             elif isinstance(event, ProgressEvent):
                 shown_s = time.monotonic()
-                observer.progress(event.data.done, event.data.what)
+                show(event.data.done, event.data.what)
     return hello
 
 
-def _measuring(up: Up, hello: Hello | None) -> tuple[int, ...] | None:
+def measuring(up: Up, hello: Hello | None) -> tuple[int, ...] | None:
     """The CPUs of this host that measured, none for all; ``None`` where that is not known.
 
     Those of a guest are not this host's, and spinners of the engine use others beside them.
@@ -423,7 +476,7 @@ def _measuring(up: Up, hello: Hello | None) -> tuple[int, ...] | None:
     return tuple(hello.conditions.cpus)
 
 
-def _limit(history: History, plan: Plan, workload: str) -> Limit:
+def limit_of(history: History, plan: Plan, workload: str) -> Limit:
     """When a trial must be taken for hung.
 
     Before a trial of the workload is done, what it is told to take, how long it may say nothing

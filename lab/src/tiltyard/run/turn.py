@@ -16,6 +16,7 @@ from tiltyard.host.place import UnreachableError
 from tiltyard.host.record import Subject, changes, take
 from tiltyard.host.record.stack import DISK_UNDER_TEST, disks_below
 from tiltyard.plan.model import TrialKey
+from tiltyard.run.alternate import run_alternately
 from tiltyard.run.binaries import binaries, changed_file
 from tiltyard.run.context import Context
 from tiltyard.run.journal import OtherHost, SystemPrepared
@@ -25,6 +26,7 @@ from tiltyard.run.runbook import recipe_of
 from tiltyard.run.stages import Place, around, directory_of
 from tiltyard.run.trial import fail_trial, run_trial
 from tiltyard.systems.kind import System, Up
+from tiltyard.units import listed
 
 
 def facts_of(up: Up) -> dict[str, str]:
@@ -55,8 +57,10 @@ def run_turn(
     keys: list[TrialKey],
     boot: Mapping[str, str],
     missed: list[Missed],
+    *,
+    alternately: bool = False,
 ) -> None:
-    """Run the trials of a turn; all are of one system and one block.
+    """Run the trials of a turn, which are of one block.
 
     A system that cannot be refreshed fails the trials of the turn that are still to be run, with
     the reason, and the study goes on. So does one that does not come up, if another one of the
@@ -69,6 +73,7 @@ def run_turn(
         boot: facts about the boot of this host that the turn began with, if it did.
         missed: turns of the block whose systems did not come up, and that are not written down
             yet; ours is added, or all are written down and taken out.
+        alternately: the turn is that of several systems for which this one stands.
 
     Raises:
         BusyError: if others had what the system needs for longer than the run waits.
@@ -77,7 +82,8 @@ def run_turn(
             host that is not reached is told, and what is left there stays recorded.
         TrialsFailedError: if a trial failed and the run is to stop at that.
     """
-    name, block = keys[0].system, keys[0].block
+    block, owners = keys[0].block, list(dict.fromkeys(key.system for key in keys))
+    name = listed(owners)
     context.interrupt.check()
     context.observer.preparing(name)
     try:
@@ -94,16 +100,22 @@ def run_turn(
         with around(
             context, Place("turn", directory_of(context, up), name, up), _workloads(keys)
         ) as found:
-            changed = _begin(context, keys, boot, up, found.commands)
+            own = {owner: [key for key in keys if key.system == owner] for owner in owners}
+            changed = {
+                owner: _begin(context, its, boot, up, found.commands) for owner, its in own.items()
+            }
             _write_down(context, missed)
             _record_other_host(context, up, has_booted=bool(boot))
-            if changed:
-                _fail(context, keys, changed)
-                return
-            for workload, reason in found.failed.items():
-                _fail(context, [key for key in keys if key.workload == workload], reason)
-            left = [key for key in keys if key.workload not in found.failed]
-            _run_trials(context, system, left, up)
+            left = list[TrialKey]()
+            for key in keys:
+                if reason := changed[key.system] or found.failed.get(key.workload):
+                    _fail(context, [key], reason)
+                else:
+                    left.append(key)
+            if alternately:
+                _alternate(context, left, up)
+            else:
+                _run_trials(context, system, left, up)
     finally:
         context.leave()
         _take_down(context, name, system)
@@ -215,6 +227,16 @@ def _run_trials(context: Context, system: System, keys: list[TrialKey], up: Up) 
                 raise
             fail_trial(context, key, str(error))
         _stop_at_failure(context, key)
+
+
+def _alternate(context: Context, keys: list[TrialKey], up: Up) -> None:
+    """One workload after the other; its executions go round the systems."""
+    for workload in _workloads(keys):
+        context.interrupt.check()
+        own = [key for key in keys if key.workload == workload]
+        run_alternately(context, own, up)
+        for key in own:
+            _stop_at_failure(context, key)
 
 
 def _caches(context: Context, name: str) -> dict[str, str]:

@@ -162,6 +162,14 @@ class WorkloadTable(Typed):
         description="Trials in each turn, each a process of its own; their mean is the block's "
         "value. By default what a pilot found best, else one.",
     )
+    alternate: bool | None = Field(
+        None,
+        description="Whether the executions of a program alternate between systems within a block, "
+        "one each in an order drawn for each round. By default they do where systems differ in "
+        "nothing but their programs, and a trial has several executions, and nothing that is done "
+        "once around them (setup, cleanup, turn, servers). `false`: each system has all of its "
+        "executions of a block one after the other.",
+    )
 
     @property
     def parameters(self) -> dict[str, JsonValue]:

@@ -167,6 +167,9 @@ def _workloads(
         for name in sorted(parameters.keys() - known)[: FLAWS_MAX - len(flaws)]:
             text = f"there is no such parameter of {table.use}. {parameter_of(name, known)}"
             flaws.append(Flaw((*path, name), text))
+        if table.alternate is not None and not is_program(card):
+            text = f"is of programs; {table.use} is executed by the engine. Leave it out"
+            flaws.append(Flaw((*path, "alternate"), text))
         name = table.name or table.use
         if name in specs:
             text = f'two workloads are called "{name}"; give this one another: name = "{name}-2"'
@@ -177,6 +180,7 @@ def _workloads(
             parameters=parameters,
             trials=table.trials,
             clients=clients,
+            alternate=table.alternate is not False,
         )
     return tuple(specs.values())
 

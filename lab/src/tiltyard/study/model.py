@@ -69,6 +69,9 @@ class WorkloadSpec(Frozen):
     """Trials in each turn, whose mean is the block's value; ``None``: as a pilot says, else 1."""
     clients: tuple[ClientSpec, ...] = Field((), exclude_if=lambda clients: not clients)
     """Each executes it at the same time as the others; none: one engine does, beside the system."""
+    alternate: bool = Field(True, exclude_if=lambda alternate: alternate)
+    """Whether the executions of a program alternate between systems within a block, where they
+    can."""
 
 
 class Precision(Frozen):

@@ -216,6 +216,13 @@ def _asked(plan: Plan, run: RunRecord) -> Iterator[str]:
         if number := _executions_set(workload, run):
             each = count_of(number, "execution")
             yield f"{workload.display}: {each} in each trial, as was found in the first block."
+        own = [trial.alternated for trial in run.trials if trial.key.workload == workload.spec.name]
+        if any(own):
+            where = "each block" if all(own) else f"{sum(own)} of {count_of(len(own), 'trial')}"
+            yield (
+                f"{workload.display}: executions alternate between the systems in {where}, one "
+                "each in an order drawn for each round."
+            )
     if conditions.keep_awake and granted and not any(one.awake for one in granted):
         yield "Idle spinners were asked for, but there was no other CPU to keep awake."
 
