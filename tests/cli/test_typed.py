@@ -52,7 +52,7 @@ OF_COMPARE = {"--scale": [("--scale", "2"), ("--scale", "x")]}
 OF_GATE = {"--within": [("--within", "x"), ("--within", "200%")]}
 NEVER_WRONG = {
     "--shell", "--no-shell", "--same-output", "--ignore-failure", "--show-output",
-    "--reference",  # A command, and told as one.
+    "--no-alternate", "--reference",  # A command, and told as one.
 }  # fmt: skip
 """Options without a value."""
 

@@ -103,14 +103,15 @@ class Agents:
 
     def renew(self, argv: Sequence[str]) -> None:
         """End all; where one was behind this command, the next one starts meanwhile."""
-        if was := self._agents.pop((tuple(argv), 0), None):
+        ended, self._agents = self._agents, {}
+        if (tuple(argv), 0) in ended:
             self.of(argv)
-            was.close()
-        self.close(argv)
+        for agent in ended.values():
+            agent.close()
 
     def close(self, but: Sequence[str] = ()) -> None:
-        """End all, but for the first one behind a command."""
-        for key in self._agents.keys() - {(tuple(but), 0)}:
+        """End all, but for those behind a command."""
+        for key in [key for key in self._agents if key[0] != tuple(but)]:
             self._agents.pop(key).close()
 
 
