@@ -126,7 +126,7 @@ def _numbers(some: Sequence[Cell | Index]) -> Iterator[tuple[str, float]]:
             yield from ((own.system, own.value) for own in one.standings)
         else:
             for own in one.summaries:
-                yield from ((own.system, number) for number in (own.median, own.mean))
+                yield from ((own.system, number) for number in (own.median, own.mean, own.value))
 
 
 def contradictions_of_pictures(text: str, findings: Findings) -> list[str]:

@@ -48,7 +48,7 @@ MARKED = re.compile(rf"([{re.escape(SIGN)}]) ([^A-Za-z{re.escape(SIGN)}…|]{{0,
 WORDED = re.compile(rf"({INTERVAL})((?:(?!…|¶|gains|the same|\. ).){{0,40}}?)\b({WORDS})\b")
 HEAD = re.compile(r"\b(System )?Verdict\b")
 """Of the verdicts in a table: right after the systems in a ranking, in others behind intervals."""
-CELLS = rf"(?:[^\s…|]*\d[^\s…|]*(?: \w+/s)? ){{1,3}}(?:medians: {NUMBER} )?"
+CELLS = rf"(?:[^\s…|]*\d[^\s…|]*(?: \w+/s)? ){{1,3}}(?:values: {NUMBER} )?"
 """What a ranking has between verdict and interval: a value, maybe also in bytes, and a ratio."""
 RANKED = re.compile(rf"\b({WORDS})(?:, under load)? {CELLS}?({INTERVAL})")
 SHARE = r"(?<![\d.,])[\d,]*\d(?:\.\d+)? %"

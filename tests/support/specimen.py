@@ -28,6 +28,7 @@ from tiltyard.analysis.model import (
     Verdict,
     WorkloadFindings,
 )
+from tiltyard.analysis.pairs import beside_ratios
 from tiltyard.analysis.tables import averages_of
 from tiltyard.plan.model import Design, Look
 from tiltyard.run.differences import Difference
@@ -124,13 +125,16 @@ def index(
         for system in systems
     }
     against_all = pairs(per_block, direction)
-    ranked = sorted(systems, key=lambda s: median(per_block[s]), reverse=direction == "higher")
+    ratios = {pair.system: pair.ratio for pair in against_all if pair.against == systems[0]}
+    medians = {system: median(own) for system, own in per_block.items()}
+    values = beside_ratios(medians, ratios, systems[0])
+    ranked = sorted(systems, key=lambda s: values[s], reverse=direction == "higher")
     return Index(
         name=name, label=label, unit=unit, shown_in=unit, direction=direction, cells=len(cells),
         comparisons=against_all,
         standings=tuple(
             Standing(
-                rank=place, system=system, value=median(per_block[system]),
+                rank=place, system=system, value=values[system],
                 comparison=next(
                     (c for c in against_all if (c.system, c.against) == (system, systems[0])), None
                 ),

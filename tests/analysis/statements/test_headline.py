@@ -22,7 +22,7 @@ from tiltyard.analysis.systems import asked_factor
 from tiltyard.charts.overview import FOREST
 from tiltyard.collected.model import Reading
 from tiltyard.report.document import Figure
-from tiltyard.report.sections.entries import medians_apart
+from tiltyard.report.sections.entries import values_apart
 from tiltyard.report.styles import STYLES
 from tiltyard.study.model import Scaled, ScaledValue
 
@@ -209,16 +209,16 @@ def test_what_must_be_known_stands_above_the_headline() -> None:
     assert warnings(analyse(*synthetic_study(("ext4", "xfs"), blocks=20))) == ()
 
 
-def test_a_ratio_that_the_medians_contradict_has_theirs_beside_it() -> None:
+def test_a_ratio_that_the_values_contradict_has_theirs_beside_it() -> None:
     found = analyse(*synthetic_study(("ext4", "xfs"), effects={"xfs": 1.15}))
     index = found.workloads[0].index
-    assert medians_apart(index, "xfs", "ext4") is None
+    assert values_apart(index, "xfs", "ext4") is None
     standings = tuple(
         own.model_copy(update={"value": 725.0 if own.system == "ext4" else 663.0})
         for own in index.standings
     )
     apart = index.model_copy(update={"standings": standings})
-    assert medians_apart(apart, "xfs", "ext4") == pytest.approx(663 / 725)
+    assert values_apart(apart, "xfs", "ext4") == pytest.approx(663 / 725)
 
 
 def test_a_time_is_told_by_what_the_picture_beneath_draws() -> None:

@@ -19,6 +19,7 @@ import numpy as np
 from tiltyard.analysis.contrast import MAX_FAILED_SHARE
 from tiltyard.analysis.decision import Decision
 from tiltyard.analysis.model import Cell, Comparison, Findings
+from tiltyard.analysis.pairs import beside_ratios
 from tiltyard.frozen import Frozen
 from tiltyard.stats.margin import (
     BETTER,
@@ -64,8 +65,9 @@ class Headline(Frozen):
     system: str
     against: str
     value: float | None
-    """Median of the system over blocks, in ``unit``."""
+    """Of the system, in ``unit``: ``value_against`` times the ratio; its own median without one."""
     value_against: float | None
+    """Median of the other over blocks."""
     blocks: int
     """That the interval rests on; 0 before a look that has one."""
     ratio: float | None
@@ -261,8 +263,10 @@ def _headline(
     findings: Findings, workload: str, cell: Cell, found: Comparison, judged: _Judged, within: float
 ) -> Headline:
     """One headline, with its outcome."""
-    medians = {own.system: own.median for own in cell.summaries}
     several, has_interval = len(findings.workloads) > 1, judged.blocks > 0
+    medians = {own.system: own.median for own in cell.summaries}
+    ratios = {found.system: judged.ratio if has_interval else None}
+    values = beside_ratios(medians, ratios, found.against)
     line = Headline(
         workload=workload,
         metric=cell.metric,
@@ -273,8 +277,8 @@ def _headline(
         direction=cell.direction,
         system=found.system,
         against=found.against,
-        value=medians.get(found.system),
-        value_against=medians.get(found.against),
+        value=values.get(found.system),
+        value_against=values.get(found.against),
         blocks=judged.blocks,
         ratio=judged.ratio if has_interval else None,
         low=judged.low if has_interval else None,

@@ -36,6 +36,9 @@ class Summary(Frozen):
     sd: float | None
     cv: float | None
     """sd / mean."""
+    beside_ratio: float | None = Field(None, exclude_if=lambda value: value is None)
+    """What is printed beside ratios where that is not the median: the baseline's value times the
+    ratio to it; of results from elsewhere, without a ratio, the mean."""
     percentiles: dict[str, float]
     """Of operations (``p50`` … ``p999``), median over blocks, in s; empty: not timed singly."""
     percentile_intervals: dict[str, tuple[float, float]] = Field(
@@ -47,6 +50,11 @@ class Summary(Frozen):
     """Standard error of the mean, where the values come from elsewhere."""
     n: int | None = Field(None, exclude_if=lambda n: n is None)
     """Values behind the mean, where they come from elsewhere and it is told."""
+
+    @property
+    def value(self) -> float:
+        """What is printed beside ratios, so that both multiply out."""
+        return self.median if self.beside_ratio is None else self.beside_ratio
 
 
 class Comparison(Frozen):
@@ -137,7 +145,11 @@ class Standing(Frozen):
     """Systems less those with a verdict of being worse; the data leave all ranks between."""
     system: str
     value: float
-    """Median over blocks (geometric mean over cells where there are several), in ``unit``."""
+    """The baseline's own value times the ratio to it, in ``unit``; of the baseline, and without a
+    ratio, its own."""
+    own_value: float | None = Field(None, exclude_if=lambda value: value is None)
+    """Median over blocks (geometric mean over cells where there are several) where ``value`` is
+    another one; of results from elsewhere the mean."""
     comparison: Comparison | None
     """Against the baseline; ``None`` for the baseline itself."""
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import repeat
+from itertools import chain, repeat
 from statistics import fmean
 from typing import Final
 
@@ -14,6 +14,7 @@ import numpy as np
 from tiltyard.analysis.beside import beside
 from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, Summary
+from tiltyard.analysis.pairs import beside_ratios
 from tiltyard.analysis.quantity import GridCell, Measured, log_width
 from tiltyard.analysis.rows import Rows
 from tiltyard.analysis.statements.family import HOLM, Family
@@ -105,7 +106,9 @@ def cells_of(
     measured: Measured,
     cells: Sequence[GridCell],
     summaries: FloatArray,
-    comparisons: Iterable[Sequence[Comparison]] | None = None,
+    judged: Sequence[Judged] = (),
+    builders: Iterable[ComparisonBuilder] = (),
+    baseline: str = "",
 ) -> tuple[Cell, ...]:
     """The cells of one workload as the findings state them; details come without comparisons.
 
@@ -113,9 +116,13 @@ def cells_of(
         measured: all of the workload.
         cells: some of its cells.
         summaries: of these, see :func:`summaries_of`.
-        comparisons: of each cell.
+        judged: what each cell was compared in.
+        builders: make the comparisons of each.
+        baseline: beside whose ratios values stand.
     """
-    of_cells = repeat((), len(cells)) if comparisons is None else comparisons
+    rows = zip(
+        cells, summaries, judged or repeat(None), chain(builders, repeat(None)), strict=False
+    )
     return tuple(
         Cell(
             metric=cell.metric.name,
@@ -125,15 +132,31 @@ def cells_of(
             direction=cell.metric.direction,
             at=cell.at,
             at_label=cell.at_label,
-            summaries=Rows(partial(_summaries, measured, cell, own)),
-            comparisons=pairs,
+            summaries=Rows(partial(_summaries, measured, cell, of, own, baseline)),
+            comparisons=builder.when_read(own) if builder and own else (),
         )
-        for cell, own, pairs in zip(cells, summaries, of_cells, strict=True)
+        for cell, of, own, builder in rows
     )
 
 
-def _summaries(measured: Measured, cell: GridCell, of: FloatArray) -> Iterator[Summary]:
+def _ratios(judged: Judged | None, baseline: str) -> dict[str, float]:
+    """System → its ratio to the baseline, of those that have one; others are never its base."""
+    if judged is None:
+        return {}
+    rows = judged.contrasts.columns[judged.contrasts.has_interval]
+    return {
+        system: math.exp(estimate)
+        for system, against, estimate in rows[["system", "against", "estimate"]].tolist()
+        if against == baseline
+    }
+
+
+def _summaries(
+    measured: Measured, cell: GridCell, of: FloatArray, judged: Judged | None, baseline: str
+) -> Iterator[Summary]:
     """Each system's values of one cell; systems without a value are left out."""
+    medians = dict(zip(measured.systems, of[:, 0].tolist(), strict=True))
+    printed = beside_ratios(medians, _ratios(judged, baseline), baseline)
     usable = np.isfinite(cell.values.T)
     blocks, off = np.array(measured.blocks), np.exp(cell.quantity.rounding)
     # Of the interval of the median the ends only: a value may lie anywhere in its bin.
@@ -158,6 +181,7 @@ def _summaries(measured: Measured, cell: GridCell, of: FloatArray) -> Iterator[S
                 mean=summary.mean,
                 sd=summary.sd,
                 cv=summary.cv,
+                beside_ratio=None if printed[system] == summary.median else printed[system],
                 percentiles={name: row[0] for name, row in percentiles.items()},
                 percentile_intervals={
                     name: (low / _BIN, high * _BIN)
@@ -240,24 +264,17 @@ def _standings(
 ) -> tuple[Standing, ...]:
     """Systems with values, best first.
 
-    Ranked by the estimated ratio to the baseline, so that ranks never contradict the ratios beside
-    them; by value as long as there is no such estimate. Ranks that the verdicts leave possible are
-    given where those hold together (Holm): they are then right for all systems at once.
+    A value that has a ratio to the baseline is that of the baseline times the ratio, so ranks never
+    contradict what is printed. Ranks that the verdicts leave possible are given where those hold
+    together (Holm): they are then right for all systems at once.
 
     Source: Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks", Rev. Econ. Stud. 91 (2024).
     """
-    values = _typical_values(judged, cells, medians, baseline)
-    against_baseline = {
-        system: builder.comparison(judged.between(system, baseline))
-        for system in values
-        if system != baseline
-    }
-    ratios = {system: pair.ratio for system, pair in against_baseline.items()}
-    complete = baseline in values and None not in ratios.values()
-    keys = {
-        system: (ratios.get(system) or 1.0) if complete else values[system] for system in values
-    }
-    best_first = sorted(keys, key=keys.__getitem__, reverse=judged.quantity.direction == "higher")
+    own = _typical_values(judged, cells, medians, baseline)
+    values = beside_ratios(own, _ratios(judged, baseline), baseline)
+    best_first = sorted(
+        values, key=values.__getitem__, reverse=judged.quantity.direction == "higher"
+    )
     better, worse = _separated(judged, best_first)
     hold_together = builder.family.correction == HOLM
     return tuple(
@@ -267,7 +284,10 @@ def _standings(
             rank_worst=len(best_first) - worse[system] if hold_together else None,
             system=system,
             value=values[system],
-            comparison=against_baseline.get(system),
+            own_value=None if values[system] == own[system] else own[system],
+            comparison=None
+            if system == baseline
+            else builder.comparison(judged.between(system, baseline)),
         )
         for rank, system in enumerate(best_first, 1)
     )

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import get_args
 
 from tiltyard.analysis.alike import alike
@@ -158,8 +158,8 @@ def workload_findings(
         return headline if own is judged.index else grid
 
     summaries = summaries_of(measured.cells)
-    comparisons = [builder_of(own).when_read(own) for own in judged.cells]
-    cells = cells_of(measured, measured.cells, summaries, comparisons)
+    builders = map(builder_of, judged.cells)
+    cells = cells_of(measured, measured.cells, summaries, judged.cells, builders, plan.baseline)
     topic = judged.index.quantity.topic
     whole = set(map(id, alike(measured.cells, lambda cell: cell.metric)))
     places = [place for place, cell in enumerate(measured.cells) if id(cell) in whole]
@@ -255,7 +255,7 @@ def _latencies(
         return None
     own = judged.latencies[: len(measured.latencies)]
     summaries = summaries_of(measured.latencies)
-    cells = cells_of(measured, measured.latencies, summaries, map(builder.when_read, own))
+    cells = cells_of(measured, measured.latencies, summaries, own, repeat(builder), baseline)
     over_all, medians = judged.latencies[-1], _medians(measured, summaries)
     name, topic = measured.latencies[0].metric.name, over_all.quantity.topic
     return Latencies(

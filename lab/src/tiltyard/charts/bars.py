@@ -100,8 +100,9 @@ class Quantity:
 
     @classmethod
     def cell(cls, label: str, cell: Cell) -> "Quantity":
-        """A single cell."""
-        return cls(label, cell, tuple(map(Bar.of, cell.summaries)))
+        """A single cell, by the values that stand beside ratios."""
+        bars = (replace(Bar.of(one), value=one.value) for one in cell.summaries)
+        return cls(label, cell, tuple(bars))
 
 
 def quantities_of(workload: WorkloadFindings) -> list[Quantity]:
@@ -349,9 +350,10 @@ def _draw_small_multiples(findings: Findings, width_px: int) -> Spec | None:
 
 
 _AT_THE_END = (
-    "At each bar its value and its improvement over the first bar of its group, paired where "
-    "values were measured in blocks (higher rate or lower time; ▲ better, ▼ worse, = equivalent, "
-    "? undecided), and the number N of measurements where it is known."
+    "At each bar its value (with blocks the baseline's median × the ratio) and its improvement "
+    "over the first bar of its group, paired where values were measured in blocks (higher rate or "
+    "lower time; ▲ better, ▼ worse, = equivalent, ? undecided), and the number N of measurements "
+    "where it is known."
 )
 
 CHART = Chart(

@@ -27,7 +27,7 @@ from tiltyard.charts.figures import (
 )
 from tiltyard.charts.grid import course
 from tiltyard.charts.theme import LIGHT, TERMINAL, hue_of, signs
-from tiltyard.report.sections.entries import PLAIN_HEAD, interval_head, medians_apart
+from tiltyard.report.sections.entries import PLAIN_HEAD, interval_head
 from tiltyard.report.sections.method import beside_sentences
 from tiltyard.report.sections.ranking_table import effect_tables, value_head
 from tiltyard.report.stacking import StackingTable
@@ -39,7 +39,6 @@ from tiltyard.units import (
     digits_of,
     display_unit,
     format_number,
-    format_ratio,
     format_value,
     unbroken,
 )
@@ -115,15 +114,9 @@ def _ranked(workload: WorkloadFindings, findings: Findings) -> Group:
             "" if comparison is None else _word(comparison, findings),
         )
     together = [Text("  simultaneous 95 % confidence intervals", style="dim")]
-    apart = [
-        Text(f"  {own.system}: {format_ratio(ratio)} of medians; paired ratios are by block")
-        for own in index.standings
-        if (ratio := medians_apart(index, own.system, findings.baseline)) is not None
-    ]
     return Group(
         Text(with_unit(index.label, unit), style="bold"),
         table,
-        *apart,
         *(together if head != PLAIN_HEAD else ()),
     )
 

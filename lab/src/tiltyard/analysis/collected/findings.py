@@ -227,7 +227,10 @@ def _findings(
         overall if _are_same([point], work.whole) else [next(told) for _ in own]
         for point, own in zip(work.headline, work.cells, strict=True)
     ]
-    cells = tuple(cell(point, own) for point, own in zip(work.headline, at_points, strict=False))
+    cells = tuple(
+        cell(point, own, collection.baseline)
+        for point, own in zip(work.headline, at_points, strict=False)
+    )
     by_point = dict(zip(map(id, work.headline), at_points, strict=False))
     by_metric = tuple(
         index(
@@ -264,7 +267,7 @@ def _findings(
         by_metric=by_metric,
         cells=cells,
         latencies=None,
-        details=tuple(cell(point, ()) for point in work.details),
+        details=tuple(cell(point, (), "") for point in work.details),
         ends={},
         losses=_losses(whole, cells),
         tally=tally,

@@ -21,7 +21,7 @@ from tiltyard.analysis.collected.evidence import (
 from tiltyard.analysis.collected.over import over_studies
 from tiltyard.analysis.collected.verdicts import Pair, ratio_of
 from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, Summary
-from tiltyard.analysis.pairs import turned
+from tiltyard.analysis.pairs import beside_ratios, turned
 from tiltyard.analysis.quantity import Direction
 from tiltyard.collected.model import CollectedMetric, CollectedWorkload, PrintedAs, Reading
 from tiltyard.collected.stated import Stated
@@ -139,8 +139,20 @@ def _evidence(later: Location, earlier: Location) -> Evidence | None:
     return paired(later, earlier)
 
 
-def cell(point: Point, comparisons: Sequence[Comparison]) -> Cell:
+def _beside(
+    own: Sequence[Point], values: Mapping[str, float], pairs: Sequence[Comparison], baseline: str
+) -> dict[str, float]:
+    """As :func:`beside_ratios`; what a source states itself stays as it states it."""
+    stated = {name for point in own for name, one in point.readings.items() if one.mean is not None}
+    against = {pair.system: pair.ratio for pair in pairs if pair.against == baseline}
+    ratios = {name: ratio for name, ratio in against.items() if name not in stated}
+    return beside_ratios(values, ratios, baseline)
+
+
+def cell(point: Point, comparisons: Sequence[Comparison], baseline: str) -> Cell:
     """A point with its verdicts."""
+    own = {name: typical(reading) for name, reading in point.readings.items()}
+    beside = _beside([point], own, comparisons, baseline)
     return Cell(
         metric=point.metric.name,
         label=point.metric.label,
@@ -149,7 +161,9 @@ def cell(point: Point, comparisons: Sequence[Comparison]) -> Cell:
         direction=point.metric.direction,
         at=dict(point.at),
         at_label=point.label,
-        summaries=tuple(_summary(name, own) for name, own in point.readings.items()),
+        summaries=tuple(
+            _summary(name, reading, beside[name]) for name, reading in point.readings.items()
+        ),
         comparisons=tuple(comparisons),
         printed=point.metric.printed,
     )
@@ -173,8 +187,12 @@ def index(
     printed = {point.metric.printed for point in own}
     values = {system: ratio_of(found.mean) for system, found in locations(own).items()}
     shown = metric.printed if len(printed) == 1 else None
-    values = {system: as_shown(value, shown) for system, value in values.items()}
-    comparisons = [_of_shown(pair, values) for pair in comparisons]
+    own_values = {system: as_shown(value, shown) for system, value in values.items()}
+    comparisons = [_of_shown(pair, own_values) for pair in comparisons]
+    values = {
+        system: as_shown(value, shown)
+        for system, value in _beside(own, own_values, comparisons, baseline).items()
+    }
     best_first = sorted(values, key=lambda one: values[one], reverse=direction == "higher")
     ahead, behind = _ranks(best_first, comparisons)
     few = all(pair.over and pair.low is None for pair in comparisons)
@@ -193,6 +211,7 @@ def index(
                 rank_worst=len(best_first) - behind[system] if has_ranks else None,
                 system=system,
                 value=values[system],
+                own_value=None if values[system] == own_values[system] else own_values[system],
                 comparison=_against(comparisons, system, baseline),
             )
             for rank, system in enumerate(best_first, 1)
@@ -281,7 +300,7 @@ def typical(reading: Reading) -> float:
     return math.fsum(reading.values) / len(reading.values)
 
 
-def _summary(system: str, reading: Reading) -> Summary:
+def _summary(system: str, reading: Reading, beside: float) -> Summary:
     known = {"system": system, "percentiles": reading.percentiles}
     if not reading.values:
         mean = reading.mean or 0.0
@@ -307,6 +326,7 @@ def _summary(system: str, reading: Reading) -> Summary:
         median_low=found.median_low,
         median_high=found.median_high,
         mean=found.mean if reading.mean is None else reading.mean,
+        beside_ratio=None if beside == found.median else beside,
         sd=found.sd if reading.sd is None else reading.sd,
         cv=found.cv,
         se=reading.se,

@@ -223,7 +223,7 @@ def over_cells(findings: Findings, workload: WorkloadFindings) -> list[Count]:
     """Each pair of the first factor over the cells of a workload; empty for a single cell."""
     if len(workload.cells) < 2:
         return []
-    own = cell_lines(findings, workload)
+    own = cell_lines(workload)
     return counts(findings, own, crossing(findings).pairs)
 
 
@@ -397,7 +397,7 @@ def firsts(findings: Findings, workload: WorkloadFindings) -> dict[str, int]:
     if len(workload.cells) < 2:
         return {}
     found = {system.name: 0 for system in findings.systems}
-    for line in cell_lines(findings, workload):
+    for line in cell_lines(workload):
         values = [value for value in line.values.values() if value > 0]
         best = (max if line.direction == "higher" else min)(values, default=None)
         for system, value in line.values.items():

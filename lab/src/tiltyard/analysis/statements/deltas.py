@@ -350,8 +350,8 @@ def tests(findings: Findings) -> list[Line]:
     return [line for line in lines(findings) if line.quantity]
 
 
-def cell_lines(findings: Findings, workload: WorkloadFindings) -> list[Line]:
-    """The cells of a workload as lines: of what was run here medians, of other sources means."""
+def cell_lines(workload: WorkloadFindings) -> list[Line]:
+    """The cells of a workload as lines."""
     several = len({cell.metric for cell in workload.cells}) > 1
     return [
         Line(
@@ -360,7 +360,7 @@ def cell_lines(findings: Findings, workload: WorkloadFindings) -> list[Line]:
             quantity=quantity(cell.label, cell.unit),
             of=cell,
             cells=1,
-            values={s.system: s.mean if findings.origin else s.median for s in cell.summaries},
+            values={summary.system: summary.value for summary in cell.summaries},
         )
         for cell in workload.cells
     ]

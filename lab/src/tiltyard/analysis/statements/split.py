@@ -168,5 +168,5 @@ def split_pair(findings: Findings, workload: WorkloadFindings, whole: Comparison
     if not decided:
         return ""
     several = len({cell.metric for cell in workload.cells}) == len(workload.cells)
-    lines = cell_lines(findings, workload)
+    lines = cell_lines(workload)
     return split(findings, whole, lines, workload.display, "test" if several else "cell")

@@ -13,7 +13,6 @@ from tiltyard.analysis.model import (
     Findings,
     Index,
     Pair,
-    Summary,
     WorkloadFindings,
 )
 from tiltyard.analysis.quantity import Direction
@@ -32,6 +31,7 @@ from tiltyard.report.sections.entries import (
     plain_advantage_entry,
     slug,
     summary_of,
+    values_note,
 )
 from tiltyard.units import display_unit
 
@@ -218,8 +218,6 @@ class _Printed:
     """A pair at a level, or over all levels."""
     plain: Callable[[AxisTable, Average, Average], Entry]
     """The ratio of two arithmetic means, which was not judged."""
-    typical: Callable[[Summary], float]
-    """Which value of a system at a level is shown."""
     means: Mapping[str, str]
     """Names of the closing rows: those of ``geometric`` and ``arithmetic`` that are wanted."""
 
@@ -250,7 +248,7 @@ class _Printed:
             yield (
                 Entry(row.level, row.number, strong=True),
                 *((Entry(row.case, quiet=True),) if values.has_cases else ()),
-                *(values.unit_of.entry(self.typical(s) if s else None) for s in summaries),
+                *(values.unit_of.entry(s.value if s else None) for s in summaries),
                 *self._judged(row.cell),
             )
 
@@ -315,15 +313,14 @@ def advantage_tables(findings: Findings, workload: WorkloadFindings) -> Iterator
                 plain=lambda values, own, other: plain_advantage_entry(
                     own.ratios[other.system], values.direction
                 ),
-                typical=lambda summary: summary.median,
                 means={"geometric": "geometric mean", "arithmetic": "arithmetic mean"},
             ).table(values, f"{id}{suffix}", title, _advantage_caption(findings, values))
 
 
 def _advantage_caption(findings: Findings, values: AxisTable) -> str:
-    source = "Values of the source" if findings.origin else "Medians over blocks"
     text = (
-        f"{source}. Advantage: percent {'more' if values.direction == 'higher' else 'lower'}, with "
+        f"{values_note(findings)} Advantage: percent "
+        f"{'more' if values.direction == 'higher' else 'lower'}, with "
         "the ratio and its interval; ▲ better, ▼ worse, = equivalent, ? undecided."
     )
     if values.averages:
@@ -373,16 +370,14 @@ def delta_tables(findings: Findings, workload: WorkloadFindings) -> Iterator[Tab
             advantages=columns,
             judged=lambda of, pair: delta_of(findings, of, pair),
             plain=partial(_average_delta, findings),
-            typical=lambda summary: summary.mean if findings.origin else summary.median,
             means={"arithmetic": "average"} if values.averages else {"geometric": "geometric mean"},
         )
-        source = "Values of the source." if findings.origin else "Medians over blocks."
         mean = " The average is the arithmetic mean; it has no interval." if values.averages else ""
         yield printed.table(
             values,
             f"{place(findings, workload)}-curve-{number}-{slug(values.label)}",
             f"{values.label} by {dimension}" if dimension else values.label,
-            f"{source} {CAPTION}{mean}",
+            f"{values_note(findings)} {CAPTION}{mean}",
         )
 
 

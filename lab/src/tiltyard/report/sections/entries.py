@@ -158,12 +158,6 @@ def ratio_entry(found: Estimated) -> Entry:
     return Entry(ratio_text(told), told.ratio, strong=True)
 
 
-def ratio_beside(of: Cell | Index, found: Comparison) -> Entry:
-    """The same beside the values that it is of."""
-    apart = medians_apart(of, found.system, found.against)
-    return with_medians(ratio_entry(found), "" if apart is None else format_ratio(apart))
-
-
 def interval_entry(found: Estimated) -> Entry:
     """The interval as one cell; a dash where there is none."""
     told = _told(found)
@@ -179,37 +173,52 @@ VISIBLE: Final = 0.02
 """Ratios nearer to each other than this read as the same."""
 
 
-def medians_apart(of: Cell | Index, system: str, against: str) -> float | None:
-    """The ratio of the two values that are shown, where the paired one beside them contradicts it.
+def values_apart(of: Cell | Index, system: str, against: str) -> float | None:
+    """The ratio of the two values that are shown, where the one beside them is visibly another.
 
-    A paired estimate compares within blocks, so it need not be the ratio of two medians. Where that
-    lies outside of its interval, or visibly on the other side of 1, both are told; else ``None``.
+    Values follow from the ratios to the baseline (:func:`tiltyard.analysis.pairs.beside_ratios`);
+    of two other systems the paired ratio need not be that of their values. Else ``None``.
     """
     found = between(of.comparisons, system, against)
     values = _shown(of)
     value, base = values.get(system), values.get(against)
-    if found is None or not found.differences or found.unpaired or not value or not base:
-        return None
-    if found.ratio is None or found.low is None or found.high is None:
+    if found is None or not found.ratio or not value or not base:
         return None
     shown = value / base
-    turned = (shown - 1) * (found.ratio - 1) < 0 and abs(shown - found.ratio) > VISIBLE
-    agrees = found.low <= shown <= found.high and not turned
-    return None if agrees else shown
+    return shown if abs(shown / found.ratio - 1) > VISIBLE else None
 
 
 def _shown(of: Cell | Index) -> dict[str, float]:
     """System → the value that stands in tables."""
     if isinstance(of, Index):
         return {standing.system: standing.value for standing in of.standings}
-    return {summary.system: summary.median for summary in of.summaries}
+    return {summary.system: summary.value for summary in of.summaries}
 
 
-def with_medians(entry: Entry, text: str) -> Entry:
-    """An entry with the ratio of the medians beneath it, where that contradicts it."""
+def with_values(entry: Entry, text: str) -> Entry:
+    """An entry with the ratio of the values beneath it, where that is another."""
     if not text:
         return entry
-    return replace(entry, beneath="; ".join(filter(None, (entry.beneath, f"medians: {text}"))))
+    return replace(entry, beneath="; ".join(filter(None, (entry.beneath, f"values: {text}"))))
+
+
+def values_note(findings: Findings) -> str:
+    """What the values are that stand beside ratios."""
+    if findings.origin:
+        implied = any(
+            own.own_value is not None
+            for workload in findings.workloads
+            for of in (workload.index, *workload.by_metric)
+            for own in of.standings
+        ) or any(
+            own.beside_ratio is not None
+            for workload in findings.workloads
+            for cell in workload.cells
+            for own in cell.summaries
+        )
+        times = f"; with replicates that of {findings.baseline} × the ratio" if implied else ""
+        return f"Values of the source{times}."
+    return f"Values: of {findings.baseline} the median over blocks; of others that × the ratio."
 
 
 def verdict_entry(comparison: Comparison | Beside, findings: Findings) -> Entry:
@@ -226,7 +235,7 @@ def advantage_entry(of: Cell | Index, pair: Pair) -> Entry:
     beneath = ratio_text(comparison)
     if comparison.low is not None:
         beneath += f" ({interval_text(comparison)})"
-    apart = medians_apart(of, pair.system, pair.against)
+    apart = values_apart(of, pair.system, pair.against)
     entry = Entry(
         advantage_text(comparison, of.direction).removesuffix(" %"),
         percent_value(comparison.ratio, of.direction),
@@ -236,7 +245,7 @@ def advantage_entry(of: Cell | Index, pair: Pair) -> Entry:
         strong=comparison.verdict in ("faster", "slower", "equivalent"),
         quiet=comparison.verdict in ("undecided", "invalid"),
     )
-    return with_medians(entry, "" if apart is None else format_ratio(apart))
+    return with_values(entry, "" if apart is None else format_ratio(apart))
 
 
 def plain_advantage_entry(ratio: float, direction: Direction) -> Entry:
@@ -329,11 +338,11 @@ def delta_of(findings: Findings, of: Cell | Index, pair: Pair | None) -> Entry:
     if pair is None:
         return MISSING
     found = delta_in(findings, of, pair)
-    apart = medians_apart(of, pair.system, pair.against)
+    apart = values_apart(of, pair.system, pair.against)
     text = ""
     if found is not None and apart is not None:
         text = percent_better(apart, of.direction, found.decimals).removesuffix(" %")
-    return with_medians(delta_entry(found), text)
+    return with_values(delta_entry(found), text)
 
 
 def delta_columns(crossed: Crossing) -> tuple[Column, ...]:

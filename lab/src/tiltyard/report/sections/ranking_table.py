@@ -18,8 +18,9 @@ from tiltyard.report.sections.entries import (
     levels_note,
     percent_entry,
     printing,
-    ratio_beside,
+    ratio_entry,
     system_entry,
+    values_note,
     verdict_entry,
     without_empty_columns,
 )
@@ -205,24 +206,22 @@ def pairs(findings: Findings, index: Index) -> tuple[Block, ...]:
 
 def caption(findings: Findings, index: Index) -> str:
     """What the values of a ranked table are."""
-    if findings.origin:
-        value = "the values of the source" if index.cells > 1 else "Values of the source"
-        ratio = "the ratio is that of the means"
-    else:
-        value = "the medians over blocks" if index.cells > 1 else "Median over blocks"
-        ratio = f"the ratio is that of the typical {findings.design.unit} (Hodges–Lehmann)"
-    if index.cells > 1:
-        value = f"Geometric mean over {count_of(index.cells, 'cell')} of {value}"
+    ratio = "Ratio: of the means."
+    if not findings.origin:
+        ratio = f"Ratio: of the typical {findings.design.unit} (Hodges–Lehmann)."
+    mean = f"Geometric means over {count_of(index.cells, 'cell')}." if index.cells > 1 else ""
     ranks = "Rank: range consistent with the verdicts." if has_ranks(index) else ""
     beside = alone_note(s.comparison for s in index.standings if s.comparison)
-    return " ".join(filter(None, (f"{value}; {ratio}.", beside, ranks)))
+    return " ".join(filter(None, (values_note(findings), mean, ratio, beside, ranks)))
 
 
 def value_head(findings: Findings, index: Index) -> str:
     """What the values are; of what, the title says."""
-    if index.cells > 1:
-        return "geometric mean"
-    return "value" if findings.origin else "median"
+    if findings.origin:
+        return "geometric mean" if index.cells > 1 else "value"
+    has_ratio = any(own.comparison and own.comparison.ratio for own in index.standings)
+    own = "geometric mean" if index.cells > 1 else "median"
+    return "baseline × ratio" if has_ratio else own
 
 
 def _line(
@@ -242,7 +241,7 @@ def _line(
         yield from (value, MISSING, MISSING, MISSING)
     else:
         yield verdict_entry(comparison, findings)
-        yield from (value, ratio_beside(index, comparison), interval_entry(comparison))
+        yield from (value, ratio_entry(comparison), interval_entry(comparison))
         yield percent_entry(comparison.ahead)
 
 

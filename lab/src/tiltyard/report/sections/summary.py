@@ -27,6 +27,7 @@ from tiltyard.report.sections.entries import (
     printing,
     slug,
     system_entry,
+    values_note,
     without_empty_columns,
 )
 
@@ -179,15 +180,14 @@ def _value(line: Line, unit: Printing, system: str | None) -> Entry:
 
 
 def _caption(findings: Findings, own: Sequence[Line]) -> str:
-    value = "Values of the source" if findings.origin else "Medians over blocks"
     mean = (
-        "; where a test has several cells, their geometric mean"
+        " Where a test has several cells, their geometric mean."
         if any(line.cells > 1 for line in own)
         else ""
     )
     differing = [one for workload in findings.workloads for one in workload.differing]
     told = f" The source rounds otherwise: {'; '.join(differing)}." if differing else ""
-    return f"{value}{mean}. {CAPTION}{told}"
+    return f"{values_note(findings)}{mean} {CAPTION}{told}"
 
 
 def _charts(
