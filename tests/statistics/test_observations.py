@@ -28,6 +28,15 @@ def skewed(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return 0.03 * np.exp(0.5 * rng.normal(size=shape))
 
 
+def autoregression(rng: np.random.Generator, rho: float, blocks: int) -> np.ndarray:
+    """Stationary from the first block on, of deviation 1."""
+    wander = rng.normal(size=blocks)
+    wander[1:] *= (1 - rho**2) ** 0.5
+    for block in range(1, blocks):
+        wander[block] += rho * wander[block - 1]
+    return wander
+
+
 @pytest.mark.parametrize("noise", [gaussian, heavy_tailed, skewed])
 def test_reports_on_equal_things_say_nothing(noise):
     """Two or three equal systems, levels without effect, half of the noise shared by a trial."""
@@ -62,16 +71,35 @@ def test_noise_that_lasts_from_block_to_block_is_neither_a_step_nor_a_drift(rho,
     rng = np.random.default_rng(33)
     reports, speaking = 40, 0
     for _ in range(reports):
-        wander = np.empty(blocks)
-        wander[0] = rng.normal()
-        for block in range(1, blocks):
-            wander[block] = rho * wander[block - 1] + (1 - rho**2) ** 0.5 * rng.normal()
+        wander = autoregression(rng, rho, blocks)
         own = rng.normal(0, 0.005, (blocks, 2, 1)) + 0.05 * wander[:, None, None]
         findings = findings_of(own, RECORDS[:1])
         told = {one.kind for one in findings.workloads[0].observations}
         drifted = any("rose" in one.sentence or "fell" in one.sentence for one in findings.drifts)
         speaking += bool(told & {"step", "drift"}) or drifted
     assert binom.sf(speaking - 1, reports, 0.05) > 0.001
+
+
+@pytest.mark.parametrize("blocks", [20, 40])
+def test_noise_that_lasts_does_not_grow(blocks):
+    """Of one system alone, so it is in the differences; by permutation it grew in a third."""
+    rng = np.random.default_rng(34)
+    reports, speaking = 60, 0
+    for _ in range(reports):
+        own = rng.normal(0, 0.005, (blocks, 2, 1))
+        own[:, 1, 0] += 0.05 * autoregression(rng, 0.9, blocks)
+        notices = findings_of(own, RECORDS[:1]).notices
+        speaking += any(one.text.startswith("The noise of") for one in notices)
+    assert binom.sf(speaking - 1, reports, 0.05) > 0.001
+
+
+def test_noise_that_grows_tenfold_is_told_in_forty_blocks():
+    rng, told = np.random.default_rng(35), 0
+    for _ in range(FACTS):
+        own = rng.normal(0, 0.01, (40, 2, 1)) * np.geomspace(1, 10, 40)[:, None, None]
+        notices = findings_of(own, RECORDS[:1]).notices
+        told += any("grew during the session" in one.text for one in notices)
+    assert told >= 0.7 * FACTS
 
 
 FALLING = np.array([0, 0, 0, -1.4, -1.4, -1.4])

@@ -40,9 +40,23 @@ def line_p(values: FloatArray) -> float:
     return _p(_against_lines, values)
 
 
-def _p(statistic: Callable[[FloatArray], FloatArray], values: FloatArray) -> float:
+def sizes_p(sizes: FloatArray) -> float:
+    """Chance that in an autoregression the distances from the median look as much like a line.
+
+    Args:
+        sizes: distances from what is typical, none negative, in their order, shape (n,).
+    """
+    return _p(_against_lines, sizes, _of_sizes)
+
+
+def _p(
+    statistic: Callable[[FloatArray], FloatArray],
+    values: FloatArray,
+    of_series: Callable[[FloatArray], FloatArray] | None = None,
+) -> float:
+    """``of_series``: the statistic of series, where ``values`` are made of one; else the same."""
     observed = float(statistic(values[np.newaxis])[0])
-    at_random = _at_random(statistic, len(values))
+    at_random = _at_random(of_series or statistic, len(values))
     shares = (at_random >= observed * (1 - 1e-9)).mean(axis=1)
     return float(max(shares.max(), 1 / SERIES))
 
@@ -79,6 +93,11 @@ def _against_lines(series: FloatArray) -> FloatArray:
     centred = series - series.mean(axis=1, keepdims=True)
     left = np.square(centred).sum(axis=1) - (centred @ places) ** 2
     return _over(_left_by_autoregression(series), left)
+
+
+def _of_sizes(series: FloatArray) -> FloatArray:
+    """That of the sizes of distances from the median of each series."""
+    return _against_lines(np.abs(series - np.median(series, axis=1, keepdims=True)))
 
 
 def _left_by_autoregression(series: FloatArray) -> FloatArray:

@@ -21,8 +21,10 @@ from tiltyard.analysis.steadiness import unsteady
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Plan
 from tiltyard.plan.prospect import blocks_for
+from tiltyard.stats.autoregressive import sizes_p
 from tiltyard.stats.planning import LIKELY_SHARE
-from tiltyard.stats.trend import trend
+from tiltyard.stats.trend import thinned, trend
+from tiltyard.stats.types import FloatArray
 from tiltyard.units import agreeing, count_of, format_number, format_value, part_of
 
 NOISE_LEVEL: Final = 0.05
@@ -217,7 +219,7 @@ def _tails(evidence: Evidence) -> Iterator[Notice]:
 
 @statement("notice", "The noise of NAME grew during the session.")
 def _noise(evidence: Evidence) -> Iterator[Notice]:
-    """Spearman of the distances from the estimates with their order, at 5 %."""
+    """Spearman of the distances from the estimates with their order, at 5 %; not lasting noise."""
     for judged in evidence.judged if not evidence.plan.design.strict else ():
         found = _noise_trend(judged)
         if found and found[1] < NOISE_LEVEL:
@@ -235,14 +237,29 @@ def _noise_trend(judged: JudgedWorkload) -> tuple[float, float] | None:
     """Rank correlation of the size of the random differences with their order, and its p-value."""
     if not judged.index.contrasts or judged.index.quantity.sessions is not None:
         return None
-    deviations = np.full((len(judged.index.contrasts), len(judged.measured.blocks)), np.nan)
+    sizes = np.full((len(judged.index.contrasts), len(judged.measured.blocks)), np.nan)
     for row, contrast in enumerate(judged.index.contrasts):
         if contrast.interval:
             centred = contrast.differences - contrast.interval.estimate
-            deviations[row, contrast.usable] = np.abs(centred)
-    common = np.isfinite(deviations).all(axis=0)
-    found = trend(np.flatnonzero(common).astype(np.float64), deviations[:, common].mean(axis=0))
-    return (found.spearman, found.p) if found else None
+            sizes[row, contrast.usable] = np.abs(centred)
+    common = np.isfinite(sizes).all(axis=0)
+    return growth(np.flatnonzero(common).astype(np.float64), sizes[:, common].mean(axis=0))
+
+
+def growth(slots: FloatArray, sizes: FloatArray) -> tuple[float, float] | None:
+    """Rank correlation of sizes with their order, and its p-value; ``None`` where they are equal.
+
+    Neither permutation nor noise that lasts from block to block is to explain it: the larger of
+    both p-values, see :mod:`tiltyard.stats.autoregressive`.
+
+    Args:
+        slots: places in the order, shape (n,).
+        sizes: distances from what is typical, shape (n,).
+    """
+    found = trend(slots, sizes)
+    if found is None:
+        return None
+    return found.spearman, max(found.p, sizes_p(thinned(slots, sizes)[1]))
 
 
 @statement("notice", "The instructions of NAME repeat within N %.")

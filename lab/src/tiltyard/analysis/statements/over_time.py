@@ -111,8 +111,13 @@ def is_rather_a_step(series: Series, place: int) -> bool:
 def _step_tests(scene: Scene) -> Iterator[Result]:
     series = series_of(scene).of_blocks.condensed
     if series.is_long(STEP.min_blocks):
-        p = permutation_p(largest_cusum, series.values, seed=scene.plan.seed)
-        yield Result(p, _step_claim(scene.display, series, p) if p < ALPHA else None)
+        yield step_in(scene.display, series, scene.plan.seed)
+
+
+def step_in(workload: str, series: Series, seed: int) -> Result:
+    """What the blocks of a workload say of a step; ``seed`` is that of the permutations."""
+    p = permutation_p(largest_cusum, series.values, seed=seed)
+    return Result(p, _step_claim(workload, series, p) if p < ALPHA else None)
 
 
 def _step_claim(workload: str, series: Series, p: float) -> Candidate | None:
@@ -158,15 +163,19 @@ STEP: Final = Statement(
 
 def _drift_tests(scene: Scene) -> Iterator[Result]:
     series = series_of(scene).of_blocks.condensed
-    if not series.is_long(DRIFT.min_blocks):
-        return
+    if series.is_long(DRIFT.min_blocks) and (found := drift_in(scene.display, series)):
+        yield found
+
+
+def drift_in(workload: str, series: Series) -> Result | None:
+    """What the blocks of a workload say of a drift; ``None`` where all values are the same."""
     found = trend(series.slots, series.values)
     if found is None:
-        return
+        return None
     claim = None
     if found.p < ALPHA:
-        claim = _drift_claim(scene.display, series, found.slope, found.spearman, found.p)
-    yield Result(found.p, claim)
+        claim = _drift_claim(workload, series, found.slope, found.spearman, found.p)
+    return Result(found.p, claim)
 
 
 def _drift_claim(
