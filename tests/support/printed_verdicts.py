@@ -41,7 +41,7 @@ from tiltyard.stats.planning import LIKELY
 from tiltyard.units import format_number
 
 NUMBER = r"[−+]?\d[\d,]*(?:\.\d+)?"
-INTERVAL = rf"(?:> )?{NUMBER} … (?:< )?{NUMBER}"
+INTERVAL = rf"(?:> )?{NUMBER}†? … (?:< )?{NUMBER}†?"
 WORDS = "faster|slower|equivalent|undecided|invalid"
 SIGN = "".join(MARKS.values())
 MARKED = re.compile(rf"([{re.escape(SIGN)}]) ([^A-Za-z{re.escape(SIGN)}…|]{{0,40}}?)({INTERVAL})")
@@ -276,6 +276,7 @@ def _latex(files: dict[str, bytes]) -> str:
 
 LATEX = {
     r"\dots{}": "…",
+    r"\dag{}": "†",
     r"$-$": "−",
     r"$\pm$": "±",
     r"$\times$": "×",

@@ -30,6 +30,7 @@ from tiltyard.analysis.quantity import Quantity
 from tiltyard.analysis.statements.family import BENJAMINI_HOCHBERG, Family
 from tiltyard.analysis.statements.numbers import confidence, scale_of_difference
 from tiltyard.analysis.statements.verdicts import sentence
+from tiltyard.analysis.tables import marks_of
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Design, Plan
 from tiltyard.plan.path_length import PATH_LENGTH
@@ -247,6 +248,7 @@ def _effect(found: JudgedTerm, topic: str, text: str) -> Effect:
         low=math.exp(interval.low) if interval else None,
         high=math.exp(interval.high) if interval else None,
         level_of_interval=interval.level if interval else 1 - LEVEL,
+        extended=marks_of(found.contrast).get("extended", False),
         p_adjusted=found.contrast.p_adjusted,
         verdict=found.contrast.verdict,
         sentence=text,

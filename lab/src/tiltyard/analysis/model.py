@@ -217,6 +217,8 @@ class Effect(Frozen):
     low: float | None
     high: float | None
     level_of_interval: float = 0.95
+    extended: bool = Field(False, exclude_if=lambda extended: not extended)
+    """Whether the interval was widened to 1, as of a comparison."""
     p_adjusted: float | None
     """After Benjamini–Hochberg over all effects of the study."""
     verdict: Verdict

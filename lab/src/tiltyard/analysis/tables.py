@@ -63,7 +63,7 @@ class ComparisonBuilder:
             differences=tuple(map(math.exp, differences)),
             beside=beside(contrast, self.design),
             **blocks_of_decision(contrast, self.design, self.family),
-            **_marks(contrast),
+            **marks_of(contrast),
         )
 
     def comparisons(self, judged: Judged) -> tuple[Comparison, ...]:
@@ -75,7 +75,8 @@ class ComparisonBuilder:
         return Rows(partial(self.comparisons, judged))
 
 
-def _marks(contrast: Contrast) -> dict[str, bool]:
+def marks_of(contrast: Contrast) -> dict[str, bool]:
+    """What must be known of the ends of its interval, see :func:`marks`."""
     own = contrast.interval
     if own is None:
         return {}

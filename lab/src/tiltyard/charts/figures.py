@@ -13,7 +13,7 @@ from tiltyard.analysis.model import Cell, Comparison, Findings, Index, Summary
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.quantity import Direction
 from tiltyard.analysis.statements.deltas import as_much, beyond_percent, percent, signed
-from tiltyard.analysis.statements.numbers import open_ends, percent_digits
+from tiltyard.analysis.statements.numbers import WIDENED, open_ends, percent_digits
 from tiltyard.analysis.verdict import OverStudies, Verdict
 from tiltyard.study.model import Clock
 from tiltyard.units import digits_of, display_unit, format_number, format_ratio, rounding_width
@@ -140,7 +140,8 @@ def ratio_text(estimate: Estimated) -> str:
 def interval_text(estimate: Estimated) -> str:
     """The interval: ``1.24 … 1.39``; a dash before the first look.
 
-    ``0.53 … < 1.00`` where Holm's procedure shows a difference and no more: 1 is not in it.
+    ``0.53 … < 1.00`` where Holm's procedure shows a difference and no more: 1 is not in it;
+    ``0.53 … 1.00†`` where it was widened to 1.
     """
     if estimate.low is None or estimate.high is None:
         return "–"
@@ -148,6 +149,9 @@ def interval_text(estimate: Estimated) -> str:
     low, high = (format_ratio(bound, half_width) for bound in (estimate.low, estimate.high))
     verdict = estimate.verdict if isinstance(estimate, Judged) else "undecided"
     below, above = open_ends(estimate.low, estimate.high, verdict)
+    if getattr(estimate, "extended", False):
+        low += WIDENED if estimate.low == 1 else ""
+        high += WIDENED if estimate.high == 1 else ""
     return f"{below}{low} … {above}{high}"
 
 

@@ -22,6 +22,7 @@ from tiltyard.report.document import (
     Fold,
     Section,
     Table,
+    changed,
 )
 from tiltyard.study.program import PROGRAM
 
@@ -32,12 +33,8 @@ _IDENTIFIER: Final = re.compile(r"[^\s,:;]*[\d_/.=A-Z]|f(?:re)?(?:read|write)\b"
 def with_capitals(document: Document, findings: Findings) -> Document:
     """The same document; only first letters of titles differ."""
     begun = partial(_begun, tuple(_names(findings)))
-    return replace(
-        document,
-        title=begun(document.title),
-        front=_blocks(document.front, begun),
-        sections=_sections(document.sections, begun),
-    )
+    made = changed(document, partial(_block, begun))
+    return replace(made, title=begun(made.title), sections=_sections(made.sections, begun))
 
 
 def _names(findings: Findings) -> Iterator[str]:
@@ -69,27 +66,20 @@ def _sections(sections: tuple[Section, ...], begun: Callable[[str], str]) -> tup
         replace(
             section,
             title=begun(section.title),
-            blocks=_blocks(section.blocks, begun),
             sections=_sections(section.sections, begun),
         )
         for section in sections
     )
 
 
-def _blocks(blocks: tuple[Block, ...], begun: Callable[[str], str]) -> tuple[Block, ...]:
-    return tuple(_block(block, begun) for block in blocks)
-
-
-def _block(block: Block, begun: Callable[[str], str]) -> Block:
+def _block(begun: Callable[[str], str], block: Block) -> Block:
     match block:
         case Table():
             charts = tuple(replace(own, title=begun(own.title)) for own in block.charts)
             return replace(block, title=begun(block.title), charts=charts)
-        case Figure() | Facts() | Commands():
+        case Figure() | Facts() | Commands() | Callout():
             return replace(block, title=begun(block.title))
-        case Callout():
-            return replace(block, title=begun(block.title), blocks=_blocks(block.blocks, begun))
         case Fold():
-            return replace(block, summary=begun(block.summary), blocks=_blocks(block.blocks, begun))
+            return replace(block, summary=begun(block.summary))
         case _:
             return block

@@ -6,8 +6,8 @@ figures, tables and sentences: there is one of each. Nothing here knows of files
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from string import ascii_uppercase
 from typing import Literal, TypeAlias
 
@@ -247,6 +247,23 @@ class Document:
         yield from _inside(self.front)
         for section in self.sections:
             yield from _of(section)
+
+
+def changed(document: Document, change: Callable[[Block], Block]) -> Document:
+    """The same document with every block as ``change`` makes it, also inside of others."""
+
+    def blocks(own: tuple[Block, ...]) -> tuple[Block, ...]:
+        return tuple(
+            replace(made, blocks=blocks(made.blocks)) if isinstance(made, Callout | Fold) else made
+            for made in map(change, own)
+        )
+
+    def sections(own: tuple[Section, ...]) -> tuple[Section, ...]:
+        return tuple(
+            replace(one, blocks=blocks(one.blocks), sections=sections(one.sections)) for one in own
+        )
+
+    return replace(document, front=blocks(document.front), sections=sections(document.sections))
 
 
 def texts_of(blocks: Iterable[Block]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from rich.text import Text
 from tiltyard.analysis.calibrates import calibrates
 from tiltyard.analysis.decision import headlines
 from tiltyard.analysis.model import Comparison, Findings, Index, Notice, WorkloadFindings
+from tiltyard.analysis.statements.numbers import WIDENED, widened_note
 from tiltyard.analysis.statements.warnings import warnings
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.charts.figures import (
@@ -116,9 +117,12 @@ def _ranked(workload: WorkloadFindings, findings: Findings) -> Group:
     together = [Text("  simultaneous 95 % confidence intervals", style="dim")]
     return Group(
         Text(with_unit(index.label, unit), style="bold"),
+    pairs = [own.comparison for own in index.standings if own.comparison]
+    widened = sum(WIDENED in interval_text(pair) for pair in pairs)
         table,
         *(together if head != PLAIN_HEAD else ()),
     )
+        *([Text(f"  {widened_note(widened)}", style="dim")] if widened else ()),
 
 
 def _counted_beside(workload: WorkloadFindings, findings: Findings) -> Iterator[Text]:

@@ -42,6 +42,7 @@ from tiltyard.analysis.model import (
 )
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.statements.headline import with_headline
+from tiltyard.analysis.statements.numbers import widened_note
 from tiltyard.analysis.statements.registry import with_observations
 from tiltyard.analysis.systems import advantages, asked_factor
 from tiltyard.analysis.verdict import Verdict
@@ -155,7 +156,7 @@ def _warnings(texts: Sequence[str]) -> tuple[Notice, ...]:
 def _extended(
     workloads: Sequence[WorkloadFindings], overall: Sequence[Comparison]
 ) -> Iterator[str]:
-    """How many intervals were widened, which no figure and no table of numbers says."""
+    """How many intervals were widened; each has its mark where it stands."""
     pairs = [
         *overall,
         *(pair for own in workloads for pair in own.index.comparisons),
@@ -165,11 +166,7 @@ def _extended(
     # The pairs of a test with one point are those of the point.
     count = len({id(pair) for pair in pairs if pair.extended})
     if count:
-        yield (
-            f"{count_of(count, 'interval was', 'intervals were')} widened to end at no difference "
-            "(ratio 1, 0 %): alone they exclude it, but they are not significant after correction "
-            "for multiple comparisons. JSON marks them as extended."
-        )
+        yield widened_note(count)
 
 
 def _overall(works: Sequence[_Work], collection: Collection) -> tuple[Comparison, ...]:

@@ -16,7 +16,7 @@ from tiltyard.analysis.model import (
 )
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.quantity import Direction, metric_of
-from tiltyard.analysis.statements.numbers import open_ends, percent_digits, printed_digits
+from tiltyard.analysis.statements.numbers import WIDENED, open_ends, percent_digits, printed_digits
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.collected.model import PrintedAs
 from tiltyard.units import format_ratio
@@ -92,6 +92,8 @@ class Delta:
     verdict: Verdict
     direction: Direction
     is_time: bool = False
+    extended: bool = False
+    """Whether the interval was widened to end at zero."""
 
     @property
     def is_ratio(self) -> bool:
@@ -121,14 +123,18 @@ class Delta:
 
     @property
     def interval(self) -> str:
-        """``+24.0 … +39.1``, ``2.10 … 2.50×``; empty where nothing was repeated."""
+        """``+24.0 … +39.1``, ``2.10 … 2.50×``, ``0.0† … +2.1``; empty without repetitions."""
+        return self._interval(WIDENED if self.extended else "")
+
+    def _interval(self, widened: str) -> str:
         if self.low is None or self.high is None:
             return ""
         sign = -1 if self.is_ratio else 1
         first, last = self._ends
         marks = open_ends(1 + sign * first / 100, 1 + sign * last / 100, self.verdict)
         below, above = (
-            f"{mark}{self._number(end)}" for mark, end in zip(marks, self._ends, strict=True)
+            f"{mark}{self._number(end)}{widened if end == 0 else ''}"
+            for mark, end in zip(marks, self._ends, strict=True)
         )
         return f"{below} … {above}{'×' if self.is_ratio else ''}"
 
@@ -149,8 +155,9 @@ class Delta:
 
     @property
     def told_interval(self) -> str:
-        """The same with its unit: ``+24.0 … +39.1 %``; empty where nothing was repeated."""
-        return f"{self.interval} %" if self.interval and not self.is_ratio else self.interval
+        """For sentences, with its unit: ``+24.0 … +39.1 %``; empty where nothing was repeated."""
+        interval = self._interval("")
+        return f"{interval} %" if interval and not self.is_ratio else interval
 
     @property
     def ends(self) -> tuple[str, ...]:
@@ -203,7 +210,17 @@ def delta(
         nearest = min(abs(low - 1), abs(high - 1)) if low > 1 or high < 1 else 1.0
         decimals += sum(round(100 * nearest, decimals + more) == 0 for more in range(_FINER))
     size = percent(found.ratio, direction)
-    return Delta(pair, size, ends[0], ends[1], decimals, found.verdict, direction, is_time)
+    return Delta(
+        pair,
+        size,
+        ends[0],
+        ends[1],
+        decimals,
+        found.verdict,
+        direction,
+        is_time,
+        found.extended,
+    )
 
 
 def delta_in(findings: Findings, of: Cell | Index, pair: Pair) -> Delta | None:

@@ -16,6 +16,7 @@ from tiltyard.analysis.statements.conditions import numa_refused
 from tiltyard.analysis.statements.deltas import signed
 from tiltyard.analysis.statements.evidence import Evidence
 from tiltyard.analysis.statements.family import HOLM, Family
+from tiltyard.analysis.statements.numbers import is_extended, widened_note
 from tiltyard.analysis.statements.statement import statement
 from tiltyard.analysis.steadiness import unsteady
 from tiltyard.analysis.workload import JudgedWorkload
@@ -285,6 +286,17 @@ def _short(evidence: Evidence) -> Iterator[Notice]:
             )
 
 
+@statement("notice", "N intervals were widened to end at no difference.")
+def _widened(evidence: Evidence) -> Iterator[Notice]:
+    """Intervals that exclude 1 alone and not after the correction; each is marked."""
+    columns = evidence.contrasts.columns[evidence.contrasts.has_interval]
+    at_one = (columns["low"] == 0) | (columns["high"] == 0)
+    ends = columns[at_one & (columns["verdict"] == "undecided")][["low", "high", "p", "level"]]
+    rows = ends.tolist()
+    if count := sum(is_extended(*np.exp(row[:2]).tolist(), *row[2:]) for row in rows):
+        yield note(text=widened_note(count))
+
+
 @statement("notice", "METRIC is read from bins that are up to N % wide.")
 def _bins(evidence: Evidence) -> Iterator[Notice]:
     """Percentiles are compared that a program read from a histogram."""
@@ -413,6 +425,7 @@ OF_THE_EVIDENCE: Final = (
     _noise,
     _path_lengths,
     _short,
+    _widened,
     _bins,
     _emulated,
     _scope,

@@ -7,6 +7,7 @@ from typing import Final
 
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.stats.sequential import LEVEL
+from tiltyard.units import count_of
 
 DOUBLE: Final = 2.0
 """From this ratio on a difference is given as a factor, below it in percent."""
@@ -104,6 +105,19 @@ def is_extended(low: float, high: float, p: float, level: float) -> bool:
     By itself, at its level, it excludes 1; see :mod:`tiltyard.stats.family`.
     """
     return 1.0 in (low, high) and p <= (1 - level) * (1 + 1e-9)
+
+
+WIDENED: Final = "†"
+"""Behind an end of an interval that was widened to no difference, in tables and pictures."""
+
+
+def widened_note(count: int) -> str:
+    """What the mark means; ``count`` intervals have it, 0: those of a picture, not counted."""
+    subject = count_of(count, "interval was", "intervals were") if count else "Some intervals were"
+    return (
+        f"{subject} widened to end at no difference (ratio 1, 0 %), marked {WIDENED}: not "
+        "significant after correction for multiple comparisons."
+    )
 
 
 def nearest_first(low: float, high: float) -> tuple[float, float]:

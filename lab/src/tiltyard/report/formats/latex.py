@@ -32,7 +32,7 @@ _ESCAPES: Final = {
     "[": "{[}", "]": "{]}", "*": "{*}",
     "–": "--", "—": "---", "…": r"\dots{}", "−": r"$-$", "±": r"$\pm$", "×": r"$\times$",
     "µ": r"\textmu{}", "≤": r"$\leq$", "≥": r"$\geq$", "≈": r"$\approx$", "→": r"$\to$",
-    "·": r"\textperiodcentered{}", "÷": r"$\div$", "\u00a0": "~", "\u202f": r"\,",
+    "·": r"\textperiodcentered{}", "†": r"\dag{}", "÷": r"$\div$", "\u00a0": "~", "\u202f": r"\,",
     **{sign: f"$^{digit}$" for digit, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}, "⁻": "$^-$",
 }  # fmt: skip
 """Signs of LaTeX, and signs that reports use and its old encodings lack."""

@@ -1,0 +1,113 @@
+"""An interval that was widened to no difference has a mark where it stands, in every format."""
+
+from functools import cache
+
+import pytest
+
+from published.conftest import PUBLISHED
+from support.printed_verdicts import terminal, text_in
+from support.shapes import Shape, card
+from support.synthetic import synthetic_study
+from tiltyard.analysis.collected import analyse_collection
+from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.model import Comparison, Findings
+from tiltyard.analysis.pairs import turned
+from tiltyard.analysis.statements.numbers import WIDENED, widened_note
+from tiltyard.charts.figures import interval_text
+from tiltyard.report.capitals import with_capitals
+from tiltyard.report.document import Document
+from tiltyard.report.styles import STYLES
+from tiltyard.report.styles.style import Style
+from tiltyard.report.widened import with_widened_noted
+from tiltyard_published.read import read_publication
+
+TESTS = tuple(f"test {number}" for number in range(8))
+FORMATS = ("csv", "html", "json", "latex", "markdown", "xlsx")
+
+
+@cache
+def ours() -> Findings:
+    """Eight tests, one of which differs by as much as alone, and not among eight, is shown."""
+    shape = Shape(tuple(card(name, name, "B/s") for name in TESTS), dict.fromkeys(TESTS, 1e9))
+    return analyse(
+        *synthetic_study(
+            ("ext4", "xfs"),
+            ("suite",),
+            blocks=20,
+            seed=5,
+            noise=0.03,
+            effects={("xfs", TESTS[0]): 1.025},
+            shapes={"suite": shape},
+        )
+    )
+
+
+@cache
+def kernels() -> Findings:
+    return analyse_collection(read_publication(PUBLISHED / "linux-3.13").collection)
+
+
+STUDIES = {"kernels": kernels, "ours": ours}
+
+
+def composed(style: Style, findings: Findings) -> Document:
+    return with_capitals(with_widened_noted(style.compose(findings)), findings)
+
+
+def widened(findings: Findings) -> list[Comparison]:
+    tables = (of for own in findings.workloads for of in own.compared)
+    pairs = (pair for of in tables for pair in of.comparisons if pair.extended)
+    return [side for pair in pairs for side in (pair, turned(pair))]
+
+
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_each_table_marks_them_and_counts_its_own(name: str) -> None:
+    findings, marked = STUDIES[name](), 0
+    pairs = [pair for own in findings.workloads for of in own.compared for pair in of.comparisons]
+    others = {interval_text(side) for pair in pairs for side in (pair, turned(pair))}
+    bare = {interval_text(pair).replace(WIDENED, "") for pair in widened(findings)} - others
+    assert bare
+    for table in (table for style in STYLES for table in composed(style, findings).tables()):
+        entries = [entry for row in table.rows for entry in row]
+        texts = [text for entry in entries for text in (entry.text, entry.beneath)]
+        assert not bare & {text.partition("(")[2].rstrip(")") or text for text in texts}
+        count = sum(text.count(WIDENED) for text in texts)
+        assert (widened_note(count) in table.caption) == bool(count), table.title
+        marked += count
+    assert marked
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_the_mark_is_in_every_format(name: str, format: str) -> None:
+    findings = STUDIES[name]()
+    for style in STYLES:
+        document = composed(style, findings)
+        if any(WIDENED in entry.beneath + entry.text for table in document.tables()
+               for row in table.rows for entry in row):  # fmt: skip
+            assert WIDENED in text_in(format, document, findings)
+
+
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_a_notice_counts_them_once(name: str) -> None:
+    findings = STUDIES[name]()
+    (notice,) = [one.text for one in findings.notices if "widened" in one.text]
+    tables = [*(of for own in findings.workloads for of in own.compared)]
+    pairs = [pair for of in tables for pair in of.comparisons] + [*findings.overall]
+    assert notice == widened_note(len({pair.sentence for pair in pairs if pair.extended}))
+
+
+def test_the_terminal_marks_them() -> None:
+    findings = ours()
+    index = findings.workloads[0].index
+    pair = next(pair for pair in widened(findings) if pair.against == "ext4")
+    standings = tuple(
+        own if own.comparison is None else own.model_copy(update={"comparison": pair})
+        for own in index.standings
+    )
+    workload = findings.workloads[0].model_copy(
+        update={"index": index.model_copy(update={"standings": standings})}
+    )
+    shown = terminal(findings.model_copy(update={"workloads": (workload,)}))
+    assert interval_text(pair) in shown
+    assert widened_note(1) in shown
