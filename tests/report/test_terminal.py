@@ -8,10 +8,11 @@ import pytest
 from rich.console import Console
 
 from support.judged import judged as told
+from support.screens import LONG
 from support.specimen import findings as specimen
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
-from tiltyard.analysis.model import Findings
+from tiltyard.analysis.model import Findings, Notice
 from tiltyard.charts.figures import interval_text, ratio_text
 from tiltyard.report.terminal import verdicts
 
@@ -139,3 +140,19 @@ def test_in_no_width_a_line_ends_between_a_number_and_its_unit(findings: Finding
         assert not re.search(r"\d *\n +(?:%|[KMG]iB|[KMGk]?B/s|ms|s)[ ,.;)\n]", text), width
     assert " %" in text
     assert "\ue000" not in text
+
+
+def test_a_sentence_names_long_commands_by_the_letters_of_the_tables() -> None:
+    plan, run = synthetic_study(LONG, ("postmark",), blocks=10)
+    findings = analyse(plan, run)
+    assert findings.answer.count(LONG[0]) > 1
+    text = " ".join(printed(findings, 200).split())
+    assert [text.count(name) for name in LONG] == [1, 1]
+    assert "between B and A" in text or "between A and B" in text
+
+
+def test_a_long_name_in_a_command_to_copy_stays() -> None:
+    found = specimen(systems=LONG, workloads=("postmark",), blocks=7)
+    notice = Notice(severity="warning", text="Noisy.", advice=f"tiltyard compare -c '{LONG[0]}'")
+    found = found.model_copy(update={"notices": (notice,)})
+    assert f"tiltyard compare -c '{LONG[0]}'" in printed(found, 200)

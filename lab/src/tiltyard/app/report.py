@@ -23,10 +23,10 @@ from tiltyard.report.edition.file import NAME, Edition
 from tiltyard.report.figures import FOLDER, KINDS, figure_files
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.formats.format import Format
+from tiltyard.report.marks import with_marks_explained
 from tiltyard.report.redaction import Redacted, redacted
 from tiltyard.report.styles import STYLES
 from tiltyard.report.styles.style import Style
-from tiltyard.report.widened import with_widened_noted
 from tiltyard.run.sessions import read_sessions
 from tiltyard.study.problems import StudyFileError, one_of
 
@@ -74,7 +74,7 @@ class Concluded:
         return made.document
 
     def _composed(self, style: Style) -> Document:
-        return with_capitals(with_widened_noted(style.compose(self.findings)), self.findings)
+        return with_capitals(with_marks_explained(style.compose(self.findings)), self.findings)
 
 
 def findings_of(study: Path) -> Findings:

@@ -51,6 +51,8 @@ _NAME_MAX: Final = 24
 """A longer name, such as a command line, has a letter in tables and stands in the legend."""
 _OF_PROGRAMS = ("user", "system", "peak_memory")
 """Of what the engine counts of programs, what is printed here; the report has it all."""
+_ON_SYSTEMS: Final = ("Answer", "Effect", "Finding")
+"""Lines that name systems as tables do; in others a command may stand, to be copied."""
 _STYLES: dict[Verdict, str] = {
     "faster": f"bold {TERMINAL['better']}",
     "slower": TERMINAL["worse"],
@@ -69,7 +71,7 @@ def verdicts(findings: Findings, *reports: Path) -> RenderableType:
     """
     parts: list[RenderableType] = []
     if line := _no_verdict(findings):
-        parts += [Text(line, style="bold"), Text()]
+        parts += [Text(_with_labels(line, findings), style="bold"), Text()]
     over = bool(findings.origin and findings.origin.studies)
     parts += studies_compared(findings) if over else _legend(findings)
     for workload in () if over else findings.workloads:
@@ -115,14 +117,14 @@ def _ranked(workload: WorkloadFindings, findings: Findings) -> Group:
             "" if comparison is None else _word(comparison, findings),
         )
     together = [Text("  simultaneous 95 % confidence intervals", style="dim")]
-    return Group(
-        Text(with_unit(index.label, unit), style="bold"),
     pairs = [own.comparison for own in index.standings if own.comparison]
     widened = sum(WIDENED in interval_text(pair) for pair in pairs)
+    return Group(
+        Text(with_unit(index.label, unit), style="bold"),
         table,
+        *([Text(f"  {widened_note(widened)}", style="dim")] if widened else ()),
         *(together if head != PLAIN_HEAD else ()),
     )
-        *([Text(f"  {widened_note(widened)}", style="dim")] if widened else ()),
 
 
 def _counted_beside(workload: WorkloadFindings, findings: Findings) -> Iterator[Text]:
@@ -200,7 +202,10 @@ def _closing(findings: Findings, reports: Sequence[Path]) -> Iterator[Renderable
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for head, text in lines:
-        table.add_row(Text(head, style="bold"), _Prose(text))
+        table.add_row(
+            Text(head, style="bold"),
+            _Prose(_with_labels(text, findings) if head in _ON_SYSTEMS else text),
+        )
     yield table
     indent = max(len(head) for head, _ in lines) + 3
     ends = [("Seal", findings.seal)] if findings.seal else []
@@ -292,6 +297,16 @@ def _labels(findings: Findings) -> dict[str, str]:
         if (letters := "".join(each)) not in names
     )
     return {name: name if len(name) <= _NAME_MAX else next(free) for name in names}
+
+
+def _with_labels(text: str, findings: Findings) -> str:
+    """A text in which letters stand for long names, as in tables; the longest name first."""
+    if findings.origin and findings.origin.studies:
+        return text
+    for name, label in sorted(_labels(findings).items(), key=lambda one: -len(one[0])):
+        if label != name:
+            text = text.replace(name, label)
+    return text
 
 
 def _legend(findings: Findings) -> Iterator[RenderableType]:

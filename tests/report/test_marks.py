@@ -16,9 +16,9 @@ from tiltyard.analysis.statements.numbers import WIDENED, widened_note
 from tiltyard.charts.figures import interval_text
 from tiltyard.report.capitals import with_capitals
 from tiltyard.report.document import Document
+from tiltyard.report.marks import with_marks_explained
 from tiltyard.report.styles import STYLES
 from tiltyard.report.styles.style import Style
-from tiltyard.report.widened import with_widened_noted
 from tiltyard_published.read import read_publication
 
 TESTS = tuple(f"test {number}" for number in range(8))
@@ -51,7 +51,7 @@ STUDIES = {"kernels": kernels, "ours": ours}
 
 
 def composed(style: Style, findings: Findings) -> Document:
-    return with_capitals(with_widened_noted(style.compose(findings)), findings)
+    return with_capitals(with_marks_explained(style.compose(findings)), findings)
 
 
 def widened(findings: Findings) -> list[Comparison]:
@@ -111,3 +111,30 @@ def test_the_terminal_marks_them() -> None:
     shown = terminal(findings.model_copy(update={"workloads": (workload,)}))
     assert interval_text(pair) in shown
     assert widened_note(1) in shown
+
+
+def test_what_no_pair_is_stands_in_no_legend() -> None:
+    """Of two file systems one is twice as fast everywhere; of two others nothing is decided."""
+    shape = Shape(
+        (card("write", "write", "B/s"),),
+        {"write": 1e9},
+        grid=("loop",),
+        points=({"loop": 1}, {"loop": 2}, {"loop": 3}),
+    )
+    legends = {}
+    for name, effect in (("decided", 2.0), ("open", 1.01)):
+        found = analyse(
+            *synthetic_study(
+                ("ext4", "xfs"),
+                ("suite",),
+                blocks=20,
+                noise=0.05,
+                effects={"xfs": effect},
+                shapes={"suite": shape},
+            )
+        )
+        documents = [composed(style, found) for style in STYLES]
+        parts = [part for own in documents for part in (*own.tables(), *own.figures())]
+        legends[name] = [part.title for part in parts if "? undecided" in part.caption]
+    assert legends["decided"] == []
+    assert legends["open"]
