@@ -9,6 +9,9 @@ from tiltyard.importers.quantities import KNOWN_UNITS
 from tiltyard.units import SIZE_UNITS
 
 
+_NO_REPETITION = "A value that stands twice in a file is refused: nothing says that it is repeated."
+
+
 def page() -> str:
     """Everything that can be imported, and what becomes of a file that is cut off."""
     text = (
@@ -27,6 +30,8 @@ def page() -> str:
         module = sys.modules[one.read.__module__]
         text += f"\n## {one.name}\n\n{inspect.cleandoc(module.__doc__ or '')}\n".replace("``", "`")
         text += f"\nNot taken over: {one.left_out}.\n"
+        again = f"Repetitions in a file: {one.repeats}." if one.repeats else _NO_REPETITION
+        text += f"\n{again}\n"
         text += _live(one)
     return text + _mapping()
 

@@ -149,7 +149,27 @@ def test_a_name_that_is_given_takes_the_place_of_the_files_own() -> None:
 @pytest.mark.parametrize("name", ["", " a", "a\nb", "x" * 81, "\x1b[2J"])
 def test_names_that_no_report_can_print_are_refused(name: str) -> None:
     with pytest.raises(UsageError, match="cannot name a system"):
-        assemble([file(None, Measured("write", values=(1,), system=name))], ImportOptions())
+        assemble([file(name, one(1))], ImportOptions())
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        (" a", "a"),
+        ("a\nb", "a b"),
+        ("\x1b[2J", "�[2J"),
+        ("x" * 100, f"{'x' * 39}…{'x' * 40}"),
+    ],
+)
+def test_names_of_a_file_are_made_one_line_that_has_room(given: str, shown: str) -> None:
+    own = Measured("write", values=(1,), system=given)
+    assert set(readings(file(None, own))) == {shown}
+
+
+def test_names_that_differ_in_the_middle_only_are_numbered() -> None:
+    own = [Measured("write", values=(1,), system=f"{'x' * 50}{n}{'x' * 50}") for n in (1, 2)]
+    (first, second) = readings(file(None, *own))
+    assert second == f"{first[:75]} (2)"
 
 
 def test_too_many_systems_are_refused() -> None:

@@ -8,8 +8,10 @@ import pytest
 from support.imports import GENUINE, Genuine, collected
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Comparison
+from tiltyard.errors import UsageError
 from tiltyard.importers import IMPORTERS
 from tiltyard.importers.assemble import ImportOptions, ReadFile, assemble
+from tiltyard.importers.names import told_apart
 from tiltyard.importers.sniff import read_with
 from tiltyard.stats.types import FloatArray
 
@@ -148,3 +150,93 @@ def test_digits_are_those_of_what_is_repeated_and_not_of_its_mean() -> None:
     assert found.verdict == "undecided"
     assert found.low is not None
     assert found.low < 1
+
+
+def sides_named(kind: str, texts: dict[str, str]) -> dict[str, dict[str, float]]:
+    """Benchmark → system → value, of a file a side."""
+    reader = IMPORTERS.named(kind)
+    files = [
+        ReadFile(system, text.encode(), system, kind, read_with(reader, text.encode(), system))
+        for system, text in texts.items()
+    ]
+    found: dict[str, dict[str, float]] = {}
+    for reading in assemble(files, ImportOptions()).workloads[0].readings:
+        found.setdefault(str(reading.at["benchmark"]), {})[reading.system] = reading.values[0]
+    return found
+
+
+def java(name: str, score: int) -> str:
+    return jmh([score])[1:-2].replace("a.Sort.sort", name)
+
+
+def rust(target: str, of_hash: str, time_ns: int) -> str:
+    return (
+        f"     Running benches/{target}.rs (target/release/deps/{target}-{of_hash * 16})\n"
+        f"sort                    time:   [1.0 ns {time_ns}.0 ns 9.0 ns]\n"
+    )
+
+
+def test_benchmarks_of_one_name_in_two_packages_are_told_apart() -> None:
+    """Classes of JMH, crates of Criterion; one file has one more than the other."""
+    both = {
+        "a": f"[{java('x.p.Sort.sort', 10)}]\n",
+        "b": f"[{java('x.p.Sort.sort', 11)}, {java('x.q.Sort.sort', 90)}]\n",
+    }
+    assert sides_named("jmh", both) == {
+        "Sort.sort (x.p)": {"a": 1e-8, "b": 1.1e-8},
+        "Sort.sort (x.q)": {"b": 9e-8},
+    }
+    both = {
+        "a": rust("one", "a", 2) + rust("two", "b", 3) + rust("two", "c", 4),
+        "b": rust("one", "d", 5),
+    }
+    assert sides_named("criterion", both) == {
+        "sort (one)": {"a": 2e-9, "b": 5e-9},
+        "sort (two)": {"a": 3e-9},
+        "sort (two 2)": {"a": 4e-9},
+    }
+
+
+def test_processors_are_no_part_of_a_name_but_where_a_file_varies_them() -> None:
+    assert sides_named("go-test", {"a": go([1]), "b": go([2]).replace("-8", "-16")}) == {
+        "Sort": {"a": 1e-9, "b": 2e-9}
+    }
+    varied = "".join(f"BenchmarkSort{n}  9  {t} ns/op\n" for n, t in (("", 4), ("-2", 2)))
+    assert sides_named("go-test", {"a": varied, "b": varied.replace("4 ", "5 ")}) == {
+        "Sort (GOMAXPROCS=1)": {"a": 4e-9, "b": 5e-9},
+        "Sort (GOMAXPROCS=2)": {"a": 2e-9, "b": 2e-9},
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("criterion", "sort                    time:   [1.0 ns 2.0 ns 3.0 ns]\n" * 2),
+        ("jmh", f"[{java('x.Sort.sort', 10)}, {java('x.Sort.sort', 11)}]\n"),
+        ("redis-benchmark", '"test","rps"\n"SET","10.0"\n"SET","11.0"\n'),
+    ],
+)
+def test_what_no_tool_calls_a_repetition_is_refused(kind: str, text: str) -> None:
+    with pytest.raises(UsageError, match="stands there twice, and nothing says that one repeats"):
+        read_with(IMPORTERS.named(kind), text.encode(), "x")
+
+
+def test_a_command_that_is_given_twice_is_two_systems() -> None:
+    text = hyperfine([1e6]).replace("]}\n", "]}")
+    (one,) = [text[text.index("[") + 1 : -2]]
+    again = f'{{"results": [{one}, {one}]}}\n'
+    found = told_apart([read_with(IMPORTERS.named("hyperfine"), again.encode(), "x")])
+    systems = {measured.system for measured in found[0].workloads[0].measured}
+    assert systems == {"sort (1)", "sort (2)"}
+
+
+@pytest.mark.parametrize("options", ["-e -I", "-I -e", "-eI", "-Ie"])
+def test_one_condition_is_one_workload_whatever_the_order_of_options(options: str) -> None:
+    text = (
+        "\tIozone: Performance Test of File I/O\n\t        Version $Revision: 3.489 $\n\n"
+        f"\tCommand line used: iozone {options} -i 0 -i 1\n"
+        "              kB  reclen    write  rewrite    read    reread\n"
+        "            1024      64   100   110   120   130\n\niozone test complete.\n"
+    )
+    (workload,) = read_with(IMPORTERS.named("iozone"), text.encode(), "x").workloads
+    assert workload.name == "iozone, direct, fsync timed"

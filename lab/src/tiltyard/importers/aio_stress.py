@@ -123,6 +123,7 @@ IMPORTER: Final = Importer(
     about="the stages of aio-stress 0.21 and of our engine, with latencies (`-l`, `-L`)",
     left_out="elapsed times, shortest and longest latencies and how many were in which class",
     cut_off="lines that are whole are kept; stages that are not there are missing",
+    repeats="stages, executions",
     recognises=lambda head: "ios per iteration" in head and "context offset" in head,
     read=read,
     metrics=METRICS,

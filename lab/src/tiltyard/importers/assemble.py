@@ -8,7 +8,7 @@ systems that took turns in the order in which they were made, has said both.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tiltyard.collected.model import (
@@ -24,12 +24,12 @@ from tiltyard.errors import UsageError
 from tiltyard.folder import sha256
 from tiltyard.importers.cells import Cells
 from tiltyard.importers.importer import Imported, ImportedWorkload, Measured
+from tiltyard.importers.names import LONGEST_NAME, told_apart
 from tiltyard.importers.reading import shown
 from tiltyard.units import count_of, listed
 
 _MOST_SYSTEMS: Final = 64
 """More are not compared with each other in one study."""
-_LONGEST_NAME: Final = 80
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,8 @@ def assemble(files: Sequence[ReadFile], options: ImportOptions) -> Collection:
         UsageError: if files contradict each other, are given twice, or are of no system.
     """
     _refuse_duplicates(files)
+    names = told_apart([file.imported for file in files])
+    files = [replace(file, imported=own) for file, own in zip(files, names, strict=True)]
     entries = [entry for file in files for entry in _entries(file)]
     systems = tuple(dict.fromkeys(entry.system for entry in entries))
     _named_or_fail(systems)
@@ -308,9 +310,9 @@ def _named_or_fail(systems: Sequence[str]) -> None:
         UsageError: if there is one, or more than :data:`_MOST_SYSTEMS`.
     """
     for name in systems:
-        if not name or not name.isprintable() or name != name.strip() or len(name) > _LONGEST_NAME:
+        if not name or not name.isprintable() or name != name.strip() or len(name) > LONGEST_NAME:
             raise UsageError(
-                f"{shown(name)} cannot name a system: a name is one line of 1 to {_LONGEST_NAME} "
+                f"{shown(name)} cannot name a system: a name is one line of 1 to {LONGEST_NAME} "
                 "characters, without blanks around it"
             )
     if len(systems) > _MOST_SYSTEMS:

@@ -159,6 +159,7 @@ IMPORTER: Final = Importer(
     "the system's",
     left_out="seed, chunk size and number of seekers",
     cut_off="lines that are whole are kept",
+    repeats="lines of one machine",
     recognises=lambda head: any(_LINE.fullmatch(line.strip()) for line in head.splitlines()),
     read=read,
     metrics=(*_metrics(_DATA), *_metrics(_FILES)),

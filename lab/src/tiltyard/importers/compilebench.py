@@ -80,6 +80,7 @@ IMPORTER: Final = Importer(
     about="the summary of compilebench 0.6 and of our engine, also inside a log",
     left_out="counts of runs, CPU times",
     cut_off="lines that are whole are kept, and that it ends early is said",
+    repeats="executions",
     recognises=lambda head: "intial create total runs" in head or "no runs for intial" in head,
     read=read,
     metrics=METRICS,

@@ -1,12 +1,15 @@
 """Criterion.rs: its own text, its bencher format, cargo-criterion's messages, ``estimates.json``.
 
-The benchmark of ``estimates.json`` is named by its directory (``criterion/NAME/new/``). Of the text
-the middle of the three estimates is read, its best one: the slope, or the mean where there is none.
+The benchmark of ``estimates.json`` is named by its directory (``criterion/NAME/new/``).
+Benchmarks of one name are told apart by cargo's lines on what it runs, where these are in the text.
+Of the text the middle of the three estimates is read, its best one: the slope, or the mean where
+there is none.
 The bencher format, which is libtest's, rounds to whole ns.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from tiltyard.importers.importer import Imported, Importer, Measured, single
@@ -25,6 +28,8 @@ _TIMED: Final = re.compile(
 )
 """In one pass, whatever blanks and empty lines there are."""
 _THROUGHPUT: Final = re.compile(r"\s+thrpt:\s+\[\S+ \S+ (\S+) (\S+) \S+ \S+\]")
+_RUNNING: Final = re.compile(r"\s*Running .*?([\w-]+)-([0-9a-f]{16})\)?\s*")
+"""Cargo's line on the program that runs next: its target, and a hash."""
 _BENCHER: Final = re.compile(r"test (.+?)\s+\.\.\. bench:\s+(\S+) ns/iter \(\+/- \S+\).*")
 _MESSAGE: Final = '"reason":"benchmark-complete"'
 _PLACE: Final = re.compile(r"(?:^|/)criterion/(.+)/[^/]+/estimates\.json")
@@ -63,14 +68,22 @@ def _estimates(data: bytes, name: str) -> Iterator[Measured]:
 def _text(lines: Sequence[Line]) -> Iterator[Measured]:
     """``NAME  time: [low best high]``; a long name stands alone in the line before."""
     benchmark = before = ""
+    targets: dict[str, dict[str, None]] = {}
+    apart = ("",)
     for line in lines:
-        if match := _TIME.fullmatch(line.text):
+        if match := _RUNNING.fullmatch(line.text):
+            # Targets of one name are of several crates; a hash is another one on each machine.
+            own = targets.setdefault(match[1], {})
+            own.setdefault(match[2])
+            place = 1 + list(own).index(match[2])
+            apart = (f"{match[1]} {place}" if place > 1 else match[1],)
+        elif match := _TIME.fullmatch(line.text):
             benchmark = match[1] or before
             if not benchmark:
                 raise line.refused("a time without the name of its benchmark")
-            yield _value(line, benchmark, match[2], match[3])
+            yield replace(_value(line, benchmark, match[2], match[3]), apart={"benchmark": apart})
         elif benchmark and (match := _THROUGHPUT.fullmatch(line.text)):
-            yield _value(line, benchmark, match[1], match[2])
+            yield replace(_value(line, benchmark, match[1], match[2]), apart={"benchmark": apart})
         before = line.text.strip() if _NAME.fullmatch(line.text) else ""
 
 

@@ -88,6 +88,7 @@ IMPORTER: Final = Importer(
     about="the phases of fdtree 1.0 and of our engine",
     left_out="elapsed times",
     cut_off="rates that are whole are kept; phases that are not there are missing",
+    repeats="executions",
     recognises=lambda head: "DIRECTORY CREATE TIME IN, OUT" in head or "fdtree-" in head[:200],
     read=read,
     metrics=METRICS,

@@ -120,6 +120,7 @@ IMPORTER: Final = Importer(
     about="the rows of fs_mark 3.3 and of our engine, plain or `-v`, one row a loop",
     left_out="how full the file system was, counts of files, shortest times of system calls",
     cut_off="rows that are whole are kept; loops that are not there are missing",
+    repeats="loops, executions",
     recognises=lambda head: "FSUse%" in head and "Files/sec" in head,
     read=read,
     metrics=METRICS,

@@ -1,7 +1,11 @@
-"""What ``go test -bench`` prints, of one package or several; ``-count`` repeats in one process."""
+"""What ``go test -bench`` prints, of one package or several; ``-count`` repeats in one process.
+
+The number at the end of a name is GOMAXPROCS, no part of it: a parameter where it is the same for
+all of a file, else (``-cpu``) it tells them apart, as packages do.
+"""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Final
 
 from tiltyard.importers.importer import Imported, Importer, Measured, single
@@ -21,7 +25,7 @@ METRICS: Final = (
     metric("allocated", BYTES, 0, label="allocated by an operation", headline=False),
     metric("allocations", COUNT, 0, label="allocations of an operation", headline=False),
 )
-_RESULT: Final = re.compile(r"Benchmark(\S+)\s+(\d+)((?:\s+\S+ \S+)+)\s*")
+_RESULT: Final = re.compile(r"Benchmark(\S+?)(?:-(\d+))?\s+(\d+)((?:\s+\S+ \S+)+)\s*")
 _FACTS: Final = re.compile(r"(goos|goarch|cpu): (.+)")
 _PACKAGE: Final = re.compile(r"pkg: (\S+)")
 
@@ -30,15 +34,19 @@ def read(data: bytes, name: str) -> Imported:
     """The benchmarks that one ``go test`` ran."""
     lines = lines_of(data, name)
     packages = dict.fromkeys(m[1] for one in lines if (m := _PACKAGE.fullmatch(one.text)))
+    processors = {m[2] or "1" for one in lines if (m := _RESULT.fullmatch(one.text))}
     facts = {m[1]: m[2] for one in lines if (m := _FACTS.fullmatch(one.text))}
     left_out: dict[str, None] = {}
-    measured = tuple(_measured(lines, several=len(packages) > 1, left_out=left_out))
+    measured = tuple(_measured(lines, processors, left_out))
     failed = [line.text for line in lines if line.text.startswith("--- FAIL: ")]
     return single(
         use="go test -bench",
         metrics=METRICS,
         measured=measured,
-        parameters={"packages": ", ".join(packages)} if packages else {},
+        parameters={
+            **({"packages": ", ".join(packages)} if packages else {}),
+            **({"GOMAXPROCS": next(iter(processors))} if len(processors) == 1 else {}),
+        },
         grid=("benchmark",),
         facts=facts,
         limits=tuple(
@@ -52,22 +60,24 @@ def read(data: bytes, name: str) -> Imported:
 
 
 def _measured(
-    lines: Sequence[Line], *, several: bool, left_out: dict[str, None]
+    lines: Sequence[Line], processors: Set[str], left_out: dict[str, None]
 ) -> Iterator[Measured]:
-    """Each figure of each line; the number after a name is GOMAXPROCS, and stays a part of it."""
+    """Each figure of each line; the number after a name is GOMAXPROCS."""
     package = ""
     for line in lines:
         if match := _PACKAGE.fullmatch(line.text):
-            package = f"{match[1]} " if several else ""
+            package = match[1]
         elif match := _RESULT.fullmatch(line.text):
-            words = match[3].split()
-            at: dict[str, int | str] = {"benchmark": f"{package}{match[1]}"}
+            words = match[4].split()
+            at: dict[str, int | str] = {"benchmark": match[1]}
+            several = f"GOMAXPROCS={match[2] or 1}" if len(processors) > 1 else ""
+            apart = {"benchmark": (package, several)}
             for text, unit in zip(words[::2], words[1::2], strict=True):
                 if unit not in _UNITS:
                     left_out[unit] = None
                     continue
                 name, known = _UNITS[unit]
-                yield Measured(name, at, (known.value(line.value(text)),))
+                yield Measured(name, at, (known.value(line.value(text)),), apart=apart)
 
 
 IMPORTER: Final = Importer(
@@ -75,6 +85,7 @@ IMPORTER: Final = Importer(
     about="what `go test -bench` prints: ns/op, MB/s, B/op, allocs/op",
     left_out="counts of iterations; metrics of the program (`ReportMetric`), which are named",
     cut_off="benchmarks that are there are kept",
+    repeats="`-count`",
     recognises=lambda head: bool(re.search(r"^Benchmark\S+\s+\d+\s+\S+ ns/op", head, re.MULTILINE)),
     read=read,
     metrics=METRICS,

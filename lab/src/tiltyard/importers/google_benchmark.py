@@ -1,9 +1,11 @@
 """Google Benchmark's JSON (``--benchmark_format=json``); repetitions are of one process.
 
-Where only aggregates were kept, the mean is read.
+Where only aggregates were kept, the mean is read. Versions before 1.5 write them as if they were
+benchmarks: NAME_mean and NAME_stddev, which stand together, are known by that.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from tiltyard.importers.importer import Imported, Importer, Measured, single
@@ -25,7 +27,7 @@ _RATES: Final = (
 def read(data: bytes, name: str) -> Imported:
     """One file of a program that links Google Benchmark."""
     top = json_of(data, name)
-    entries = top["benchmarks"].entries()
+    entries = _with_aggregates(top["benchmarks"].entries())
     failed = [one for one in entries if _is(one, "error_occurred")]
     skipped = {id(one) for one in failed} | {id(one) for one in entries if _is(one, "skipped")}
     whole = [one for one in entries if id(one) not in skipped]
@@ -82,6 +84,25 @@ def _name(entry: Node) -> str:
     return (entry.get("run_name") or entry["name"]).text()
 
 
+def _with_aggregates(entries: list[Node]) -> list[Node]:
+    """The same, with what versions before 1.5 do not say: which rows are summaries of which."""
+    names = {entry["name"].text() for entry in entries}
+    told = any(entry.get("run_type") or _aggregate(entry) for entry in entries)
+    repeated = {
+        name.removesuffix("_stddev")
+        for name in names
+        if name.endswith("_stddev") and f"{name.removesuffix('_stddev')}_mean" in names
+    }
+    if told or not repeated:
+        return entries
+    found = []
+    for entry in entries:
+        name, _, kind = entry["name"].text().rpartition("_")
+        own = {"run_name": name, "aggregate_name": kind} if name in repeated else {}
+        found.append(replace(entry, content={**entry.table(), **own}))
+    return found
+
+
 def _aggregate(entry: Node) -> str | None:
     node = entry.get("aggregate_name")
     return node.text() if node else None
@@ -94,9 +115,10 @@ def _is(entry: Node, key: str) -> bool:
 
 IMPORTER: Final = Importer(
     name="google-benchmark",
-    about="`--benchmark_format=json` or `--benchmark_out=FILE` of Google Benchmark 1.5 and later",
+    about="`--benchmark_format=json` or `--benchmark_out=FILE` of Google Benchmark 1",
     left_out="counters of the program, medians, deviations and their coefficients, complexities",
     cut_off="refused, as it is no JSON then",
+    repeats="`--benchmark_repetitions`",
     recognises=lambda head: '"real_time"' in head and '"cpu_time"' in head,
     read=read,
     metrics=METRICS,

@@ -1,6 +1,11 @@
-"""hyperfine's JSON: each command is a system, its times in the order in which they were taken."""
+"""hyperfine's JSON: each command is a system, its times in the order in which they were taken.
 
+Commands of one name (``-n``) are told apart by their parameters.
+"""
+
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from tiltyard.importers.importer import Imported, Importer, Measured, single
@@ -26,10 +31,24 @@ def read(data: bytes, name: str) -> Imported:
     return single(
         use="hyperfine",
         metrics=METRICS,
-        measured=tuple(one for result in results for one in _measured(result)),
+        measured=tuple(
+            replace(one, apart={"system": apart})
+            for result, apart in zip(results, _parameters(results), strict=True)
+            for one in _measured(result)
+        ),
         commands=commands,
         limits=(_ORDER, *(limit for result in results for limit in _limits(result))),
     )
+
+
+def _parameters(results: list[Node]) -> Iterator[tuple[str, ...]]:
+    """What tells commands of one name apart: their parameters, or else the place among them."""
+    seen = Counter[tuple[str, ...]]()
+    for result in results:
+        own = result.get("parameters")
+        told = tuple(f"{key}={node.text()}" for key, node in own.items()) if own else ()
+        seen[result["command"].text(), *told] += 1
+        yield (*told, str(seen[result["command"].text(), *told]))
 
 
 def _measured(result: Node) -> Iterator[Measured]:

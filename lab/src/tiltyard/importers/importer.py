@@ -22,8 +22,9 @@ LARGEST_BYTES: Final = 64 * 2**20
 class Measured:
     """What was read of one metric at one point: values, or a summary of them.
 
-    The same metric at the same point may be measured again in a file. All that a file repeats is of
-    one process, or of processes one after the other, and counts as one value, the mean.
+    The same metric at the same point may be measured again in a file, where its tool repeats
+    (:attr:`Importer.repeats`). All that a file repeats is of one process, or of processes one after
+    the other, and counts as one value, the mean.
     """
 
     metric: str
@@ -39,6 +40,10 @@ class Measured:
     """In s."""
     system: str | None = None
     """Where the file itself names the systems (composite.xml, hyperfine); else ``None``."""
+    apart: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """``metric``, ``system`` or a dimension of ``at`` → what else the file tells of that name: its
+    package, parameters, unit. It becomes a part of the name where another one is called the same.
+    """
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,8 @@ class ImportedWorkload:
     parameters: Mapping[str, str] = field(default_factory=dict)
     commands: tuple[str, ...] = ()
     grid: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    """What tells it from others of its name, as :attr:`Measured.apart` does: a version."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +125,9 @@ class Importer:
     Raises:
         UsageError: one line that names file, line (or key) and what would be right.
     """
+    repeats: str = ""
+    """What its tool calls a repetition within a file: one clause for the manual. Empty: nothing, so
+    that a value which stands there twice is of something else, and refused."""
     metrics: tuple[CollectedMetric, ...] = ()
     """Every metric that it can yield, known without a file: what reads output live (``read =
     "NAME"``) needs. Empty where only a file says it."""

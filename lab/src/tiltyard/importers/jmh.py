@@ -1,7 +1,7 @@
 """JMH's JSON (``-rf json``): every benchmark with its parameters, in each of its modes.
 
 The iterations of one fork share a virtual machine, its compiled code and its heap: first their mean
-is taken.
+is taken. Classes of one name are told apart by their packages.
 """
 
 from collections.abc import Iterator, Mapping
@@ -66,14 +66,15 @@ def _measured(entry: Node) -> Iterator[Measured]:
         raise mode.refused(f"{mode.text()[:20]!a} should be one of {', '.join(_MODES)}")
     name, primary = _MODES[mode.text()], entry["primaryMetric"]
     at: dict[str, int | str] = {"benchmark": _name(entry)}
+    apart = {"benchmark": (".".join(entry["benchmark"].text().split(".")[:-2]),)}
     unit = _unit(primary["scoreUnit"])
     percentiles = _percentiles(primary, unit) if name == "sampled_time" else {}
-    yield Measured(name, at, tuple(_forks(primary, unit)), percentiles=percentiles)
+    yield Measured(name, at, tuple(_forks(primary, unit)), percentiles=percentiles, apart=apart)
     others = entry.get("secondaryMetrics")
     for key in _ALLOCATED if others else ():
         allocated = others.get(key) if others else None
         if allocated is not None and name in ("throughput", "time"):
-            yield Measured("allocated", at, tuple(_forks(allocated, BYTES)))
+            yield Measured("allocated", at, tuple(_forks(allocated, BYTES)), apart=apart)
 
 
 def _name(entry: Node) -> str:

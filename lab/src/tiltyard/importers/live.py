@@ -19,6 +19,7 @@ from tiltyard.collected.model import CollectedMetric
 from tiltyard.errors import UsageError
 from tiltyard.importers import IMPORTERS
 from tiltyard.importers.importer import Imported, Importer
+from tiltyard.importers.names import told_apart
 from tiltyard.importers.printed import Printed, require_readable, value_of
 from tiltyard.importers.quantities import name_in, percentile_name, unit_named
 from tiltyard.importers.reading import text_of
@@ -311,7 +312,7 @@ def _of_reader(
         one.require_whole()
         text = one.text if one.text.endswith("\n") else f"{one.text}\n"
         try:
-            imported = read_with(reader, text.encode(), one.name)
+            (imported,) = told_apart([read_with(reader, text.encode(), one.name)])
         except UsageError as error:
             raise one.refused(f"read: {str(error).removeprefix(f'{one.name}: ')}") from error
         if reader.disproved and (device_bytes := outputs.device_bytes) is not None:

@@ -5,6 +5,7 @@ No entity, no document type and nothing outside the file is read.
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -62,20 +63,20 @@ _BINARY: Final = re.compile(r"(?:pts|system)/(?:iozone|compilebench|tiobench|aio
 """Tests of the suite whose MB is 1024² B; of others nobody says which it is: kept as it is."""
 _NAMESPACE: Final = re.compile(r"^\w+/")
 _VERSION: Final = re.compile(r"-\d+(?:\.\d+)+$")
+_MENDED: Final = re.compile(r"(-\d+\.\d+)\.\d+$")
+"""The last number of three is that of a version which measures the same, as the suite compares."""
 
 
 def read(data: bytes, name: str) -> Imported:
     """All bar graphs of a result file."""
     root = _root(data, name)
-    found: dict[str, ImportedWorkload] = {}
+    found: list[ImportedWorkload] = []
     skipped = 0
     for result in root.iter("Result"):
         if _text(result, "DisplayFormat") not in ("BAR_GRAPH", ""):
             skipped += 1
             continue
-        workload = _workload(result, name)
-        first = found.get(workload.name)
-        found[workload.name] = _joined(first, workload) if first else workload
+        found.append(_workload(result, name))
     limits = [
         "The Phoronix Test Suite repeats a test whose values scatter, so how often it was repeated "
         "depends on the values; it clears no cache between them."
@@ -83,7 +84,7 @@ def read(data: bytes, name: str) -> Imported:
     if skipped:
         limits.append(f"{name}: {skipped} results are no numbers to compare, and were left out.")
     return Imported(
-        workloads=tuple(found.values()),
+        workloads=tuple(found),
         system_facts={
             _text(system, "Identifier"): dict(_facts(system)) for system in root.iter("System")
         },
@@ -124,7 +125,8 @@ def _workload(result: "Element", name: str) -> ImportedWorkload:
     entries = result.findall("Data/Entry")
     unit = unit_of(_text(result, "Scale"), _text(result, "Identifier"))
     where = f"{name}: {title}, {label}"
-    measured = tuple(_measured(entries, where, label, unit))
+    apart = {"metric": (_text(result, "Scale"), _text(result, "Arguments"))}
+    measured = tuple(replace(one, apart=apart) for one in _measured(entries, where, label, unit))
     made = CollectedMetric(
         name=label,
         label=label,
@@ -146,6 +148,7 @@ def _workload(result: "Element", name: str) -> ImportedWorkload:
         metrics=(made,),
         measured=measured,
         commands=tuple(filter(None, (_text(result, "Arguments"),))),
+        apart=(version, _MENDED.sub(r"\1", use)),
     )
 
 
@@ -196,19 +199,6 @@ def _direction(result: "Element", where: str) -> Literal["higher", "lower"]:
 
 def _decimals(value: str) -> int:
     return min(12, len(value.partition(".")[2]))
-
-
-def _joined(first: ImportedWorkload, second: ImportedWorkload) -> ImportedWorkload:
-    """Two results of the same title: metrics of one workload, or repetitions of the same."""
-    names = {metric.name for metric in first.metrics}
-    return ImportedWorkload(
-        name=first.name,
-        use=first.use,
-        lineage=first.lineage,
-        metrics=(*first.metrics, *(own for own in second.metrics if own.name not in names)),
-        measured=(*first.measured, *second.measured),
-        commands=(*first.commands, *second.commands),
-    )
 
 
 def _facts(system: "Element") -> Iterator[tuple[str, str]]:

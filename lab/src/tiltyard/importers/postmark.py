@@ -143,6 +143,7 @@ IMPORTER: Final = Importer(
     about="the report of PostMark 1.5 and of our engine, verbose or terse",
     left_out="counts of files and amounts of data",
     cut_off="refused, as a report is one whole",
+    repeats="executions",
     recognises=lambda head: "PostMark v" in head or " seconds of transactions (" in head,
     read=read,
     metrics=METRICS,

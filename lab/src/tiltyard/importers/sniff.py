@@ -5,7 +5,7 @@ from typing import Final
 
 from tiltyard.errors import UsageError
 from tiltyard.importers.importer import LARGEST_BYTES, Imported, Importer
-from tiltyard.importers.reading import head_of
+from tiltyard.importers.reading import head_of, printable
 
 HEAD_BYTES: Final = 2**16
 SEARCHED_BYTES: Final = 2**22
@@ -54,6 +54,22 @@ def _refuse_unread(data: bytes, name: str) -> None:
         raise UsageError(f"{name}: packed; unpack it first: {unpacked_by} {name}")
 
 
+def _refuse_twice(found: Imported, name: str) -> None:
+    """Refuse two values of the same thing, where the tool does not call them repetitions."""
+    seen = set()
+    for workload in found.workloads:
+        for one in workload.measured:
+            at, apart = tuple(one.at.items()), tuple(one.apart.items())
+            place = (workload.name, workload.apart, one.metric, one.system, at, apart)
+            if place in seen:
+                told = [workload.name, one.metric, *map(str, one.at.values()), one.system or ""]
+                raise UsageError(
+                    f"{name}: {printable(', '.join(filter(None, told)))} stands there twice, and "
+                    "nothing says that one repeats the other; give each in a file of its own"
+                )
+            seen.add(place)
+
+
 def read_with(importer: Importer, data: bytes, name: str) -> Imported:
     """What a file holds.
 
@@ -67,6 +83,8 @@ def read_with(importer: Importer, data: bytes, name: str) -> Imported:
         )
     _refuse_unread(data, name)
     found = importer.read(data, name)
+    if not importer.repeats:
+        _refuse_twice(found, name)
     if not any(workload.measured for workload in found.workloads):
         raise UsageError(
             f"{name}: no result of {importer.name} in it. It is read as: {importer.about}"

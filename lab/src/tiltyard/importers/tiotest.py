@@ -148,6 +148,7 @@ IMPORTER: Final = Importer(
     about="the tables of tiotest 0.3.3 to 0.5 and of our engine, and its terse lines (`-T`)",
     left_out="elapsed times, CPU, latencies of all phases together",
     cut_off="rows that are whole are kept; phases that are not there are missing",
+    repeats="executions",
     recognises=lambda head: (
         "Tiotest results for" in head or ("\nrwrite:" in head and "\nrread:" in head)
     ),

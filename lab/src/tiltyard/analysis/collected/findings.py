@@ -181,7 +181,9 @@ def _work(workload: CollectedWorkload, systems: Sequence[str], baseline: str) ->
     found = points(workload, systems)
     headline = [point for point in found if point.metric.headline]
     groups = [list(own) for _, own in groupby(headline, key=lambda point: point.metric.name)]
-    whole = alike(headline, lambda point: point.metric)
+    # What one system alone has is compared with nothing, and is no part of what all have.
+    shared = [point for point in headline if len(point.readings) > 1] or headline
+    whole = alike(shared, lambda point: point.metric)
     topic = whole[0].topic if len(whole) == 1 else workload.display
     metrics = [
         (

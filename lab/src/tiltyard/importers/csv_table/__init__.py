@@ -30,6 +30,7 @@ def importer(mapping_file: Path) -> Importer:
         about=ABOUT,
         left_out=IMPORTER.left_out,
         cut_off=IMPORTER.cut_off,
+        repeats="rows",
         recognises=lambda _head: True,
         read=lambda data, name: _read(data, name, mapping),
     )
@@ -205,6 +206,7 @@ IMPORTER: Final = Importer(
     about=ABOUT,
     left_out="columns that the mapping does not name; which these are is said",
     cut_off="rows that are whole are kept",
+    repeats="rows",
     recognises=lambda _head: False,
     read=_without_mapping,
 )

@@ -91,6 +91,7 @@ IMPORTER: Final = Importer(
     left_out="submission latencies, shortest and longest latencies, deviations, CPU, queue "
     "depths, priorities, utilisation of disks",
     cut_off="refused, as it is no JSON then",
+    repeats="a job that stands there again as it is",
     recognises=lambda head: '"fio version"' in head or bool(FOR_PEOPLE.search(head[:4096])),
     read=read,
     metrics=METRICS,

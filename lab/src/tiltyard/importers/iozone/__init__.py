@@ -130,6 +130,7 @@ IMPORTER: Final = Importer(
     left_out="of children the least, the largest, the average and each (`-C`); matrices of "
     "pwrite and pread",
     cut_off="rows that are whole are kept, and that it ends early is said",
+    repeats="executions",
     recognises=lambda head: (
         "Iozone: Performance Test" in head
         or "Iozone command line of" in head

@@ -64,10 +64,10 @@ class Session:
 
     @cached_property
     def modes(self) -> tuple[str, ...]:
-        """What changes the meaning of a figure: ``direct``, ``fsync timed``."""
-        told = [word for text, word in _MODES if self._says(text)]
-        typed = [_OPTION_MODES[letter] for letter, _ in self._options if letter in _OPTION_MODES]
-        return tuple(dict.fromkeys((*told, *typed)))
+        """What changes the meaning of a figure, whatever the order of options: ``direct``."""
+        told = {word for text, word in _MODES if self._says(text)}
+        typed = {_OPTION_MODES[letter] for letter, _ in self._options if letter in _OPTION_MODES}
+        return tuple(dict.fromkeys(word for _, word in _MODES if word in told | typed))
 
     @cached_property
     def selected(self) -> frozenset[int]:

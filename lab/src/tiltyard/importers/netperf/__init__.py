@@ -97,6 +97,7 @@ IMPORTER: Final = Importer(
     left_out="elapsed times, counts of messages, interim results (`-D`), what `-v 2` adds, "
     "selectors of other things than throughput, CPU, service demand and latency",
     cut_off="a table that is not whole is refused",
+    repeats="executions",
     recognises=_recognises,
     read=read,
     metrics=all_units(
