@@ -29,12 +29,24 @@ def test_a_number_is_exactly_what_is_printed(text: str, value: Fraction) -> None
 
 @pytest.mark.parametrize(
     "text",
-    ["", "-1", "nan", "inf", "-inf", "1e999", "1e99999", "9" * 65, "1_000", "12,34", "0x10", "1 2",
-     "٣", "1,2345", "--1", "+1", "1.2.3"],
+    ["", "-1", "nan", "inf", "-inf", "1e999", "1e99999", "9" * 65, "1_000", "0x10", "1 2",
+     "٣", "--1", "+1", "1.2.3"],
 )  # fmt: skip
 def test_what_is_no_number_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"finite number|negative|larger than"):
         number(text)
+
+
+@pytest.mark.parametrize("text", ["1,021", "0,021", "0,5", "12,345", "-1,021"])
+def test_a_comma_that_may_be_a_decimal_one_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="a comma in it may be a decimal one"):
+        number(text)
+
+
+def test_thousands_of_a_tool_that_groups_them_are_read() -> None:
+    assert number("1,021", grouped=True) == 1021
+    with pytest.raises(ValueError, match="decimal"):
+        number("0,021", grouped=True)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,18 @@
 """Numbers worked out by hand from the tools' own pages, not by the code that reads them."""
 
+import json
+
 import pytest
 
 from support.imports import GOLDEN, Genuine
 from tiltyard.collected.model import CollectedMetric
 from tiltyard.errors import UsageError
+from tiltyard.importers import IMPORTERS
+from tiltyard.importers.assemble import ImportOptions, ReadFile, assemble
 from tiltyard.importers.importer import Measured
+from tiltyard.importers.sniff import read_with
+
+GO = IMPORTERS.named("go-test")
 
 BANNER = "\tIozone: Performance Test of File I/O\n\t        Version $Revision: {} $\n"
 HEAD = (
@@ -217,3 +224,30 @@ def test_the_interval_of_netperf_is_told() -> None:
     text = genuine("netperf/stream.txt").data.decode()
     found = genuine("netperf/stream.txt").read(f"{text}{width}\n".encode())
     assert found.limits == ("stream.txt: its interval for throughput is 78.298 % wide.",)
+
+
+def test_a_percentile_in_the_last_bin_of_a_histogram_is_left_out() -> None:
+    """fio's has everything from 16.7 s on: what it prints there is "at least"."""
+    text = genuine("fio/two-jobs.json").data.decode()
+    report = json.loads(text)
+    ways = [job[way]["clat_ns"] for job in report["jobs"] for way in ("read", "write")]
+    timed = next(one for one in ways if one.get("percentile"))
+    key = next(key for key in timed["percentile"] if key.startswith("99.0"))
+    timed["percentile"][key] = 17112760320
+    found = genuine("fio/two-jobs.json").read(json.dumps(report, indent=1).encode())
+    told = [one.percentiles for w in found.workloads for one in w.measured if one.percentiles]
+    assert sum("p99" in one for one in told) == len(told) - 1
+    assert any("in the last bin of fio's histogram" in limit for limit in found.limits)
+
+
+def test_what_is_left_out_of_several_files_is_said_once() -> None:
+    files = [
+        ReadFile(f"{n}.txt", bytes([n]), f"s{n}", "go-test", read_with(GO, data, f"in/{n}.txt"))
+        for n in range(5)
+        for data in (f"BenchmarkA 1 {n}.5 ns/op +Inf MB/s 3 widgets/op\n".encode(),)
+    ]
+    limits = assemble(files, ImportOptions()).kept.limits
+    assert [limit for limit in limits if "left out" in limit] == [
+        "0.txt, 1.txt, 2.txt and 2 more: A: MB/s left out, as that is not a finite number.",
+        "0.txt, 1.txt, 2.txt and 2 more: left out, a metric of the program: widgets/op.",
+    ]

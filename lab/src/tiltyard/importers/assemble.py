@@ -9,6 +9,7 @@ systems that took turns in the order in which they were made, has said both.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Final
 
 from tiltyard.collected.model import (
@@ -28,6 +29,8 @@ from tiltyard.importers.names import LONGEST_NAME, told_apart
 from tiltyard.importers.reading import shown
 from tiltyard.units import count_of, listed
 
+_NAMED: Final = 3
+"""As many files are named with a sentence on them."""
 _MOST_SYSTEMS: Final = 64
 """More are not compared with each other in one study."""
 
@@ -101,11 +104,7 @@ def assemble(files: Sequence[ReadFile], options: ImportOptions) -> Collection:
         kept=Kept(
             order=options.order_given,
             interleaved=bool(rounds) or all(entry.measured.blocks for entry in entries),
-            limits=tuple(
-                dict.fromkeys(
-                    (*(limit for file in files for limit in file.imported.limits), *differing)
-                )
-            ),
+            limits=tuple(dict.fromkeys((*_limits(files), *differing))),
         ),
         systems=tuple(
             CollectedSystem(name=name, levels=levels, facts=facts[name])
@@ -115,6 +114,20 @@ def assemble(files: Sequence[ReadFile], options: ImportOptions) -> Collection:
         workloads=workloads,
         host=host,
     )
+
+
+def _limits(files: Sequence[ReadFile]) -> Iterator[str]:
+    """Each sentence once; one that begins with the name of its file, with all of its files."""
+    found: dict[str, list[str]] = {}
+    for file in files:
+        for limit in file.imported.limits:
+            place, _, sentence = limit.partition(": ")
+            own = bool(sentence) and file.name.endswith(PurePath(place).name)
+            found.setdefault(sentence if own else limit, []).extend([file.name] if own else [])
+    for sentence, names in found.items():
+        rest = len(names) - _NAMED
+        told = [*names[:_NAMED], f"{rest} more"] if rest > 1 else names
+        yield f"{listed(told)}: {sentence}" if names else sentence
 
 
 def _notes(files: Sequence[ReadFile]) -> Iterator[str]:

@@ -87,7 +87,9 @@ def _text(lines: Sequence[Line]) -> Iterator[Measured]:
         before = line.text.strip() if _NAME.fullmatch(line.text) else ""
 
 
-def _value(line: Line, benchmark: str, text: str, printed: str) -> Measured:
+def _value(
+    line: Line, benchmark: str, text: str, printed: str, *, grouped: bool = False
+) -> Measured:
     """A time, or a rate of bytes or elements."""
     unit = unit_named(printed)
     if match := re.fullmatch(r"([KMG]?)elem/s", printed):
@@ -98,13 +100,13 @@ def _value(line: Line, benchmark: str, text: str, printed: str) -> Measured:
     if unit is None or unit.base not in names:
         raise line.refused(f"{shown(printed)} should be a time, or bytes or elements per second")
     at: dict[str, int | str] = {"benchmark": benchmark}
-    return Measured(names[unit.base], at, (unit.value(line.value(text)),))
+    return Measured(names[unit.base], at, (unit.value(line.value(text, grouped=grouped)),))
 
 
 def _bencher(lines: Sequence[Line]) -> Iterator[Measured]:
     for line in lines:
         if match := _BENCHER.fullmatch(line.text):
-            yield _value(line, match[1], match[2], "ns")
+            yield _value(line, match[1], match[2], "ns", grouped=True)
 
 
 def _messages(lines: Sequence[Line]) -> Iterator[Measured]:

@@ -6,10 +6,20 @@ all of a file, else (``-cpu``) it tells them apart, as packages do.
 
 import re
 from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
-from tiltyard.importers.importer import Imported, Importer, Measured, single
-from tiltyard.importers.quantities import BYTES, BYTES_S, COUNT, NANOSECONDS, metric, unit_named
+from tiltyard.importers.importer import Imported, Importer, Measured, detail, single
+from tiltyard.importers.quantities import (
+    BYTES,
+    BYTES_S,
+    COUNT,
+    NANOSECONDS,
+    Unit,
+    metric,
+    unit_named,
+)
 from tiltyard.importers.reading import Line, lines_of
 
 _MB_S: Final = unit_named("MB/s") or BYTES_S
@@ -36,9 +46,10 @@ def read(data: bytes, name: str) -> Imported:
     packages = dict.fromkeys(m[1] for one in lines if (m := _PACKAGE.fullmatch(one.text)))
     processors = {m[2] or "1" for one in lines if (m := _RESULT.fullmatch(one.text))}
     facts = {m[1]: m[2] for one in lines if (m := _FACTS.fullmatch(one.text))}
-    left_out: dict[str, None] = {}
-    measured = tuple(_measured(lines, processors, left_out))
+    limits: list[str] = []
+    measured = tuple(_measured(lines, processors, limits))
     failed = [line.text for line in lines if line.text.startswith("--- FAIL: ")]
+    limits += [f"{name}: {line.removeprefix('--- ')}." for line in failed]
     return single(
         use="go test -bench",
         metrics=METRICS,
@@ -49,20 +60,12 @@ def read(data: bytes, name: str) -> Imported:
         },
         grid=("benchmark",),
         facts=facts,
-        limits=tuple(
-            f"{name}: {sentence}"
-            for sentence in (
-                *(f"left out, a metric of the program: {unit}." for unit in left_out),
-                *(f"{line.removeprefix('--- ')}." for line in failed),
-            )
-        ),
+        limits=tuple(dict.fromkeys(limits)),
     )
 
 
-def _measured(
-    lines: Sequence[Line], processors: Set[str], left_out: dict[str, None]
-) -> Iterator[Measured]:
-    """Each figure of each line; the number after a name is GOMAXPROCS."""
+def _measured(lines: Sequence[Line], processors: Set[str], limits: list[str]) -> Iterator[Measured]:
+    """Each figure of each result, under its package."""
     package = ""
     for line in lines:
         if match := _PACKAGE.fullmatch(line.text):
@@ -74,10 +77,16 @@ def _measured(
             apart = {"benchmark": (package, several)}
             for text, unit in zip(words[::2], words[1::2], strict=True):
                 if unit not in _UNITS:
-                    left_out[unit] = None
+                    limits.append(f"{line.file}: left out, a metric of the program: {unit}.")
                     continue
                 name, known = _UNITS[unit]
-                yield Measured(name, at, (known.value(line.value(text)),), apart=apart)
+                figure = partial(_figure, line, name, text, known)
+                for one in detail(f"{line.file}: {match[1]}: {unit}", figure, limits):
+                    yield replace(one, at=at, apart=apart)
+
+
+def _figure(line: Line, name: str, text: str, unit: Unit) -> Measured:
+    return Measured(name, values=(unit.value(line.value(text)),))
 
 
 IMPORTER: Final = Importer(

@@ -4,11 +4,12 @@ Where only aggregates were kept, the mean is read. Versions before 1.5 write the
 benchmarks: NAME_mean and NAME_stddev, which stand together, are known by that.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
-from tiltyard.importers.importer import Imported, Importer, Measured, single
+from tiltyard.importers.importer import Imported, Importer, Measured, detail, single
 from tiltyard.importers.json_file import Node, json_of
 from tiltyard.importers.quantities import BYTES_S, NANOSECONDS, PER_S, Unit, metric, unit_named
 
@@ -32,11 +33,12 @@ def read(data: bytes, name: str) -> Imported:
     skipped = {id(one) for one in failed} | {id(one) for one in entries if _is(one, "skipped")}
     whole = [one for one in entries if id(one) not in skipped]
     alone = {_name(one) for one in whole if _aggregate(one) is None}
+    limits: list[str] = []
     measured = [
         found
         for entry in whole
         for found in (
-            _figures(entry)
+            _figures(entry, limits)
             if _aggregate(entry) is None
             or (_aggregate(entry) == "mean" and _name(entry) not in alone)
             else ()
@@ -50,6 +52,7 @@ def read(data: bytes, name: str) -> Imported:
         measured=tuple(measured),
         grid=("benchmark",),
         limits=(
+            *dict.fromkeys(limits),
             *(f"{_name(one)} ended with an error and is left out." for one in failed),
             *(
                 ("The library was built for debugging, so its times are too long.",)
@@ -60,11 +63,19 @@ def read(data: bytes, name: str) -> Imported:
     )
 
 
-def _figures(entry: Node) -> Iterator[Measured]:
+def _figures(entry: Node, limits: list[str]) -> Iterator[Measured]:
     """Of one repetition, or the mean of all."""
     at: dict[str, int | str] = {"benchmark": _name(entry)}
     for name, node, unit in _nodes(entry):
-        yield Measured(name, at, (unit.value(node.value()),))
+        yield from detail(
+            f"{_name(entry)}: {name.replace('_', ' ')}",
+            partial(_figure, name, at, node, unit),
+            limits,
+        )
+
+
+def _figure(name: str, at: Mapping[str, int | str], node: Node, unit: Unit) -> Measured:
+    return Measured(name, at, (unit.value(node.value()),))
 
 
 def _nodes(entry: Node) -> Iterator[tuple[str, Node, Unit]]:

@@ -12,6 +12,7 @@ from typing import Final
 
 from tiltyard.collected.model import CollectedMetric
 from tiltyard.errors import UsageError
+from tiltyard.importers.reading import NoFigureError
 from tiltyard.meant import perhaps
 
 LARGEST_BYTES: Final = 64 * 2**20
@@ -77,6 +78,20 @@ class Imported:
     """Whether a person says what a row of it is, so that each of its values counts by itself."""
 
 
+def detail(what: str, figure: Callable[[], Measured], limits: list[str]) -> Iterator[Measured]:
+    """A figure on which no verdict rests: left out, with a sentence, where it cannot be.
+
+    Args:
+        what: its label.
+        figure: reads it.
+        limits: the sentence is added here.
+    """
+    try:
+        yield figure()
+    except NoFigureError as error:
+        limits.append(f"{what} left out, as {error.why}.")
+
+
 def single(
     use: str,
     metrics: tuple[CollectedMetric, ...],
@@ -138,6 +153,9 @@ class Importer:
     bin_width: float = 0.0
     """Widest bin of the histogram that its percentiles are read from, as a share of the value; 0
     where they are read from all values."""
+    last_bin_s: float = 0.0
+    """From where on that histogram counts everything in its last bin: a percentile there says "at
+    least", and is left out. 0 where it has no such bin."""
     disproved: Callable[[bytes, str, int], Disproved | None] | None = None
     """Output, its name, and the bytes that its processes read from devices → what it claims of
     the page cache and is not so; asked where output is read live."""

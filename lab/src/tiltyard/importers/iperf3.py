@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Final
 
 from tiltyard.errors import UsageError
-from tiltyard.importers.importer import Imported, Importer, Measured, single
+from tiltyard.importers.importer import Imported, Importer, Measured, detail, single
 from tiltyard.importers.json_file import Node, json_of
 from tiltyard.importers.quantities import (
     BITS_S,
@@ -14,6 +14,7 @@ from tiltyard.importers.quantities import (
     MILLISECONDS,
     PER_S,
     PERCENT,
+    Unit,
     metric,
 )
 from tiltyard.importers.reading import head_of
@@ -28,6 +29,7 @@ METRICS: Final = (  # the file has bits per second; people read Mbit/s
     metric("cpu_client", PERCENT, None, headline=False, label="CPU of the client"),
     metric("cpu_server", PERCENT, None, headline=False, label="CPU of the server"),
 )
+_LABELS: Final = {one.name: one.label for one in METRICS}
 _UP: Final = {"direction": "client to server"}
 _DOWN: Final = {"direction": "server to client"}
 _SETTINGS: Final = (
@@ -58,9 +60,10 @@ def read(data: bytes, name: str) -> Imported:
     test = start["test_start"]
     protocol = test["protocol"].text()
     first = _DOWN if _number(test, "reverse") else _UP
-    measured = [*_direction(end, "", first, protocol), *_processors(start, end)]
+    limits = [_SLICES]
+    measured = [*_direction(end, "", first, protocol, limits), *_processors(start, end)]
     if end.get("sum_sent_bidir_reverse"):
-        measured += _direction(end, "_bidir_reverse", _DOWN, protocol)
+        measured += _direction(end, "_bidir_reverse", _DOWN, protocol, limits)
     received = any(one.metric == "throughput" for one in measured)
     return single(
         use=f"iperf3 {protocol}",
@@ -69,12 +72,20 @@ def read(data: bytes, name: str) -> Imported:
         measured=tuple(measured),
         parameters=_parameters(start, test, end),
         grid=("direction",),
-        limits=(_SLICES,) if received else (_SLICES, _ONLY_SENT),
+        limits=tuple(limits) if received else (*limits, _ONLY_SENT),
     )
 
 
-def _direction(end: Node, suffix: str, at: Mapping[str, str], protocol: str) -> Iterator[Measured]:
+def _direction(
+    end: Node, suffix: str, at: Mapping[str, str], protocol: str, limits: list[str]
+) -> Iterator[Measured]:
     """One direction of the traffic. An end that does not know what the other did states 0."""
+
+    def value(name: str, unit: Unit, node: Node) -> Iterator[Measured]:
+        return detail(
+            _LABELS[name], lambda: Measured(name, at, (unit.value(node.value()),)), limits
+        )
+
     received = end.get(f"sum_received{suffix}")
     sent = end.get(f"sum_sent{suffix}") or end.get(f"sum{suffix}")
     if received and received["bytes"].value():
@@ -85,8 +96,12 @@ def _direction(end: Node, suffix: str, at: Mapping[str, str], protocol: str) -> 
             yield Measured("retransmits", at, (float(again.value() / seconds),))
     losses = received or end.get(f"sum{suffix}")
     if protocol == "UDP" and losses and losses["packets"].value():
-        yield Measured("lost", at, (PERCENT.value(losses["lost_percent"].value()),))
-        yield Measured("jitter", at, (MILLISECONDS.value(losses["jitter_ms"].value()),))
+        lost = [*value("lost", PERCENT, losses["lost_percent"])]
+        if any(share > 1 for one in lost for share in one.values):
+            limits.append("lost datagrams left out, as they are more than 100 %.")
+        else:
+            yield from lost
+        yield from value("jitter", MILLISECONDS, losses["jitter_ms"])
     if not suffix and (trips := _round_trips(end)):
         yield Measured(
             "round_trip", at, (MICROSECONDS.value(sum(trips, Fraction(0)) / len(trips)),)

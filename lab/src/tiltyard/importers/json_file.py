@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from tiltyard.errors import UsageError
-from tiltyard.importers.reading import number, printable, shown, text_of
+from tiltyard.importers.reading import number, printable, refusal, shown, text_of
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,15 @@ class Node:
         """A number, exactly; also one in quotes.
 
         Raises:
-            UsageError: if it is something else, negative, or beyond all reason.
+            NoFigureError: if it is negative, not finite, or beyond all reason.
+            UsageError: if it is something else.
         """
         text = self.text()
         try:
             return number(text, signed=signed)
         except ValueError as error:
-            raise self.refused(f"{shown(text)} should be a number: {error}") from None
+            refused = self.refused(f"{shown(text)} should be a number: {error}")
+            raise refusal(refused, error) from None
 
     def count(self) -> int:
         """A whole number.

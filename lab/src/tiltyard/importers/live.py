@@ -131,8 +131,12 @@ def readings(
         if reader:
             found |= _of_reader(reader, seen, [] if warnings is None else warnings)
         _require(_named(metrics), cards_of, [name for name, _ in found], execution)
-        if values and found.keys() != values.keys():
-            raise UsageError(_differing(execution, set(found), set(values)))
+        compared, before = (
+            {place for place in cells if cards_of[place[0]].role != "detail"}
+            for cells in (found, values)
+        )
+        if values and compared != before:
+            raise UsageError(_differing(execution, compared, before))
         for place, value in found.items():
             values.setdefault(place, []).append(value)
     elapsed_s = sum(one.elapsed_s for one in measured)
@@ -148,6 +152,7 @@ def readings(
             at=dict(at),
         )
         for (name, at), of_each in values.items()
+        if len(of_each) == len(measured)  # a detail may not be kept of each
     ]
 
 

@@ -59,7 +59,7 @@ _SCALES: Final = {
     "percent": PERCENT,
 }
 """Units that mean one thing only."""
-_BINARY: Final = re.compile(r"(?:pts|system)/(?:iozone|compilebench|tiobench|aio-stress|dbench)-.*")
+_BINARY: Final = re.compile(r"(?:pts|system)/(?:iozone|compilebench|tiobench|aio-stress)-.*")
 """Tests of the suite whose MB is 1024² B; of others nobody says which it is: kept as it is."""
 _NAMESPACE: Final = re.compile(r"^\w+/")
 _VERSION: Final = re.compile(r"-\d+(?:\.\d+)+$")

@@ -113,12 +113,14 @@ def value_of(name: str, table: MetricTable, printed: Printed) -> float:
     values = []
     for text in numbers:
         try:
-            exact = number(text.lstrip("+"), signed=True)
+            exact = number(_plain(text.lstrip("+"), table.decimal), signed=True)
             exact = (1 / exact if table.inverse else exact) * Fraction(table.scale)
             values.append(unit.value(within(exact)))
         except (ValueError, ZeroDivisionError) as error:
+            # Whoever said which it is needs no advice.
+            advice = '; say decimal = "," or "."' if "," in text and not table.decimal else ""
             raise printed.refused(
-                f"metrics.{name}: {looked_for} is {shown(text)}: {error}"
+                f"metrics.{name}: {looked_for} is {shown(text)}: {error}{advice}"
             ) from error
     if not values:
         raise printed.refused(f"metrics.{name}: {looked_for} is not there")
@@ -128,6 +130,13 @@ def value_of(name: str, table: MetricTable, printed: Printed) -> float:
         return _WAYS[table.take](values)
     except StatisticsError as error:
         raise printed.refused(f"metrics.{name}: no {table.take} of {values}: {error}") from error
+
+
+def _plain(text: str, decimal: str | None) -> str:
+    """A number with a point before its decimals, and without thousands apart."""
+    if decimal is None:
+        return text
+    return text.replace("." if decimal == "," else ",", "").replace(decimal, ".")
 
 
 _WAYS: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
@@ -164,17 +173,18 @@ def _found(name: str, table: MetricTable, printed: Printed) -> tuple[str, list[s
     if table.csv is not None:
         return f"the CSV column {table.csv!r}", _column(table.csv, printed)
     if table.key is not None:
-        return f"a number after {table.key!r}", _after(table.key, printed.text)
+        return f"a number after {table.key!r}", _after(table.key, printed.text, table.decimal)
     lines = [line.strip() for line in printed.text.splitlines() if line.strip()]
     return "the last line", lines[-1:]
 
 
-def _after(key: str, text: str) -> list[str]:
+def _after(key: str, text: str, decimal: str | None) -> list[str]:
     """``KEY: 12.3``, ``KEY = 12.3``, ``KEY 12.3``, ``"KEY": 12.3``."""
+    figure = _NUMBER.translate(str.maketrans(",.", ".,")) if decimal == "," else _NUMBER
     before = r"(?<!\w)" if re.match(r"\w", key) else ""
     after = r"(?!\w)" if re.search(r"\w$", key) else ""
-    pattern = rf"{before}{re.escape(key)}{after}[\"']?[ \t]*[:=]?[ \t]*[\"']?({_NUMBER})"
-    return [match[1].rstrip(",") for match in re.finditer(pattern, text)]
+    pattern = rf"{before}{re.escape(key)}{after}[\"']?[ \t]*[:=]?[ \t]*[\"']?({figure})"
+    return [match[1].rstrip("." if decimal == "," else ",") for match in re.finditer(pattern, text)]
 
 
 def _column(name: str, printed: Printed) -> list[str]:

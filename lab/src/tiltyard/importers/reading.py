@@ -24,9 +24,28 @@ _BYTE_ORDER_MARKS: Final = (
     (b"\xfe\xff", "utf-16"),
 )
 _NUMBER: Final = re.compile(r"-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
-_GROUPED: Final = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
+_GROUPED: Final = re.compile(r"-?[1-9]\d{0,2}(?:(?:,\d{3})+\.\d*|(?:,\d{3}){2,})", re.ASCII)
+"""Thousands that can be nothing else: ``1,021`` may have a decimal comma."""
+_IN_GROUPS: Final = re.compile(r"-?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
+_NO_FIGURE: Final = re.compile(r"[-+]?(?:nan|inf(?:inity)?)", re.IGNORECASE)
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+
+
+class NoFigureError(UsageError):
+    """A figure that a tool states and that cannot be: negative, not finite, beyond all reason.
+
+    Attributes:
+        why: what is wrong with it, in words.
+    """
+
+    def __init__(self, refused: UsageError, why: str) -> None:
+        super().__init__(str(refused))
+        self.why = why
+
+
+class _CannotBeError(ValueError):
+    """A number that is none of those that are measured."""
 
 
 @dataclass(frozen=True)
@@ -46,20 +65,22 @@ class Line:
         """The error that names file and line."""
         return UsageError(f"{self.file}:{self.number}: {printable(why)}")
 
-    def value(self, text: str, what: str = "a number") -> Fraction:
+    def value(self, text: str, what: str = "a number", *, grouped: bool = False) -> Fraction:
         """A number that is not negative, exactly as it is printed.
 
         Args:
             text: how it is printed.
             what: what should stand there, for the error.
+            grouped: whether its tool groups thousands by commas, and never writes a decimal one.
 
         Raises:
-            UsageError: if it is something else, or beyond all reason.
+            NoFigureError: if it cannot be.
+            UsageError: if it is something else.
         """
         try:
-            return number(text)
+            return number(text, grouped=grouped)
         except ValueError as error:
-            raise self.refused(f"{shown(text)} should be {what}: {error}") from None
+            raise refusal(self.refused(f"{shown(text)} should be {what}: {error}"), error) from None
 
     def count(self, text: str, what: str = "a whole number") -> int:
         """The same of a number without a fraction."""
@@ -69,16 +90,32 @@ class Line:
         return value.numerator
 
 
-def number(text: str, *, signed: bool = False) -> Fraction:
+def refusal(refused: UsageError, error: ValueError) -> UsageError:
+    """The error of a number that was refused: of a kind of its own where it cannot be."""
+    return NoFigureError(refused, str(error)) if isinstance(error, _CannotBeError) else refused
+
+
+def number(text: str, *, signed: bool = False, grouped: bool = False) -> Fraction:
     """The exact value of a printed number; thousands may be grouped by commas.
 
+    Args:
+        text: the number.
+        signed: whether it may be negative.
+        grouped: whether a single comma parts thousands for sure.
+
     Raises:
-        ValueError: if it is none, is negative, infinite or not a number, or beyond all reason.
+        ValueError: if it is none, is negative, infinite or not a number, or beyond all reason; or
+            if its comma may be a decimal one.
     """
-    if len(text) > LONGEST_NUMBER or not (_NUMBER.fullmatch(text) or _GROUPED.fullmatch(text)):
+    if _NO_FIGURE.fullmatch(text):
+        raise _CannotBeError("that is not a finite number")
+    groups = _IN_GROUPS if grouped else _GROUPED
+    if len(text) > LONGEST_NUMBER or not (_NUMBER.fullmatch(text) or groups.fullmatch(text)):
+        if "," in text and _NUMBER.fullmatch(text.replace(",", ".", 1)):
+            raise ValueError("a comma in it may be a decimal one, or part thousands")
         raise ValueError("that is not a finite number")
     if text.startswith("-") and not signed:
-        raise ValueError("it is negative")
+        raise _CannotBeError("it is negative")
     return within(_exact(text))
 
 
@@ -89,9 +126,9 @@ def within(exact: Fraction) -> Fraction:
         ValueError: if it is beyond all reason.
     """
     if abs(exact.numerator) > LARGEST * exact.denominator:
-        raise ValueError("it is larger than anything that a machine does")
+        raise _CannotBeError("it is larger than anything that a machine does")
     if exact and abs(exact.numerator) * LARGEST < exact.denominator:
-        raise ValueError("it is smaller than anything that a machine does")
+        raise _CannotBeError("it is smaller than anything that a machine does")
     return exact
 
 

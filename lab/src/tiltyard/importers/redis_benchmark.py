@@ -114,4 +114,6 @@ IMPORTER: Final = Importer(
     timed=("latency",),
     # HdrHistogram of three digits.
     bin_width=1 / 1024,
+    # CONFIG_LATENCY_HISTOGRAM_MAX_VALUE.
+    last_bin_s=3.0,
 )

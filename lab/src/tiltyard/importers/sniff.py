@@ -1,6 +1,7 @@
 """Which importer reads a file: the first that recognises it."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Final
 
 from tiltyard.errors import UsageError
@@ -54,6 +55,40 @@ def _refuse_unread(data: bytes, name: str) -> None:
         raise UsageError(f"{name}: packed; unpack it first: {unpacked_by} {name}")
 
 
+def _without_last_bin(found: Imported, importer: Importer, name: str) -> Imported:
+    """The same without percentiles of which only the least is known."""
+    cut = {
+        (one.metric, key): None
+        for workload in found.workloads
+        for one in workload.measured
+        for key, value in one.percentiles.items()
+        if value >= importer.last_bin_s
+    }
+    if not cut:
+        return found
+    told = ", ".join(f"{key} of {metric.replace('_', ' ')}" for metric, key in cut)
+    limit = (
+        f"{name}: left out where they are in the last bin of {importer.name}'s histogram, which "
+        f"has everything from {importer.last_bin_s:g} s on: {told}."
+    )
+    workloads = tuple(
+        replace(
+            workload,
+            measured=tuple(
+                replace(
+                    one,
+                    percentiles={
+                        k: v for k, v in one.percentiles.items() if v < importer.last_bin_s
+                    },
+                )
+                for one in workload.measured
+            ),
+        )
+        for workload in found.workloads
+    )
+    return replace(found, workloads=workloads, limits=(*found.limits, limit))
+
+
 def _refuse_twice(found: Imported, name: str) -> None:
     """Refuse two values of the same thing, where the tool does not call them repetitions."""
     seen = set()
@@ -83,6 +118,8 @@ def read_with(importer: Importer, data: bytes, name: str) -> Imported:
         )
     _refuse_unread(data, name)
     found = importer.read(data, name)
+    if importer.last_bin_s:
+        found = _without_last_bin(found, importer, name)
     if not importer.repeats:
         _refuse_twice(found, name)
     if not any(workload.measured for workload in found.workloads):

@@ -185,4 +185,5 @@ IMPORTER: Final = Importer(
     timed=("latency",),
     # 1,024 bins from 1 µs to 100 s, equally wide on the log scale.
     bin_width=1 - 1e8 ** (-1 / 1023),
+    last_bin_s=99.9,
 )

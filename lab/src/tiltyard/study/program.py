@@ -80,6 +80,12 @@ class MetricTable(Frozen):
         "last", "first", "mean", "geometric_mean", "harmonic_mean", "sum", "min", "max"
     ] = Field("last", description="Which one counts where several match.")
     unit: Printed = Field(description='As printed: "1/s", "ms", "MiB/s", "B", "count", "%".')
+    decimal: Literal[".", ","] | None = Field(
+        None,
+        description='The sign before decimals; the other one parts thousands. Without it "1,021", '
+        "which may be either, is refused.",
+        exclude_if=lambda decimal: decimal is None,
+    )
     scale: float = Field(
         1, gt=0, allow_inf_nan=False, description="What the printed number is multiplied by."
     )
