@@ -172,7 +172,10 @@ def test_an_error_below_a_note_names_its_true_line() -> None:
 def test_a_job_that_failed_is_left_out_and_that_is_said() -> None:
     found = imported("fio/error.json")
     assert {job for _, job in values(found)} == {"ok"}
-    assert "Job full ended with error 28; what it did is left out." in found.limits
+    assert (
+        "Job full ended with error 28 (No space left on device); what it did is left out."
+        in found.limits
+    )
 
 
 def test_servers_of_a_client() -> None:

@@ -76,9 +76,7 @@ def test_messages_that_were_lost_are_told() -> None:
 
 
 def test_no_answer_is_no_result() -> None:
-    with pytest.raises(
-        UsageError, match=r"^no-server.txt:9: sockperf failed: .*Is the server down"
-    ):
+    with pytest.raises(UsageError, match=r"^no-server.txt:9: sockperf says: .*Is the server down"):
         imported("no-server.txt", (REFUSED / "sockperf-no-server.txt").read_bytes())
 
 

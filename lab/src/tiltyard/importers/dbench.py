@@ -71,6 +71,7 @@ IMPORTER: Final = Importer(
     about="what dbench 3 and 4 print, with the latencies of each operation",
     left_out="progress, counts of operations",
     cut_off="refused without its throughput, which stands at the end",
+    disowns=r"^Child failed with status",
     recognises=lambda head: (
         head.startswith("dbench version")
         or bool(re.search(r"^Throughput \S+ MB/sec.* procs", head, re.MULTILINE))

@@ -30,8 +30,8 @@ def read(data: bytes, name: str) -> Imported:
     top = json_of(data, name)
     entries = _with_aggregates(top["benchmarks"].entries())
     failed = [one for one in entries if _is(one, "error_occurred")]
-    skipped = {id(one) for one in failed} | {id(one) for one in entries if _is(one, "skipped")}
-    whole = [one for one in entries if id(one) not in skipped]
+    skipped = [one for one in entries if _is(one, "skipped") and one not in failed]
+    whole = [one for one in entries if one not in failed and one not in skipped]
     alone = {_name(one) for one in whole if _aggregate(one) is None}
     limits: list[str] = []
     measured = [
@@ -54,6 +54,7 @@ def read(data: bytes, name: str) -> Imported:
         limits=(
             *dict.fromkeys(limits),
             *(f"{_name(one)} ended with an error and is left out." for one in failed),
+            *(f"{_name(one)} was skipped by its program and is left out." for one in skipped),
             *(
                 ("The library was built for debugging, so its times are too long.",)
                 if debug

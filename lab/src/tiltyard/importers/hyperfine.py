@@ -34,6 +34,7 @@ def read(data: bytes, name: str) -> Imported:
         measured=tuple(
             replace(one, apart={"system": apart})
             for result, apart in zip(results, _parameters(results), strict=True)
+            if not _all_failed(result)
             for one in _measured(result)
         ),
         commands=commands,
@@ -65,11 +66,23 @@ def _measured(result: Node) -> Iterator[Measured]:
 def _limits(result: Node) -> Iterator[str]:
     """What is to be said of one command."""
     command = result["command"].text()
+    failed, runs = _failures(result)
+    if _all_failed(result):
+        yield f"All {runs} runs of {command} ended with an error, so it is left out."
+    elif failed:
+        yield _FAILED.format(failed, runs, command)
+
+
+def _failures(result: Node) -> tuple[int, int]:
+    """How many runs ended with an error, or by a signal; and of how many that is told."""
     codes = result.get("exit_codes")
     ended = codes.entries() if codes else []
-    failed = sum(one.content is None or one.value(signed=True) != 0 for one in ended)
-    if failed:
-        yield _FAILED.format(failed, len(ended), command)
+    return sum(one.content is None or one.value(signed=True) != 0 for one in ended), len(ended)
+
+
+def _all_failed(result: Node) -> bool:
+    failed, runs = _failures(result)
+    return 0 < runs == failed
 
 
 IMPORTER: Final = Importer(

@@ -143,6 +143,8 @@ class Importer:
     repeats: str = ""
     """What its tool calls a repetition within a file: one clause for the manual. Empty: nothing, so
     that a value which stands there twice is of something else, and refused."""
+    disowns: str = ""
+    """An expression for a line by which its tool says that what it printed does not count."""
     metrics: tuple[CollectedMetric, ...] = ()
     """Every metric that it can yield, known without a file: what reads output live (``read =
     "NAME"``) needs. Empty where only a file says it."""

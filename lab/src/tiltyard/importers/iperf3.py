@@ -162,6 +162,7 @@ IMPORTER: Final = Importer(
     about="iperf3 --json, TCP, UDP and SCTP, also --reverse and --bidir, of client or server",
     left_out="intervals, single streams, counts of bytes and packets",
     cut_off="refused, as it is no JSON then",
+    disowns=r"^iperf3: (?:error|interrupt) - ",
     recognises=_recognised,
     read=read,
     metrics=METRICS,

@@ -52,6 +52,8 @@ _OF_SCRIPT: Final[tuple[tuple[str, Unit, re.Pattern[str]], ...]] = tuple(
 )
 """What is printed of each of several scripts, below its name."""
 _BEGINS: Final = re.compile(r"transaction type: .*")
+_FAILED: Final = next(pattern for name, _, pattern in _FIGURES if name == "failed")
+_MOST_FAILED_PERCENT: Final = 50
 _VERSION: Final = re.compile(r"pgbench \(([\d.]+\w*)")
 
 
@@ -61,6 +63,13 @@ def read(data: bytes, name: str) -> Imported:
     reports = [line for line in lines if _BEGINS.fullmatch(line.text)]
     if len(reports) > 1:
         raise reports[1].refused("a second report; give each report in its own file")
+    for line in lines:
+        share = _FAILED.fullmatch(line.text)
+        if share and line.value(share[1]) > _MOST_FAILED_PERCENT:
+            raise line.refused(
+                f"{share[1]} % of its transactions failed, so the rate is that of the few others; "
+                "run it again"
+            )
     version = next((match[1] for one in lines if (match := _VERSION.match(one.text))), "")
     return single(
         use="pgbench",
@@ -104,6 +113,7 @@ IMPORTER: Final = Importer(
     left_out="deviations of single transactions, progress (`-P`), latencies of statements (`-r`), "
     "weights and failures of single scripts",
     cut_off="figures that are there are kept; refused without any",
+    disowns=r"Run was aborted; the above results are incomplete",
     recognises=lambda head: "transaction type: " in head and "number of clients: " in head,
     read=read,
     metrics=METRICS,

@@ -1,5 +1,6 @@
 """Which importer reads a file: the first that recognises it."""
 
+import re
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
@@ -53,6 +54,16 @@ def _refuse_unread(data: bytes, name: str) -> None:
     unpacked_by = next((how for mark, how in _PACKED.items() if data.startswith(mark)), None)
     if unpacked_by:
         raise UsageError(f"{name}: packed; unpack it first: {unpacked_by} {name}")
+
+
+def _refuse_disowned(importer: Importer, data: bytes, name: str) -> None:
+    """Refuse what its own tool says not to take for a result."""
+    if not importer.disowns:
+        return
+    for number, line in enumerate(head_of(data).splitlines(), 1):
+        if re.search(importer.disowns, line):
+            told = printable(line.strip()[:120])
+            raise UsageError(f"{name}:{number}: {importer.name} says: {told}; run it again")
 
 
 def _without_last_bin(found: Imported, importer: Importer, name: str) -> Imported:
@@ -117,13 +128,14 @@ def read_with(importer: Importer, data: bytes, name: str) -> Imported:
             "read: give the summary that the tool wrote, not its log of every operation"
         )
     _refuse_unread(data, name)
+    _refuse_disowned(importer, data, name)
     found = importer.read(data, name)
     if importer.last_bin_s:
         found = _without_last_bin(found, importer, name)
     if not importer.repeats:
         _refuse_twice(found, name)
     if not any(workload.measured for workload in found.workloads):
-        raise UsageError(
-            f"{name}: no result of {importer.name} in it. It is read as: {importer.about}"
-        )
+        why = " ".join(limit for limit in found.limits if "left out" in limit)
+        told = f": {why}" if why else f". It is read as: {importer.about}"
+        raise UsageError(f"{name}: no result of {importer.name} in it{told}")
     return found

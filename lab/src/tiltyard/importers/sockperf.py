@@ -46,9 +46,6 @@ _SENT: Final = "The throughput of sockperf is what its client sent, not what arr
 def read(data: bytes, name: str) -> Imported:
     """The output of one client."""
     lines = lines_of(data, name)
-    for line in lines:
-        if "ERROR:" in line.text or "No messages were received" in line.text:
-            raise line.refused(f"sockperf failed: {line.text.strip()[:120]}; run it again")
     protocol = next((match["protocol"] for one in lines if (match := _TO.search(one.text))), "")
     measured = tuple(_measured(lines))
     if not measured or not any(_ENDED in line.text for line in lines):
@@ -122,6 +119,7 @@ IMPORTER: Final = Importer(
     about="what a client of sockperf 3 prints: ping-pong, under-load, throughput",
     left_out="counts of messages, deviations, least and largest observations",
     cut_off="refused without its summary; percentiles that are cut off are not there",
+    disowns=r"ERROR:|No messages were received",
     recognises=lambda head: "sockperf: " in head,
     read=read,
     metrics=METRICS,

@@ -32,6 +32,8 @@ _KEYS: Final = {
     "user-time": "user_time",
     "system-time": "system_time",
 }
+_DISOWNED: Final = re.compile(r"\] (failed|metrics untrustworthy): [1-9]\d*: (.+)")
+"""Of the lines at its end, those on stressors whose figures do not count."""
 _VERSION: Final = re.compile(r"\s+stress-ng-version: (\S+)")
 
 
@@ -39,15 +41,25 @@ def read(data: bytes, name: str) -> Imported:
     """The metrics of one ``stress-ng``."""
     lines = lines_of(data, name)
     version = next((match[1] for one in lines if (match := _VERSION.fullmatch(one.text))), "")
+    disowned = {
+        stressor: match[1]
+        for line in lines
+        if (match := _DISOWNED.search(line.text))
+        for stressor in re.findall(r"([\w-]+) \(\d+\)", match[2])
+    }
     return single(
         use="stress-ng",
         lineage=f"stress-ng {version}".strip(),
         metrics=METRICS,
-        measured=tuple(_measured(lines)),
+        measured=tuple(one for one in _measured(lines) if one.at["stressor"] not in disowned),
         grid=("stressor",),
         limits=(
             "A bogo operation is no unit of work that versions of stress-ng, or compilers that "
             "built it, have in common.",
+            *(
+                f"{stressor} left out: stress-ng says of it: {why}."
+                for stressor, why in disowned.items()
+            ),
         ),
     )
 

@@ -5,6 +5,7 @@ does it: bytes are added and divided by the longest runtime, latencies are weigh
 operations. Percentiles can be joined where the histograms were kept (JSON+).
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -31,7 +32,10 @@ def read(data: bytes, name: str) -> Imported:
     options: dict[str, Mapping[str, str]] = {}
     for job in jobs_of(top):
         if job.error:
-            limits.append(f"Job {job.name} ended with error {job.error}; what it did is left out.")
+            limits.append(
+                f"Job {job.name} ended with error {job.error} ({os.strerror(job.error)}); what it "
+                "did is left out."
+            )
             continue
         own = [replace(one, at={"job": job.name}) for one in measured(job.threads, limits)]
         limits += job.remarks([one.metric for one in own])
