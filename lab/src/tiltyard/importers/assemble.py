@@ -104,7 +104,7 @@ def assemble(files: Sequence[ReadFile], options: ImportOptions) -> Collection:
         kept=Kept(
             order=options.order_given,
             interleaved=bool(rounds) or all(entry.measured.blocks for entry in entries),
-            limits=tuple(dict.fromkeys((*_limits(files), *differing))),
+            limits=tuple(dict.fromkeys((*_limits(files), *differing, *_alone(workloads, systems)))),
         ),
         systems=tuple(
             CollectedSystem(name=name, levels=levels, facts=facts[name])
@@ -128,6 +128,25 @@ def _limits(files: Sequence[ReadFile]) -> Iterator[str]:
         rest = len(names) - _NAMED
         told = [*names[:_NAMED], f"{rest} more"] if rest > 1 else names
         yield f"{listed(told)}: {sentence}" if names else sentence
+
+
+def _alone(workloads: Sequence[CollectedWorkload], systems: Sequence[str]) -> Iterator[str]:
+    """What one system alone has, and so is compared with nothing."""
+    of_each: dict[str, list[str]] = {}
+    for workload in workloads:
+        labels = {one.name: one.label for one in workload.metrics if one.headline}
+        for reading in workload.readings:
+            if reading.metric in labels:
+                point = [f"{level} {name}" for name, level in reading.at.items()]
+                told = (workload.name if len(workloads) > 1 else "", labels[reading.metric], *point)
+                of_each.setdefault(", ".join(filter(None, told)), []).append(reading.system)
+    alone = [f"{point} ({own[0]})" for point, own in of_each.items() if len(own) == 1]
+    if alone and len(systems) > 1:
+        rest = len(alone) - _NAMED
+        named = [*alone[:_NAMED], f"{rest} more"] if rest > 1 else alone
+        none = len(alone) == len(of_each)
+        head = "The systems have nothing in common" if none else "Compared with nothing"
+        yield f"{head}, as one system alone has it: {listed(named)}."
 
 
 def _notes(files: Sequence[ReadFile]) -> Iterator[str]:

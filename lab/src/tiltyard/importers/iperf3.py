@@ -43,6 +43,9 @@ _HEAD_BYTES: Final = 2**12
 _ONLY_SENT: Final = (
     "This iperf3 states of UDP only how much was sent and which share was lost, not what arrived."
 )
+_OF_SENDER: Final = (
+    "{}: is of the sender, which does not know what arrived; take the file of the other end."
+)
 
 
 def read(data: bytes, name: str) -> Imported:
@@ -64,6 +67,7 @@ def read(data: bytes, name: str) -> Imported:
     measured = [*_direction(end, "", first, protocol, limits), *_processors(start, end)]
     if end.get("sum_sent_bidir_reverse"):
         measured += _direction(end, "_bidir_reverse", _DOWN, protocol, limits)
+    lost = any(one.metric == "lost" for one in measured)
     received = any(one.metric == "throughput" for one in measured)
     return single(
         use=f"iperf3 {protocol}",
@@ -72,7 +76,10 @@ def read(data: bytes, name: str) -> Imported:
         measured=tuple(measured),
         parameters=_parameters(start, test, end),
         grid=("direction",),
-        limits=tuple(limits) if received else (*limits, _ONLY_SENT),
+        limits=(
+            *limits,
+            *(() if received else (_ONLY_SENT if lost else _OF_SENDER.format(name),)),
+        ),
     )
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from tiltyard.analysis.collected.workload import Point
 from tiltyard.analysis.model import Comparison, Index
 from tiltyard.analysis.statements.numbers import compatible, confidence
 from tiltyard.units import count_of, listed
@@ -12,11 +13,17 @@ NAMED: Final = 3
 """As many pairs are told with their intervals; of more the nearest, and how many."""
 
 
-def answer(index: Index) -> str:
-    """The best system by estimate, and which of the others it is found to differ from."""
+def answer(index: Index, compared: Sequence[Point], details: Sequence[Point]) -> str:
+    """The best system by estimate, and which of the others it is found to differ from.
+
+    Args:
+        index: of the workload.
+        compared: its points that are compared; they say why there is no verdict.
+        details: its other points.
+    """
     ranked = [standing.system for standing in index.standings]
     if len(ranked) < 2:
-        return f"No verdict on {index.label}: fewer than two systems have values."
+        return f"No verdict on {index.label}: {_why_none(compared, details)}."
     best = ranked[0]
     own = [pair for pair in index.comparisons if best in (pair.system, pair.against)]
     if all(pair.low is None for pair in own):
@@ -41,6 +48,30 @@ def answer(index: Index) -> str:
             ),
         )
     )
+
+
+def _why_none(compared: Sequence[Point], details: Sequence[Point]) -> str:
+    """Why fewer than two systems can be compared."""
+    if not compared:
+        read = dict.fromkeys(point.metric.label for point in details)
+        if read:
+            return f"nothing that is compared was read, only {listed([*read])}"
+        return "fewer than two systems have values"
+    shared = [point for point in compared if len(point.readings) > 1]
+    systems = dict.fromkeys(system for point in compared for system in point.readings)
+    if len(systems) < 2:
+        return f"only {listed([*systems])} has values"
+    if not shared:
+        return "no two systems have values of the same thing"
+    zero = dict.fromkeys(
+        system
+        for point in shared
+        for system, reading in point.readings.items()
+        if min(reading.values, default=reading.mean or 0) <= 0
+    )
+    if zero:
+        return f"values of {listed([*zero])} are 0, which have no ratio"
+    return "no two systems have values of all that is compared"
 
 
 _ALIKE: Final = {

@@ -261,7 +261,7 @@ def _findings(
         timing="",
         effective=dict(workload.parameters),
         grid=workload.grid,
-        answer=answer(whole),
+        answer=answer(whole, work.headline, work.details),
         index=whole,
         by_metric=by_metric,
         cells=cells,
