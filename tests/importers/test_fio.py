@@ -212,8 +212,8 @@ def test_rounded_output_is_refused(text: bytes) -> None:
 
 
 def test_two_reports_are_refused() -> None:
-    both = data_of("fio/fsync.json") * 2
-    with pytest.raises(UsageError, match=r"^x.json:\d+: a second report begins here"):
+    both = data_of("fio/fsync.json") + data_of("fio/two-jobs.json")
+    with pytest.raises(UsageError, match=r"^x.json:\d+: a second result begins here"):
         imported("fio/x.json", both)
 
 

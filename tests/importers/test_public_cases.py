@@ -67,10 +67,8 @@ def said(found: Findings) -> str:
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
-def test_is_read_for_what_it_is(name: str, request: pytest.FixtureRequest) -> None:
+def test_is_read_for_what_it_is(name: str) -> None:
     case = CASES[name]
-    if case.get("wrong"):
-        request.applymarker(pytest.mark.xfail(strict=True, reason="not mended yet"))
     if "refused" in case:
         with pytest.raises(UsageError, match=case["refused"]):
             findings_of(case)

@@ -40,16 +40,18 @@ def read(data: bytes, name: str) -> Imported:
     """The benchmarks of one ``cargo bench`` or ``cargo criterion``."""
     estimates = head_of(data[:256]).startswith('{"mean":{"confidence_interval"')
     lines = [] if estimates else lines_of(data, name)
+    limits: list[str] = []
     return single(
         use="Criterion",
         metrics=METRICS,
         measured=(
             tuple(_estimates(data, name))
             if estimates
-            else (*_text(lines), *_bencher(lines), *_messages(lines))
+            else (*_text(lines, limits), *_bencher(lines), *_messages(lines))
         ),
         grid=("benchmark",),
         limits=(
+            *limits,
             "Criterion's samples are of one process: its interval says how well they repeat in "
             "there, and is not used.",
         ),
@@ -65,7 +67,7 @@ def _estimates(data: bytes, name: str) -> Iterator[Measured]:
     yield Measured("time", at, (NANOSECONDS.value(best.value()),))
 
 
-def _text(lines: Sequence[Line]) -> Iterator[Measured]:
+def _text(lines: Sequence[Line], limits: list[str]) -> Iterator[Measured]:
     """``NAME  time: [low best high]``; a long name stands alone in the line before."""
     benchmark = before = ""
     targets: dict[str, dict[str, None]] = {}
@@ -81,6 +83,9 @@ def _text(lines: Sequence[Line]) -> Iterator[Measured]:
             benchmark = match[1] or before
             if not benchmark:
                 raise line.refused("a time without the name of its benchmark")
+            if not _unit(match[3]):
+                limits.append(f"{line.file}: {benchmark} left out: {shown(match[3])} is no time.")
+                continue
             yield replace(_value(line, benchmark, match[2], match[3]), apart={"benchmark": apart})
         elif benchmark and (match := _THROUGHPUT.fullmatch(line.text)):
             yield replace(_value(line, benchmark, match[1], match[2]), apart={"benchmark": apart})
@@ -91,16 +96,21 @@ def _value(
     line: Line, benchmark: str, text: str, printed: str, *, grouped: bool = False
 ) -> Measured:
     """A time, or a rate of bytes or elements."""
-    unit = unit_named(printed)
-    if match := re.fullmatch(r"([KMG]?)elem/s", printed):
-        unit = unit_named(f"{match[1]}ops/s")
-    elif printed == "ps":
-        unit = Unit("ps", "s", NANOSECONDS.factor / 1000)
+    unit = _unit(printed)
     names = {"s": "time", "B/s": "throughput", "1/s": "elements"}
     if unit is None or unit.base not in names:
         raise line.refused(f"{shown(printed)} should be a time, or bytes or elements per second")
     at: dict[str, int | str] = {"benchmark": benchmark}
     return Measured(names[unit.base], at, (unit.value(line.value(text, grouped=grouped)),))
+
+
+def _unit(printed: str) -> Unit | None:
+    """What a unit is worth; ``None``: of another measurement, such as cycles."""
+    if match := re.fullmatch(r"([KMG]?)elem/s", printed):
+        return unit_named(f"{match[1]}ops/s")
+    if printed == "ps":
+        return Unit("ps", "s", NANOSECONDS.factor / 1000)
+    return unit_named(printed)
 
 
 def _bencher(lines: Sequence[Line]) -> Iterator[Measured]:

@@ -73,7 +73,7 @@ IMPORTER: Final = Importer(
     cut_off="refused without its throughput, which stands at the end",
     disowns=r"^Child failed with status",
     recognises=lambda head: (
-        head.startswith("dbench version")
+        bool(re.search(r"^dbench version \d", head, re.MULTILINE))
         or bool(re.search(r"^Throughput \S+ MB/sec.* procs", head, re.MULTILINE))
     ),
     read=read,

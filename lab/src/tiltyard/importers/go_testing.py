@@ -11,6 +11,7 @@ from functools import partial
 from typing import Final
 
 from tiltyard.importers.importer import Imported, Importer, Measured, detail, single
+from tiltyard.importers.json_file import texts_of
 from tiltyard.importers.quantities import (
     BYTES,
     BYTES_S,
@@ -20,7 +21,7 @@ from tiltyard.importers.quantities import (
     metric,
     unit_named,
 )
-from tiltyard.importers.reading import Line, lines_of
+from tiltyard.importers.reading import Line, head_of, lines_of
 
 _MB_S: Final = unit_named("MB/s") or BYTES_S
 _UNITS: Final = {
@@ -36,13 +37,16 @@ METRICS: Final = (
     metric("allocations", COUNT, 0, label="allocations of an operation", headline=False),
 )
 _RESULT: Final = re.compile(r"Benchmark(\S+?)(?:-(\d+))?\s+(\d+)((?:\s+\S+ \S+)+)\s*")
+_BEGUN: Final = re.compile(r"(Benchmark\S+)\s*\t")
+_FIGURES: Final = re.compile(r"\s*\d+\s+\S+ ns/op.*")
+_EVENT: Final = re.compile(r'^\{"(?:Time|Action)":.*"Output":', re.MULTILINE)
 _FACTS: Final = re.compile(r"(goos|goarch|cpu): (.+)")
 _PACKAGE: Final = re.compile(r"pkg: (\S+)")
 
 
 def read(data: bytes, name: str) -> Imported:
     """The benchmarks that one ``go test`` ran."""
-    lines = lines_of(data, name)
+    lines = lines_of(_printed(data, name), name)
     packages = dict.fromkeys(m[1] for one in lines if (m := _PACKAGE.fullmatch(one.text)))
     processors = {m[2] or "1" for one in lines if (m := _RESULT.fullmatch(one.text))}
     facts = {m[1]: m[2] for one in lines if (m := _FACTS.fullmatch(one.text))}
@@ -64,10 +68,29 @@ def read(data: bytes, name: str) -> Imported:
     )
 
 
+def _printed(data: bytes, name: str) -> bytes:
+    """The text of ``go test -json``, which is a JSON text for each piece of it, by package."""
+    if not _EVENT.search(head_of(data[: 2**16])):
+        return data
+    pieces: dict[str, list[str]] = {}
+    for _, event in texts_of(data, name):
+        package, output = event.get("Package"), event.get("Output")
+        if output is not None:
+            pieces.setdefault(package.text() if package else "", []).append(output.text())
+    return "".join(piece for own in pieces.values() for piece in own).encode()
+
+
 def _measured(lines: Sequence[Line], processors: Set[str], limits: list[str]) -> Iterator[Measured]:
     """Each figure of each result, under its package."""
-    package = ""
+    package = begun = ""
     for line in lines:
+        if begun and (match := _FIGURES.fullmatch(line.text)):
+            # What a program logs stands between a name and its figures.
+            line, begun = replace(line, text=f"{begun} {match[0].strip()}"), ""
+        elif match := _BEGUN.match(line.text):
+            if begun:
+                limits.append(f"{line.file}: {begun} left out: its figures are not there.")
+            begun = "" if _RESULT.fullmatch(line.text) else match[1]
         if match := _PACKAGE.fullmatch(line.text):
             package = match[1]
         elif match := _RESULT.fullmatch(line.text):
@@ -83,6 +106,8 @@ def _measured(lines: Sequence[Line], processors: Set[str], limits: list[str]) ->
                 figure = partial(_figure, line, name, text, known)
                 for one in detail(f"{line.file}: {match[1]}: {unit}", figure, limits):
                     yield replace(one, at=at, apart=apart)
+    if begun:
+        limits.append(f"{lines[0].file}: {begun} left out: its figures are not there.")
 
 
 def _figure(line: Line, name: str, text: str, unit: Unit) -> Measured:
@@ -91,11 +116,14 @@ def _figure(line: Line, name: str, text: str, unit: Unit) -> Measured:
 
 IMPORTER: Final = Importer(
     name="go-test",
-    about="what `go test -bench` prints: ns/op, MB/s, B/op, allocs/op",
+    about="what `go test -bench` prints, also with `-json`: ns/op, MB/s, B/op, allocs/op",
     left_out="counts of iterations; metrics of the program (`ReportMetric`), which are named",
     cut_off="benchmarks that are there are kept",
     repeats="`-count`",
-    recognises=lambda head: bool(re.search(r"^Benchmark\S+\s+\d+\s+\S+ ns/op", head, re.MULTILINE)),
+    recognises=lambda head: (
+        bool(re.search(r"^Benchmark\S+\s+\d+\s+\S+ ns/op", head, re.MULTILINE))
+        or (bool(_EVENT.search(head)) and " ns/op" in head)
+    ),
     read=read,
     metrics=METRICS,
     grid=("benchmark",),

@@ -1,12 +1,13 @@
 """iperf3's JSON: what the receiving end got, each direction of ``--bidir`` by itself."""
 
+import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Final
 
 from tiltyard.errors import UsageError
 from tiltyard.importers.importer import Imported, Importer, Measured, detail, single
-from tiltyard.importers.json_file import Node, json_of
+from tiltyard.importers.json_file import Node, json_of, texts_of
 from tiltyard.importers.quantities import (
     BITS_S,
     MBIT_S,
@@ -40,6 +41,7 @@ _SLICES: Final = (
     "nothing of how well a run repeats, and are not used."
 )
 _HEAD_BYTES: Final = 2**12
+_EVENT: Final = re.compile(r'^\{"event":\s*"', re.MULTILINE)
 _ONLY_SENT: Final = (
     "This iperf3 states of UDP only how much was sent and which share was lost, not what arrived."
 )
@@ -55,7 +57,9 @@ def read(data: bytes, name: str) -> Imported:
             f"{name}: iperf3's output for people, whose figures are rounded; add --json to its "
             "command line"
         )
-    top = json_of(data, name)
+    top = (
+        _streamed(data, name) if _EVENT.search(head_of(data[:_HEAD_BYTES])) else json_of(data, name)
+    )
     error = top.get("error")
     if error is not None:
         raise UsageError(f"{name}: error: iperf3 ended with: {error.text()}; run it again")
@@ -81,6 +85,12 @@ def read(data: bytes, name: str) -> Imported:
             *(() if received else (_ONLY_SENT if lost else _OF_SENDER.format(name),)),
         ),
     )
+
+
+def _streamed(data: bytes, name: str) -> Node:
+    """What ``--json-stream`` writes, a text for each event, as if it were one."""
+    events = {one["event"].text(): one["data"].content for _, one in texts_of(data, name)}
+    return Node(name, "", events)
 
 
 def _direction(
@@ -166,7 +176,8 @@ def _is_for_people(head: str) -> bool:
 
 IMPORTER: Final = Importer(
     name="iperf3",
-    about="iperf3 --json, TCP, UDP and SCTP, also --reverse and --bidir, of client or server",
+    about="iperf3 --json or --json-stream, TCP, UDP and SCTP, also --reverse and --bidir, of "
+    "client or server",
     left_out="intervals, single streams, counts of bytes and packets",
     cut_off="refused, as it is no JSON then",
     disowns=r"^iperf3: (?:error|interrupt) - ",

@@ -19,7 +19,7 @@ from tiltyard.importers.quantities import (
     percentile_name,
     unit_named,
 )
-from tiltyard.importers.reading import number
+from tiltyard.importers.reading import NoFigureError, number
 
 METRICS: Final = (
     metric("throughput", PER_S, None),
@@ -40,17 +40,23 @@ _ALLOCATED: Final = ("gc.alloc.rate.norm", "·gc.alloc.rate.norm")
 def read(data: bytes, name: str) -> Imported:
     """One file of results."""
     entries = json_of(data, name).entries()
+    limits: list[str] = []
     forks = {entry["forks"].count() for entry in entries}
     return single(
         use="JMH",
         lineage=_joined(entries, "jmhVersion", "JMH "),
         metrics=METRICS,
-        measured=tuple(one for entry in entries for one in _measured(entry)),
+        measured=tuple(one for entry in entries for one in _kept(entry, limits)),
         grid=("benchmark",),
         facts={"JDK": _joined(entries, "jdkVersion"), "VM": _joined(entries, "vmName")},
-        limits=("Benchmarks ran without forks, in JMH's own virtual machine.",)
-        if 0 in forks
-        else (),
+        limits=(
+            *limits,
+            *(
+                ("Benchmarks ran without forks, in JMH's own virtual machine.",)
+                if 0 in forks
+                else ()
+            ),
+        ),
     )
 
 
@@ -58,6 +64,15 @@ def _joined(entries: list[Node], key: str, before: str = "") -> str:
     return ", ".join(
         dict.fromkeys(f"{before}{node.text()}" for one in entries if (node := one.get(key)))
     )
+
+
+def _kept(entry: Node, limits: list[str]) -> list[Measured]:
+    """What was measured; nothing, with a sentence, where a figure of it cannot be."""
+    try:
+        return [*_measured(entry)]
+    except NoFigureError as error:
+        limits.append(f"{_name(entry)} left out: {error.why}.")
+        return []
 
 
 def _measured(entry: Node) -> Iterator[Measured]:

@@ -1,13 +1,17 @@
 """JSON that a tool wrote, read by keys that an error can name."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from tiltyard.errors import UsageError
 from tiltyard.importers.reading import number, printable, refusal, shown, text_of
+
+_BEGINS: Final = re.compile(r"\A\s*(?=[\[{])|^(?=[\[{])", re.MULTILINE)
+"""What is indented is a part of another text."""
 
 
 @dataclass(frozen=True)
@@ -112,22 +116,54 @@ class Node:
 
 
 def json_of(data: bytes, name: str) -> Node:
-    """The top of a JSON file.
+    """The top of the one JSON text in a file; lines before and after it are for people.
 
     Raises:
-        UsageError: if it is not JSON, or nested more deeply than any tool writes.
+        UsageError: if there is none, or another one that is not the same again.
     """
-    try:
-        content = json.loads(
-            text_of(data, name), parse_float=_Number, parse_int=_Number, parse_constant=_Number
-        )
-    except json.JSONDecodeError as error:
+    (_, first), *others = texts_of(data, name)
+    for line, other in others:
+        if other.content != first.content:
+            raise UsageError(
+                f"{name}:{line}: a second result begins here; give one alone, or each in a file of "
+                "its own"
+            )
+    return first
+
+
+def texts_of(data: bytes, name: str) -> list[tuple[int, Node]]:
+    """Every JSON text that begins a line of a file, with the number of that line.
+
+    Raises:
+        UsageError: if there is none, one is cut off, or nested more deeply than any tool writes.
+    """
+    text = text_of(data, name)
+    decoder = json.JSONDecoder(parse_float=_Number, parse_int=_Number, parse_constant=_Number)
+    found: list[tuple[int, Node]] = []
+    flaw: json.JSONDecodeError | None = None
+    place = 0
+    while match := _BEGINS.search(text, place):
+        start = match.end()
+        try:
+            content, place = decoder.raw_decode(text, start)
+            rest = text[place:].partition("\n")[0]
+            if rest.strip():
+                raise json.JSONDecodeError("Extra data", text, place)
+        except json.JSONDecodeError as error:
+            flaw, place = flaw or error, start + 1
+            if text[start] == "{":  # a line of notes may begin with a bracket
+                break
+        except RecursionError as error:
+            raise UsageError(f"{name}: nested more deeply than any tool writes JSON") from error
+        else:
+            found.append((text.count("\n", 0, start) + 1, Node(name, "", content)))
+    if flaw and (not found or text[place - 1] == "{"):
         raise UsageError(
-            f"{name}:{error.lineno}: not JSON, or cut off: {error.msg} at column {error.colno}"
-        ) from error
-    except RecursionError as error:
-        raise UsageError(f"{name}: nested more deeply than any tool writes JSON") from error
-    return Node(name, "", content)
+            f"{name}:{flaw.lineno}: not JSON, or cut off: {flaw.msg} at column {flaw.colno}"
+        )
+    if not found:
+        raise UsageError(f"{name}:1: not JSON, or cut off: no line begins with a brace or bracket")
+    return found
 
 
 def _joined(path: str, key: str) -> str:

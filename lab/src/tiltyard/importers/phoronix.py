@@ -27,7 +27,7 @@ from tiltyard.importers.quantities import (
     SECONDS,
     Unit,
 )
-from tiltyard.importers.reading import number, shown
+from tiltyard.importers.reading import NoFigureError, number, refusal, shown
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -71,16 +71,26 @@ def read(data: bytes, name: str) -> Imported:
     """All bar graphs of a result file."""
     root = _root(data, name)
     found: list[ImportedWorkload] = []
+    limits = [
+        "The Phoronix Test Suite repeats a test whose values scatter, so how often it was repeated "
+        "depends on the values; it clears no cache between them."
+    ]
     skipped = 0
     for result in root.iter("Result"):
         if _text(result, "DisplayFormat") not in ("BAR_GRAPH", ""):
             skipped += 1
             continue
-        found.append(_workload(result, name))
-    limits = [
-        "The Phoronix Test Suite repeats a test whose values scatter, so how often it was repeated "
-        "depends on the values; it clears no cache between them."
-    ]
+        try:
+            workload = _workload(result, name)
+        except NoFigureError as error:
+            limits.append(
+                f"{name}: {_told(result)} left out: a value of it cannot be, as {error.why}."
+            )
+            continue
+        if workload is None:
+            limits.append(f"{name}: {_told(result)} left out: no value{_why(result)}.")
+        else:
+            found.append(workload)
     if skipped:
         limits.append(f"{name}: {skipped} results are no numbers to compare, and were left out.")
     return Imported(
@@ -118,11 +128,31 @@ def _root(data: bytes, name: str) -> "Element":
     return root
 
 
-def _workload(result: "Element", name: str) -> ImportedWorkload:
-    """One result: a metric of the test that its title names."""
+def _told(result: "Element") -> str:
+    return ", ".join(filter(None, (_text(result, "Title"), _text(result, "Description"))))
+
+
+def _why(result: "Element") -> str:
+    """Of which systems, and what the suite says of it."""
+    errors: dict[str, list[str]] = {}
+    for entry in result.findall("Data/Entry"):
+        said = re.search(r'"error":\s*"([^"]*)"', _text(entry, "JSON"))
+        errors.setdefault(said[1].strip(" .") if said else "", []).append(
+            _text(entry, "Identifier")
+        )
+    told = "; ".join(
+        ": ".join(filter(None, (", ".join(systems), why))) for why, systems in errors.items()
+    )
+    return f" ({told})" if told else ""
+
+
+def _workload(result: "Element", name: str) -> ImportedWorkload | None:
+    """One result: a metric of the test that its title names; nothing where all of it failed."""
     title = _text(result, "Title") or "untitled"
     label = _text(result, "Description").removeprefix("Test: ") or title
     entries = result.findall("Data/Entry")
+    if not any(_text(entry, "Value") for entry in entries):
+        return None
     unit = unit_of(_text(result, "Scale"), _text(result, "Identifier"))
     where = f"{name}: {title}, {label}"
     apart = {"metric": (_text(result, "Scale"), _text(result, "Arguments"))}
@@ -172,7 +202,8 @@ def _number(text: str, where: str) -> Fraction:
     try:
         return number(text)
     except ValueError as error:
-        raise UsageError(f"{where}: {shown(text)} should be a number: {error}") from None
+        refused = UsageError(f"{where}: {shown(text)} should be a number: {error}")
+        raise refusal(refused, error) from None
 
 
 def unit_of(scale: str, identifier: str) -> Unit:

@@ -94,8 +94,8 @@ def _of_test(
 
 def _recognises(head: str) -> bool:
     return (
-        head.startswith(_HEAD)
-        or bool(_OLD_ROW.match(head))
+        f"\n{_HEAD}" in f"\n{head}"
+        or any(_OLD_ROW.match(line) for line in head.splitlines())
         or bool(re.search(r"(?:^|\r|\n)[\w ]+: \S+ requests per second", head))
         or ("\n  throughput summary: " in head and "latency summary (msec):" in head)
         or ("====== " in head and " requests completed in " in head)

@@ -179,7 +179,9 @@ IMPORTER: Final = Importer(
     about="what sysbench 1 run prints: fileio, cpu, memory, threads, mutex, databases",
     left_out="counts of events, shortest and longest latencies, fairness of threads",
     cut_off="refused without its latencies, which stand at the end",
-    recognises=lambda head: bool(_VERSION.match(head)) or "\nThreads fairness:" in head,
+    recognises=lambda head: (
+        bool(re.search(r"^sysbench \d+\.\d", head, re.MULTILINE)) or "\nThreads fairness:" in head
+    ),
     read=read,
     metrics=METRICS,
     timed=("latency",),

@@ -87,28 +87,13 @@ def report_of(data: bytes, name: str) -> Node:
     Raises:
         UsageError: if there is none, or another one after it.
     """
-    return json_of(_without_notes(data, name), name)
-
-
-def _without_notes(data: bytes, name: str) -> bytes:
-    """The report without what fio prints before and after it; line numbers stay what they are."""
     text = text_of(data, name)
     if FOR_PEOPLE.search(text[:4096]) and '"fio version"' not in text:
         raise UsageError(
             f"{name}: fio's output for people, whose figures are rounded; "
             "let fio write --output-format=json or json+"
         )
-    lines = text.split("\n")
-    starts = [place for place, line in enumerate(lines) if line.rstrip() == "{"]
-    if len(starts) > 1:
-        raise UsageError(
-            f"{name}:{starts[1] + 1}: a second report begins here, as with --status-interval; "
-            "give the last one alone"
-        )
-    first = starts[0] if starts else 0
-    ends = (place for place in range(first, len(lines)) if lines[place].rstrip() == "}")
-    last = next(ends, len(lines))
-    return "\n".join([""] * first + lines[first : last + 1]).encode()
+    return json_of(data, name)
 
 
 def _entries(top: Node) -> Iterator[Node]:

@@ -53,10 +53,11 @@ def measured(threads: Sequence[Node], limits: list[str]) -> Iterator[Measured]:
             yield Measured(f"{way}_operations", values=(float(_rate(active)),))
         seen: set[str] = set()
         for key, unit, kind in _LATENCIES:
-            timed = [own for one in active if (own := one.get(key)) and _timed(own)]
-            if timed and kind not in seen:
+            known = [(own, one) for one in active if (own := one.get(key)) and _timed(own)]
+            if known and kind not in seen:
                 seen.add(kind)
-                yield _latency(f"{way}_{kind}", timed, unit, limits)
+                timed, ways = zip(*known, strict=True)
+                yield _latency(f"{way}_{kind}", timed, ways, unit, limits)
 
 
 def _operations(way: Node) -> Fraction:
@@ -99,12 +100,19 @@ def _timed(latency: Node) -> bool:
     return (count or latency["mean"]).value() > 0
 
 
-def _latency(name: str, timed: Sequence[Node], unit: Unit, limits: list[str]) -> Measured:
-    """The mean over operations, with the percentiles that are known."""
+def _latency(
+    name: str, timed: Sequence[Node], ways: Sequence[Node], unit: Unit, limits: list[str]
+) -> Measured:
+    """The mean over operations, with the percentiles that are known.
+
+    fio 2 does not say how many were timed: they are all of a thread's operations.
+    """
     if len(timed) == 1:
         mean = timed[0]["mean"].value()
     else:
-        counts = [one["N"].value() for one in timed]
+        counts = [
+            (one.get("N") or way["total_ios"]).value() for one, way in zip(timed, ways, strict=True)
+        ]
         means = [one["mean"].value() for one in timed]
         total = sum((n * own for n, own in zip(counts, means, strict=True)), Fraction(0))
         mean = total / sum(counts)
