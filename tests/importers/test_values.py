@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from support.imports import GOLDEN, Genuine
+from support.imports import GOLDEN, Genuine, collected
+from tiltyard.charts.figures import with_unit
 from tiltyard.collected.model import CollectedMetric
 from tiltyard.errors import UsageError
 from tiltyard.importers import IMPORTERS
@@ -209,14 +210,43 @@ def test_a_megabyte_that_nobody_explains_is_kept_as_it_is(other: str) -> None:
     assert found.measured[0].values == (360.10, 365.20, 368.71)
 
 
-def test_a_table_of_omni_whose_heads_are_broken_is_told_how_to_be_printed() -> None:
-    text = (
-        "OMNI Send|Recv TEST from ::0 (::) port 0 AF_INET6 to ::1 (::1) port 0 AF_INET6\n"
-        "Throughput Throughput Mean\n           Units      Latency\n\n"
-        "36948.53   Trans/s    26.97\n"
+OMNI = (
+    "OMNI Send|Recv TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 127.0.0.1 () port 0 AF_INET\n"
+    "Request Response Elapsed Throughput Throughput 50th       99th\n"
+    "Size    Size     Time               Units      Percentile Percentile\n"
+    "Bytes   Bytes    (sec)                         Latency    Latency\n"
+    "                                               Microseconds Microseconds\n"
+)
+
+
+def test_a_table_of_omni_is_read_by_where_its_columns_begin() -> None:
+    head = OMNI.replace("50th       99th", "50th         99th").replace(
+        "Percentile P", "Percentile   P"
     )
-    with pytest.raises(UsageError, match=r":2: a table of omni for people.*use -o \(CSV\) or -k"):
-        read("netperf/rr.txt", text)
+    head = head.replace("Latency    L", "Latency      L")
+    row = "1       1        10.00   36948.53   Trans/s    25           61\n"
+    found = read("netperf/rr.txt", head + row)
+    assert {name: one.values for name, one in found.items()} == {
+        "transactions": (36948.53,),
+        "latency_p50": (25e-6,),
+        "latency_p99": (61e-6,),
+    }
+    assert dict(found["transactions"].at) == {"request": 1, "response": 1}
+
+
+def test_a_table_of_omni_that_is_cut_off_or_not_told_is_refused() -> None:
+    with pytest.raises(UsageError, match=r":2: no line of figures under this head"):
+        read("netperf/rr.txt", OMNI)
+    with pytest.raises(UsageError, match=r":1: a table of omni whose columns.*-o \(CSV\) or -k"):
+        read("netperf/rr.txt", "Throughput Throughput\n           Units\n1 36948.53  Trans/s\n")
+
+
+def test_percentiles_without_a_mean_are_figures_of_their_own() -> None:
+    text = genuine("netperf/keyval2.txt").data.decode()
+    found = read("netperf/keyval2.txt", text.replace("RT_LATENCY=12.081\n", ""))
+    assert "latency" not in found
+    assert found["latency_p99"].values == (29e-6,)
+    assert read("netperf/keyval2.txt")["latency"].percentiles["p99"] == 29e-6
 
 
 def test_the_interval_of_netperf_is_told() -> None:
@@ -251,3 +281,44 @@ def test_what_is_left_out_of_several_files_is_said_once() -> None:
         "0.txt, 1.txt, 2.txt and 2 more: A: MB/s left out, as that is not a finite number.",
         "0.txt, 1.txt, 2.txt and 2 more: left out, a metric of the program: widgets/op.",
     ]
+
+
+OLD_SUITE = """<PhoronixTestSuite>
+  <System><AssociatedIdentifiers>a, b</AssociatedIdentifiers></System>
+  <Benchmark>
+    <Name>PostMark</Name><Version>1.51</Version><Attributes>Disk Transactions</Attributes>
+    <Scale>TPS</Scale><Proportion>HIB</Proportion><ResultFormat>BAR_GRAPH</ResultFormat>
+    <TestName>postmark</TestName><TestArguments></TestArguments>
+    <Results><Group>
+      <Entry><Identifier>a</Identifier><Value>1000</Value><RawString>990:1010</RawString></Entry>
+      <Entry><Identifier>b</Identifier><Value>1200</Value><RawString></RawString></Entry>
+    </Group></Results>
+  </Benchmark>
+</PhoronixTestSuite>
+"""
+
+
+def test_results_of_old_versions_of_the_suite_are_read() -> None:
+    (workload,) = genuine("phoronix/composite.xml").read(OLD_SUITE.encode()).workloads
+    assert (workload.name, workload.metrics[0].label) == ("PostMark", "Disk Transactions")
+    assert [(one.system, one.values) for one in workload.measured] == [
+        ("a", (990.0, 1010.0)),
+        ("b", (1200.0,)),
+    ]
+
+
+def test_the_mean_is_the_one_that_the_source_states() -> None:
+    """The suite leaves values out of it as it sees fit."""
+    text = OLD_SUITE.replace("990:1010", "500:990:1010")
+    (reading, _) = (
+        collected(genuine("phoronix/composite.xml").read(text.encode())).workloads[0].readings
+    )
+    assert (reading.values, reading.mean, reading.within) == (
+        (1000.0,), 1000.0, ((500.0, 990.0, 1010.0),),
+    )  # fmt: skip
+
+
+def test_a_label_of_the_suite_keeps_its_words() -> None:
+    assert with_unit("1000 Files, 1MB Size", "/s") == "1000 Files, 1MB Size, 1/s"
+    assert with_unit("Clients: 50", "/s") == "Clients: 50, 1/s"
+    assert with_unit("files, loop 2", "/s") == "files/s, loop 2"

@@ -185,10 +185,15 @@ def between(comparisons: Iterable[Comparison], system: str, against: str) -> Com
 
 
 def with_unit(label: str, unit: str) -> str:
-    """A head for figures: ``write, GB/s``, but ``transactions/s`` and ``files/s, loop 2``."""
+    """A head for figures: ``write, GB/s``, but ``transactions/s`` and ``files/s, loop 2``.
+
+    A label of a source, ``1000 Files, 1MB Size``, is no noun that a rate could continue.
+    """
     if not unit.startswith("/"):
         return ", ".join(filter(None, (label, unit)))
     metric, *place = re.split(r"(, | over )", label, maxsplit=1)
+    if re.search(r"[\d:]", metric):
+        return f"{label}, {alone(unit)}"
     return "".join((metric, unit, *place))
 
 

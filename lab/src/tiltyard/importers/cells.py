@@ -25,6 +25,8 @@ class _Cell:
     summary: Measured
     values: list[list[float]]
     """Of each value all that its file repeats."""
+    stated: list[float | None]
+    """Of each value the mean that its file states."""
     blocks: list[int]
     percentiles: bool
     seen: set[int]
@@ -61,16 +63,19 @@ class Cells:
         cell = self._cells.get(place)
         if cell and cell.values and measured.values and cell.last == file:
             cell.values[-1] += measured.values
+            cell.stated[-1] = None
             self._join_percentiles(cell, measured)
             return
         own = [[one] for one in measured.values] if rows else [[*measured.values]]
         values = own if measured.values else []
+        stated = [measured.mean if len(values) == 1 else None for _ in values]
         blocks = self._blocks(file, place, measured, block, len(values))
         if cell is None:
             self._cells[place] = _Cell(
                 file=file,
                 summary=measured,
                 values=values,
+                stated=stated,
                 blocks=blocks,
                 percentiles=bool(measured.percentiles),
                 seen=set(blocks),
@@ -88,13 +93,14 @@ class Cells:
                 f"{cell.file}; a round has one"
             )
         cell.values += values
+        cell.stated += stated
         cell.blocks += blocks
         cell.seen.update(blocks)
         cell.last = "" if rows else file
         self._join_percentiles(cell, measured)
 
     def readings(self) -> Iterator[Reading]:
-        """Everything that was added, in the order in which the cells were met."""
+        """Everything that was added, in the order of the cells, with the means that files state."""
         for (metric, system, at), cell in self._cells.items():
             one = cell.summary
             joined = sum(map(len, cell.values)) > len(one.values)
@@ -103,7 +109,10 @@ class Cells:
                 metric=metric,
                 system=system,
                 at=dict(at),
-                values=tuple(map(fmean, cell.values)),
+                values=tuple(
+                    fmean(own) if stated is None else stated
+                    for own, stated in zip(cell.values, cell.stated, strict=True)
+                ),
                 within=tuple(map(tuple, cell.values)) if repeated else (),
                 blocks=tuple(cell.blocks),
                 mean=None if joined else one.mean,

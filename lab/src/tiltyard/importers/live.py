@@ -339,6 +339,7 @@ def _cells(
 ) -> Iterator[tuple[tuple[str, _Point], Sequence[float]]]:
     """Metric and point → the values there; percentiles are metrics of their own."""
     known = {one.name: one for one in reader.metrics}
+    printed_alone = {f"{name}_{percentile}" for name in reader.timed for percentile in PERCENTILES}
     several = len({one.name for one in imported.workloads}) > 1
     for workload in imported.workloads:
         units = {one.name: one.unit for one in workload.metrics}
@@ -346,7 +347,7 @@ def _cells(
         for one in workload.measured:
             unit, usual = units[one.metric], known.get(one.metric)
             name = name_in(one.metric, unit, usual.unit if usual else unit)
-            if name not in known:
+            if name not in known and name not in printed_alone:
                 raise printed.refused(f"read: {one.metric} in {unit} is not expected")
             named = one.system and "command" in reader.grid
             command: dict[str, int | str] = {"command": one.system or ""} if named else {}

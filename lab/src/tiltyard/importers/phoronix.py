@@ -62,6 +62,15 @@ _SCALES: Final = {
 _BINARY: Final = re.compile(r"(?:pts|system)/(?:iozone|compilebench|tiobench|aio-stress)-.*")
 """Tests of the suite whose MB is 1024² B; of others nobody says which it is: kept as it is."""
 _NAMESPACE: Final = re.compile(r"^\w+/")
+_OLD: Final = {
+    "Title": "Name",
+    "Identifier": "TestName",
+    "AppVersion": "Version",
+    "Arguments": "TestArguments",
+    "Description": "Attributes",
+    "DisplayFormat": "ResultFormat",
+}
+"""What versions 1 and 2 of the suite call what stands in a result, which is a <Benchmark> there."""
 _VERSION: Final = re.compile(r"-\d+(?:\.\d+)+$")
 _MENDED: Final = re.compile(r"(-\d+\.\d+)\.\d+$")
 """The last number of three is that of a version which measures the same, as the suite compares."""
@@ -76,7 +85,7 @@ def read(data: bytes, name: str) -> Imported:
         "depends on the values; it clears no cache between them."
     ]
     skipped = 0
-    for result in root.iter("Result"):
+    for result in (*root.iter("Result"), *root.iter("Benchmark")):
         if _text(result, "DisplayFormat") not in ("BAR_GRAPH", ""):
             skipped += 1
             continue
@@ -135,7 +144,7 @@ def _told(result: "Element") -> str:
 def _why(result: "Element") -> str:
     """Of which systems, and what the suite says of it."""
     errors: dict[str, list[str]] = {}
-    for entry in result.findall("Data/Entry"):
+    for entry in _entries(result):
         said = re.search(r'"error":\s*"([^"]*)"', _text(entry, "JSON"))
         errors.setdefault(said[1].strip(" .") if said else "", []).append(
             _text(entry, "Identifier")
@@ -150,7 +159,7 @@ def _workload(result: "Element", name: str) -> ImportedWorkload | None:
     """One result: a metric of the test that its title names; nothing where all of it failed."""
     title = _text(result, "Title") or "untitled"
     label = _text(result, "Description").removeprefix("Test: ") or title
-    entries = result.findall("Data/Entry")
+    entries = _entries(result)
     if not any(_text(entry, "Value") for entry in entries):
         return None
     unit = unit_of(_text(result, "Scale"), _text(result, "Identifier"))
@@ -241,14 +250,18 @@ def _facts(system: "Element") -> Iterator[tuple[str, str]]:
                 yield key.strip().lower(), value.strip()
 
 
+def _entries(result: "Element") -> "list[Element]":
+    return result.findall("Data/Entry") or result.findall("Results/Group/Entry")
+
+
 def _text(element: "Element", tag: str) -> str:
-    found = element.findtext(tag)
+    found = element.findtext(tag) or element.findtext(_OLD.get(tag, tag))
     return " ".join(found.split()) if found else ""
 
 
 IMPORTER: Final = Importer(
     name="phoronix",
-    about="composite.xml of the Phoronix Test Suite, with all its systems and repetitions",
+    about="composite.xml of the Phoronix Test Suite 1 to 10, with all its systems and repetitions",
     left_out="results that are no bar graphs; how many these are is said",
     cut_off="refused, as XML is one whole",
     recognises=lambda head: "<PhoronixTestSuite" in head,

@@ -1,17 +1,24 @@
-"""netperf's classic tables, and what its omni tests print: CSV (``-o``), key=value (``-k``), JSON.
+"""netperf's classic tables, and what its omni tests print in every form.
+
+These are CSV (``-o``), key=value (``-k``), tables (``-O``) and JSON.
 
 Its bits are decimal, its KB are 1024 B. A figure of -1 was not measured, and is missing.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Final
 
 from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
 from tiltyard.importers.netperf.classic import tables
-from tiltyard.importers.netperf.figures import US_PER_KB, Outcome, metrics, printed_in
-from tiltyard.importers.netperf.omni import SELECTORS, csv_outcomes, json_outcomes, keyval_outcomes
+from tiltyard.importers.netperf.figures import PERCENTILES, US_PER_KB, Outcome, metrics, printed_in
+from tiltyard.importers.netperf.omni import (
+    SELECTORS,
+    csv_outcomes,
+    json_outcomes,
+    keyval_outcomes,
+    table_outcomes,
+)
 from tiltyard.importers.quantities import MBIT_S, MICROSECONDS, PER_S, all_units
 from tiltyard.importers.reading import Line, head_of, lines_of
 
@@ -23,23 +30,13 @@ def read(data: bytes, name: str) -> Imported:
     if head_of(data[:64]).lstrip("\ufeff \r\n\t")[:1] in ("{", "["):
         return Imported(_workloads(list(json_outcomes(data, name))))
     lines = lines_of(data, name)
-    _refuse_omni_tables(lines)
-    outcomes = [*tables(lines), *csv_outcomes(lines), *keyval_outcomes(lines)]
+    outcomes = [
+        *tables(lines),
+        *csv_outcomes(lines),
+        *keyval_outcomes(lines),
+        *table_outcomes(lines),
+    ]
     return Imported(_workloads(outcomes), limits=tuple(_limits(lines, outcomes)))
-
-
-def _refuse_omni_tables(lines: Sequence[Line]) -> None:
-    """Refuse what ``-O`` prints, and omni by itself: heads that are broken over several lines.
-
-    Raises:
-        UsageError: names the line and the option that prints the same to be read.
-    """
-    for line, below in pairwise(lines):
-        if re.search(r"\bThroughput\b", line.text) and re.search(r"\bUnits\b", below.text):
-            raise line.refused(
-                "a table of omni for people, whose heads stand over several lines; use -o (CSV) or "
-                "-k (key=value) after the -- instead of -O"
-            )
 
 
 def _workloads(outcomes: Sequence[Outcome]) -> tuple[ImportedWorkload, ...]:
@@ -93,7 +90,7 @@ def _recognises(head: str) -> bool:
 IMPORTER: Final = Importer(
     name="netperf",
     about="netperf 2.4 to 2.7: the tables of every test in any unit (`-f`), with and without CPU; "
-    "CSV (`-o`), key=value (`-k`) and JSON by selectors",
+    "CSV (`-o`), key=value (`-k`), tables of omni (`-O`) and JSON by selectors",
     left_out="elapsed times, counts of messages, interim results (`-D`), what `-v 2` adds, "
     "selectors of other things than throughput, CPU, service demand and latency",
     cut_off="a table that is not whole is refused",
@@ -101,7 +98,7 @@ IMPORTER: Final = Importer(
     recognises=_recognises,
     read=read,
     metrics=all_units(
-        printed_in(rate, demand).values()
+        (one for one in printed_in(rate, demand).values() if one.name not in PERCENTILES.values())
         for rate, demand in ((MBIT_S, US_PER_KB), (PER_S, MICROSECONDS))
     ),
     grid=("message", "request", "response", "burst", "send_buffer", "receive_buffer"),

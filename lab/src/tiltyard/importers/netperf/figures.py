@@ -22,6 +22,12 @@ from tiltyard.importers.quantities import (
 )
 
 US_PER_KB: Final = Unit("µs/KB", "s/B", Fraction(1, 10**6 * 1024))
+PERCENTILES: Final = {
+    "P50_LATENCY": "latency_p50",
+    "P90_LATENCY": "latency_p90",
+    "P99_LATENCY": "latency_p99",
+}
+"""Selector → metric, where no mean is printed that they could stand beside."""
 _BITS: Final = {"3": KBIT_S, "6": MBIT_S, "9": GBIT_S}
 _BYTES: Final = {"": BYTES_S, "K": KIB_S, "M": MIB_S, "G": GIB_S}
 _TITLES: Final = {
@@ -89,6 +95,12 @@ def printed_in(rate: Unit, demand: Unit, label: str = "throughput") -> dict[str,
         "transactions": metric("transactions", PER_S, 2),
         "throughput_sent": metric("throughput_sent", rate, 2, headline=False),
         "latency": metric("latency", MICROSECONDS, 3, headline=False),
+        **{
+            name: metric(
+                name, MICROSECONDS, 0, label=f"latency, {name.rpartition('_')[2]}", headline=False
+            )
+            for name in PERCENTILES.values()
+        },
         "cpu_near": metric("cpu_near", PERCENT, 2, label="CPU in use, client", headline=False),
         "cpu_far": metric("cpu_far", PERCENT, 2, label="CPU in use, server", headline=False),
         "service_demand_near": metric(

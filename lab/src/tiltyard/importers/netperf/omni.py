@@ -7,7 +7,7 @@ from typing import Final
 from tiltyard.delimited import fields_of
 from tiltyard.importers.json_file import json_of
 from tiltyard.importers.netperf.classic import measured
-from tiltyard.importers.netperf.figures import US_PER_KB, Outcome, rate_unit, test_of
+from tiltyard.importers.netperf.figures import PERCENTILES, US_PER_KB, Outcome, rate_unit, test_of
 from tiltyard.importers.quantities import MICROSECONDS, PERCENT, Unit
 from tiltyard.importers.reading import Line
 
@@ -45,7 +45,7 @@ _DIMENSIONS: Final = {
     "RSR_SIZE_REQ": "receive_buffer",
     "BURST_SIZE": "burst",
 }
-_PERCENTILES: Final = {"P50_LATENCY": "p50", "P90_LATENCY": "p90", "P99_LATENCY": "p99"}
+_RATE_HEAD: Final = re.compile(r"\bThroughput\b")
 _PAIR: Final = re.compile(r"([A-Z][A-Z0-9_]+)=(.*)")
 
 
@@ -73,6 +73,43 @@ def csv_outcomes(lines: Sequence[Line]) -> Iterator[Outcome]:
             if head in _BY_HEAD
         }
         yield _outcome(test, named, values)
+
+
+def table_outcomes(lines: Sequence[Line]) -> Iterator[Outcome]:
+    """What ``-O`` prints, and omni by itself: columns whose heads stand over several lines.
+
+    Raises:
+        UsageError: if the columns cannot be told, or the row of figures is not there.
+    """
+    test, heads = "", list[Line]()
+    for line, below in zip(lines, (*lines[1:], None), strict=True):
+        test = test_of(line.text) or test
+        begins = bool(
+            below and _RATE_HEAD.search(line.text) and re.search(r"\bUnits\b", below.text)
+        )
+        if heads and not begins and rate_unit(line.text):
+            yield _outcome(test, _columns(heads, line), line)
+            heads = []
+        elif begins or heads:
+            heads.append(line)
+    if heads:
+        raise heads[0].refused("no line of figures under this head; the file is cut off")
+
+
+def _columns(heads: Sequence[Line], row: Line) -> dict[str, str]:
+    """Selector → figure; figures stand where the parts of their heads begin."""
+    starts = [match.start() for match in re.finditer(r"\S+", row.text)]
+    named = {}
+    for start, end in zip(starts, (*starts[1:], None), strict=True):
+        head = " ".join(" ".join(line.text[start:end] for line in heads).split())
+        if head in _BY_HEAD:
+            named[_BY_HEAD[head]] = row.text[start:end].strip()
+    if "THROUGHPUT" not in named or "THROUGHPUT_UNITS" not in named:
+        raise heads[0].refused(
+            "a table of omni whose columns cannot be told; use -o (CSV) or -k (key=value) after "
+            "the -- instead of -O"
+        )
+    return named
 
 
 def _known_heads(heads: Sequence[str]) -> set[str]:
@@ -137,11 +174,14 @@ def _outcome(test: str, pairs: Mapping[str, str], line: Line) -> Outcome:
             outcome.values[name] = own.value(value)
     percentiles = {
         name: MICROSECONDS.value(value)
-        for selector, name in _PERCENTILES.items()
+        for selector, name in PERCENTILES.items()
         if (value := measured(line, pairs.get(selector, "")))
     }
-    if percentiles and "latency" in outcome.values:
-        outcome.percentiles["latency"] = percentiles
+    if "latency" in outcome.values:
+        named = {name.removeprefix("latency_"): value for name, value in percentiles.items()}
+        outcome.percentiles["latency"] = named
+    else:
+        outcome.values |= percentiles
     return outcome
 
 
