@@ -8,6 +8,7 @@ import pytest
 from pydantic import JsonValue
 
 from support.catalogue import WITH_PROGRAM
+from tiltyard.app.freeze import open_study
 from tiltyard.executors.engine import JobRefused
 from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.freeze import freeze
@@ -127,3 +128,14 @@ def test_a_word_without_a_slash_is_no_path(written: Path) -> None:
     system = plan.systems[1].model_copy(update={"variables": {"path": "bin", "to": "no/such"}})
     assert job_variables(system, written.parent) == {"path": "bin", "to": "no/such"}
     assert job_parameters({"where": "{path}"}, system, written.parent) == {"where": "{path}"}
+
+
+@pytest.mark.parametrize("name", ["bench.toml", "study.toml"])
+def test_relative_paths_begin_where_the_file_lies_whatever_it_is_called(
+    written: Path, name: str
+) -> None:
+    """A file called study.toml makes a study folder of its directory; the study goes elsewhere."""
+    file = written.rename(written.with_name(name))
+    target = open_study(file, written.parent / "out")
+    assert (target.written_in or target.root).resolve() == file.parent.resolve()
+    assert target.origin == ".."

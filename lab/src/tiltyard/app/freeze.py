@@ -123,9 +123,16 @@ def _resolved(
         root = folder or study.with_name(study.stem + scale_suffix(scale))
         source, target = study, StudyFolder(root, written_in=study.parent)
     else:
-        source = StudyFolder.of(study).study
-        target = StudyFolder(folder or source.parent)
+        begun = StudyFolder.of(study)
+        source = begun.study
+        target = StudyFolder(folder, written_in=_origin(begun)) if folder else begun
     return source, target, read_text(source)
+
+
+def _origin(begun: StudyFolder) -> Path:
+    """Where relative paths of a study in a folder begin, wherever else it is carried out."""
+    known = read_plan(begun).paths_from if begun.plan.exists() else ""
+    return begun.root.resolve() / known
 
 
 def _with_blocks(
@@ -137,8 +144,7 @@ def _with_blocks(
     else:
         begun = StudyFolder.of(study)
         source, named = begun.study, begun.root.resolve()
-        known = read_plan(begun).paths_from if begun.plan.exists() else ""
-        origin = named / known
+        origin = _origin(begun)
     root = folder or named.with_name(f"{named.name}{scale_suffix(scale)}-{blocks}")
     target = StudyFolder(root, written_in=origin)
     return source, target, _fixed(read_text(source), source, named, blocks)
