@@ -34,6 +34,7 @@ from tiltyard.exporters import EXPORTERS
 from tiltyard.report.edition.file import EditionFile
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.styles import STYLES
+from tiltyard.study.program import CPU_TIME, WALL_TIME
 from tiltyard.study.schema import study_schema
 from tiltyard.systems import KINDS
 from tiltyard.systems.service.settings import ServiceableSettings, ServiceSettings
@@ -249,7 +250,9 @@ def workload(card: Card) -> str:
         text += f"| `{name}` | {_cell(schema.get('default'))} | {meaning} |\n"
     text += f"\n## Metrics\n\n{_head('metric', 'unit', 'better', 'verdict', 'meaning')}"
     for metric in card.metrics:
-        judged = "yes" if metric.role == "headline" else "–"
+        timed = any(one.name == WALL_TIME and one.role == "headline" for one in card.metrics)
+        beside = f"beside `{WALL_TIME}`" if timed and metric.name == CPU_TIME else "–"
+        judged = "yes" if metric.role == "headline" else beside
         cells = (f"`{metric.name}`", metric.unit, metric.direction, judged, metric.about)
         text += f"| {' | '.join(cells)} |\n"
     return text

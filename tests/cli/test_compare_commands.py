@@ -151,6 +151,88 @@ def test_what_is_printed_is_compared_by_a_command_and_shown(
     assert "is not" in shown
 
 
+BURNS = """
+import sys, time
+cpu_s, whole_s, start = *map(float, sys.argv[1:]), time.monotonic()
+while time.process_time() < cpu_s: pass
+time.sleep(max(0, start + whole_s - time.monotonic()))
+"""
+
+
+def burning(here: Path, *cpu_s: float, runs: int = 6) -> Commands:
+    """Commands that last as long and take so much CPU time each."""
+    (here / "burn.py").write_text(BURNS)
+    burn = f"{sys.executable} -S {here}/burn.py"
+    named = zip("ab", cpu_s, strict=True)
+    return Commands(command=tuple(f"{name}={burn} {own} 0.3" for name, own in named), runs=runs)
+
+
+def test_cpu_time_at_the_same_time_by_the_clock_is_a_verdict_of_its_own(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare(commands=burning(here, 0.05, 0.2), exports=Exports(here / "h.json")) is not None
+    shown = capsys.readouterr().out
+    findings = Findings.model_validate_json((here / "a-b/findings.json").read_bytes())
+    (workload,) = findings.workloads
+    assert workload.cpu_time is not None
+    (pair,) = workload.cpu_time.comparisons
+    assert pair.verdict == "slower"
+    assert pair.low is not None
+    assert pair.low > 1.5
+    (line,) = [line for line in shown.splitlines() if line.startswith("  CPU time: a ")]
+    assert " b " in line
+    assert "slower" in " ".join(shown.split("CPU time: a ")[1].split()[:12])
+    values = {standing.system: standing.value for standing in workload.cpu_time.standings}
+    assert values["b"] < min(json.loads((here / "h.json").read_text())["results"][1]["times"])
+    assert sum(cell.metric == "cpu_time" for cell in cells_of(workload)) == 1
+
+
+def test_the_gate_tells_of_cpu_time_and_goes_by_it_where_asked_to(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = burning(here, 0.05, 0.2)
+    assert gate(within="50%", by="cpu-time", commands=more) == ExitCode.REGRESSION
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Gate 1 of 1 headline worse by more than 50 %" in told
+    judged = here / "gate-a-b"
+    assert gate(judged, within="95%", printing=Printing(json=True)) in (
+        ExitCode.DONE, ExitCode.UNDECIDED, ExitCode.REGRESSION
+    )  # fmt: skip
+    document = json.loads(capsys.readouterr().out)
+    assert [one["metric"] for one in document["headlines"]] == ["time"]
+    assert [(one["metric"], one["outcome"]) for one in document["beside"]] == [
+        ("cpu_time", "regression")
+    ]
+
+
+def test_what_sleeps_takes_time_and_no_cpu_time(here: Path) -> None:
+    compare(commands=Commands(command=("soon=sleep 0.01", "late=sleep 0.2"), runs=6))
+    findings = Findings.model_validate_json((here / "soon-late/findings.json").read_bytes())
+    (workload,) = findings.workloads
+    assert workload.cpu_time is not None
+    assert _only_pair(here / "soon-late/findings.json").verdict == "slower"
+    assert all(0 < standing.value < 0.1 for standing in workload.cpu_time.standings)
+
+
+def test_no_gate_goes_by_cpu_time_that_is_not_known(here: Path) -> None:
+    """A metric that a program prints is not its CPU time."""
+    (here / "suite.toml").write_text(
+        """
+question = "Which?"
+[factors]
+tool = { a = { rate = "1" }, b = { rate = "2" } }
+[precision]
+blocks = 6
+[[workload]]
+use = "program"
+command = ["echo", "{rate}"]
+metrics = { rate = { last = true, unit = "1/s", better = "higher" } }
+"""
+    )
+    with pytest.raises(UsageError, match="--by cpu-time: no CPU time of a program is known"):
+        gate(here / "suite.toml", within="3%", by="cpu-time", trust=True)
+
+
 def _port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from support.cpu_times import timed
 from support.judged import judged as told
 from support.screens import LONG
 from support.specimen import findings as specimen
@@ -156,3 +157,26 @@ def test_a_long_name_in_a_command_to_copy_stays() -> None:
     notice = Notice(severity="warning", text="Noisy.", advice=f"tiltyard compare -c '{LONG[0]}'")
     found = found.model_copy(update={"notices": (notice,)})
     assert f"tiltyard compare -c '{LONG[0]}'" in printed(found, 200)
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_cpu_time_is_one_line_with_its_verdict(width: int) -> None:
+    findings, without = timed(1.0, 0.9), timed(1.0, None)
+    text = printed(findings, width)
+    assert max(map(len, text.splitlines())) <= width
+    (workload,) = findings.workloads
+    assert workload.cpu_time is not None
+    (pair,) = workload.cpu_time.comparisons
+    line = f"CPU time: a 10.0 ms, b 9.00 ms ({ratio_text(pair)}, {interval_text(pair)}, faster)"
+    told = " ".join(text.split())
+    assert re.sub(r"[\d.]+ ms", "", line) in re.sub(r"[\d.]+ ms", "", told)
+    if width == 80:
+        assert sum("CPU time: " in own for own in text.splitlines()) == 1
+    assert "CPU time: " not in printed(without, width)
+
+
+def test_cpu_time_of_three_systems_names_the_base_first() -> None:
+    text = printed(timed(1.0, 0.9, systems=("a", "b", "c"), baseline="b"))
+    (line,) = re.findall(r"CPU time: .*", text)
+    assert line.startswith("CPU time: b "), line
+    assert line.index(" b ") < line.index(" a ")

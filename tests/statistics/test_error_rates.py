@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 from simulation import comparisons, document, simulate, with_section
 from simulation.change_points import change_points
+from simulation.cpu_times import cpu_rates
 from simulation.designs import DESIGNS, STANDARD, outcome
 from simulation.failures import FAILING, SPARES, failure_rates
 from simulation.families import PROCEDURES, family_rates
@@ -302,6 +303,19 @@ def test_studies_of_equal_systems_name_a_winner_no_more_often_than_allowed():
     found = study_rates(40, seed=12)
     for share in (found.winner, found.any_cell):
         assert binom.sf(round(share * found.studies) - 1, found.studies, 0.05) > 0.001
+
+
+def test_cpu_time_beside_the_clock_errs_as_rarely_and_takes_nothing_from_it():
+    for correlation in (0.0, 0.9):
+        equal = cpu_rates((0.0, 0.0), correlation, 1000, np.random.default_rng(22))
+        for share, bound in ((equal.time, LEVEL), (equal.cpu, LEVEL), (equal.either, 2 * LEVEL)):
+            assert binom.sf(round(share * equal.studies) - 1, equal.studies, bound) > 0.001
+    waits = cpu_rates((0.05, 0.0), 0.5, 1000, np.random.default_rng(23))
+    both = cpu_rates((0.02, 0.02), 0.5, 1000, np.random.default_rng(24))
+    assert binom.sf(round(waits.cpu * waits.studies) - 1, waits.studies, LEVEL) > 0.001
+    assert waits.both < waits.time, "one family of both would cost the clock"
+    assert both.cpu > 0.9 > 0.3 > both.time
+    assert both.cpu_blocks < both.time_blocks / 2
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,13 @@ static METRICS: &[Metric] = &[
         value: |done| Some(done.elapsed_s),
     },
     Metric {
+        name: "cpu_time",
+        label: "CPU time",
+        unit: Unit::Second,
+        about: "in user mode and in the kernel, of all processes that it started; to a microsecond",
+        value: |done| Some(done.user_s + done.system_s),
+    },
+    Metric {
         name: "user",
         label: "user time",
         unit: Unit::Second,

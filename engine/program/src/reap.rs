@@ -44,6 +44,18 @@ impl Used {
         let both = self.moved_bytes.zip(other.moved_bytes);
         self.moved_bytes = both.map(|([a, b], [c, d])| [a + c, b + d]);
     }
+
+    /// CPU time in user mode and in the kernel beyond that of another one, which is a part of it.
+    ///
+    /// Most kernels know the sum to the nanosecond and how it is split by clock ticks only: what
+    /// one of the two lacks is taken from the other, so that the sum stays right.
+    pub fn cpu_less(&self, part: &Self) -> [f64; 2] {
+        let [user_s, system_s] = [self.user_s - part.user_s, self.system_s - part.system_s];
+        [
+            (user_s + system_s.min(0.0)).max(0.0),
+            (system_s + user_s.min(0.0)).max(0.0),
+        ]
+    }
 }
 
 /// Takes leave of a child that has ended.
@@ -149,4 +161,23 @@ pub fn has_ended(pid: pid_t) -> bool {
 fn moves_are_counted() -> bool {
     static COUNTED: OnceLock<bool> = OnceLock::new();
     *COUNTED.get_or_init(|| Path::new("/proc/self/io").exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Used;
+
+    #[test]
+    fn what_a_part_takes_is_taken_of_the_sum() {
+        let used = |user_s: f64, system_s: f64| Used {
+            user_s,
+            system_s,
+            ..Used::default()
+        };
+        let whole = used(0.0, 4.0);
+        assert_eq!(used(3.0, 4.0).cpu_less(&used(1.0, 2.0)), [2.0, 2.0]);
+        assert_eq!(whole.cpu_less(&used(1.0, 1.0)), [0.0, 2.0]);
+        assert_eq!(used(4.0, 0.0).cpu_less(&used(1.0, 1.0)), [2.0, 0.0]);
+        assert_eq!(used(0.5, 0.5).cpu_less(&used(1.0, 1.0)), [0.0, 0.0]);
+    }
 }

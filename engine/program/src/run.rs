@@ -298,17 +298,12 @@ impl Course<'_, '_> {
             let done = self.execute(Step::Prepare, "empty shell", &words, number)?;
             starts.push((done.elapsed_ns as f64 / 1e9, done.used));
         }
-        let median = |value: fn(&(f64, Used)) -> f64| {
-            let mut values: Vec<f64> = starts.iter().map(value).collect();
-            values.sort_by(f64::total_cmp);
-            values[values.len() / 2]
+        let mut middle = |value: fn(&(f64, Used)) -> f64| {
+            starts.sort_by(|one, other| value(one).total_cmp(&value(other)));
+            starts[starts.len() / 2]
         };
-        let used = Used {
-            user_s: median(|start| start.1.user_s),
-            system_s: median(|start| start.1.system_s),
-            ..Used::default()
-        };
-        self.shell = Some((median(|start| start.0), used));
+        let (_, used) = middle(|(_, used)| used.user_s + used.system_s);
+        self.shell = Some((middle(|(elapsed_s, _)| *elapsed_s).0, used));
         Ok(())
     }
 }

@@ -245,6 +245,7 @@ impl Course<'_, '_> {
         let shell = self.shell.filter(|_| is_main);
         let (shell_s, shell) = shell.unwrap_or_default();
         let less = |value: f64, start: f64| (value - start).max(0.0);
+        let [user_s, system_s] = done.used.cpu_less(&shell);
         let [stdout, stderr] = done.outputs;
         let (exit, signal) = match done.ended {
             Ended::Exit(code) => (Some(code), None),
@@ -254,8 +255,8 @@ impl Course<'_, '_> {
             step,
             number,
             elapsed_s: less(done.elapsed_ns as f64 / 1e9, shell_s),
-            user_s: less(done.used.user_s, shell.user_s),
-            system_s: less(done.used.system_s, shell.system_s),
+            user_s,
+            system_s,
             peak_memory_bytes: done.used.peak_memory_bytes,
             minor_faults: done.used.minor_faults,
             major_faults: done.used.major_faults,

@@ -5,7 +5,7 @@
 function __fish_tiltyard_using_command
     set -l cmd (commandline -opc)
     set -l subcommands
-    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --isolate --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --spoiled --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --with --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
+    set -l options_with_values '--as --baseline --blocks --budget --by --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --isolate --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --spoiled --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --with --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
     set -l all_commands 'audit calibrate check clean combine compare completion demo devices doctor explain export gallery gate import new plan recommend record report restore run schema status tuning workloads'
     set -l skip_next 0
     # Extract command words (only real subcommand names) from command line
@@ -45,7 +45,7 @@ end
 function __fish_tiltyard_positional_index
     set -l cmd (commandline -opc)
     set -l path_len $argv[1]
-    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --isolate --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --spoiled --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --with --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
+    set -l options_with_values '--as --baseline --blocks --budget --by --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --isolate --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --spoiled --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --with --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
     set -l skip_next 0
     set -l consumed_path 0
     set -l count 0
@@ -310,6 +310,7 @@ complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l help -d 'Display
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -s h -d 'Display this message and exit.'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l version -d 'Display application version.'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l within -r -d 'The margin: "3%" allows a time of 1.03 times the baseline'\''s, a rate of 1/1.03.'
+complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l by -x -a 'time cpu-time' -d 'What decides of programs that are timed. "time" (the default) is wall-clock tim…'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l blocks -r -d 'Exactly so many blocks of commands; by default 8 to 100, until all is decided.'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l budget -r -d 'Go on with commands that are undecided until this time is used up: "10 min". By…'
 complete -c tiltyard -n '__fish_tiltyard_using_command gate' -l seed -r -d 'Seed of the random order of commands; by default drawn.'

@@ -46,6 +46,7 @@ class ChosenTest(Frozen):
     """One test: a metric of a workload, over all its cells."""
 
     name: str
+    metric: str = Field("", exclude=True)
     unit: str
     direction: str
     heaps: tuple[tuple[float, float | None, int, float] | None, ...] = ()
@@ -102,13 +103,18 @@ def choices(findings: Findings) -> Choices:
         findings: of one study.
     """
     found = _choices(findings)
-    own = set(map(id, alike(found.tests, lambda test: test)))
+    own = set(map(id, alike(found.tests, _metric_of)))
     return found.model_copy(
         update={
             "units": _units(findings),
             "weights": tuple(int(id(test) in own) for test in found.tests),
         }
     )
+
+
+def _metric_of(test: ChosenTest) -> ChosenTest:
+    """The test under the name of its metric."""
+    return test.model_copy(update={"name": test.metric})
 
 
 def _choices(findings: Findings) -> Choices:
@@ -187,11 +193,12 @@ def _tests(
         for trial in findings.trials
         if trial.workload == workload.name and trial.outcome in ("done", "failed")
     }
-    for _, grouped in groupby(workload.cells, key=lambda cell: cell.metric):
+    for metric, grouped in groupby(workload.cells, key=lambda cell: cell.metric):
         own = list(grouped)
         means = [_means(own, system) for system in systems]
         yield ChosenTest(
             name=metric_of(workload.name, workload.display, own[0].label),
+            metric=metric,
             unit=own[0].unit,
             direction=own[0].direction,
             logs=tuple(
@@ -206,13 +213,14 @@ def _tests(
 
 def _heaps(workload: WorkloadFindings, systems: tuple[str, ...]) -> Iterator[ChosenTest]:
     """The tests of a workload that was not run here."""
-    for _, grouped in groupby(workload.cells, key=lambda cell: cell.metric):
+    for metric, grouped in groupby(workload.cells, key=lambda cell: cell.metric):
         own = [_point(cell) for cell in grouped]
         sign = 1.0 if direction_of(own) == "higher" else -1.0
         found = locations(own)
         places = (found.get(system) for system in systems)
         yield ChosenTest(
             name=metric_of(workload.name, workload.display, own[0].metric.label),
+            metric=metric,
             unit=own[0].metric.unit,
             direction=own[0].metric.direction,
             heaps=tuple(

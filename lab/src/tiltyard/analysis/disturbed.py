@@ -71,11 +71,11 @@ def too_many_disturbed(run: RunRecord, course: PlanProgress) -> Withheld | None:
 def withhold(judged: Sequence[JudgedWorkload], withheld: Withheld) -> list[JudgedWorkload]:
     """The same without verdicts."""
 
+    def without_verdicts(found: Judged) -> Judged:
+        return replace(found, contrasts=found.contrasts.without_verdicts(withheld))
+
     def without(one: JudgedWorkload) -> JudgedWorkload:
-        parts = {
-            id(found): replace(found, contrasts=found.contrasts.without_verdicts(withheld))
-            for found in one.judged
-        }
+        parts = {id(found): without_verdicts(found) for found in one.judged}
 
         def of(several: Sequence[Judged]) -> tuple[Judged, ...]:
             return tuple(parts[id(found)] for found in several)
@@ -87,6 +87,7 @@ def withhold(judged: Sequence[JudgedWorkload], withheld: Withheld) -> list[Judge
             cells=of(one.cells),
             metrics=of(one.metrics),
             latencies=of(one.latencies),
+            cpu_time=one.cpu_time and without_verdicts(one.cpu_time),
         )
 
     return [without(one) for one in judged]

@@ -9,6 +9,8 @@ Rules that hold for the whole study:
   rate of the study; the indices of the workloads are the other one, corrected by Holm. The only
   cell of a workload is its index, and is judged once. The geometric mean over all tests is a
   family by itself (Holm).
+* The CPU times of programs are a family by themselves (Holm). The study goes on, or stops, without
+  regard to them: the wall-clock time is what it is about.
 * A comparison stops by itself: once decided it keeps its verdict, interval and p-value, also
   where its trials go on because they yield other cells that are open. Intervals of cells that
   differ are corrected for having been selected; those of the indices hold together.
@@ -112,7 +114,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         ),
         design=plan.design,
         design_sentence=design_sentence(
-            plan, family, headlines, HEADLINE_LEVEL, sum(len(own.effects) for own in workloads)
+            plan, family, headlines, HEADLINE_LEVEL, *_other_families(workloads)
         ),
         blocks_done=blocks_done,
         blocks_planned=len(plan.blocks),
@@ -139,6 +141,12 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         complete=_is_complete(plan, blocks_done, course.to_come, evidence.contrasts),
     )
     return findings if withheld else with_headline(findings)
+
+
+def _other_families(workloads: Sequence[WorkloadFindings]) -> tuple[int, int]:
+    """How many effects of factors, and how many comparisons of CPU time, there are."""
+    cpu_times = (own.cpu_time.comparisons for own in workloads if own.cpu_time)
+    return sum(len(own.effects) for own in workloads), sum(map(len, cpu_times))
 
 
 def _trial_counts(run: RunRecord, course: PlanProgress, look: int) -> dict[str, int]:
@@ -184,6 +192,7 @@ def _judge_all(
     design = plan.design
     systems = [system.name for system in plan.systems]
     indices = _judge_indices(plan, quantities, to_come, others)
+    cpu_times = iter(_judge_cpu_times(plan, quantities, to_come, others))
     grid: list[Quantity] = [quantity for q in quantities for quantity in q.family]
     own = [q.measured.covariates for q in quantities for _ in q.family]
     of_grid = judge(
@@ -206,6 +215,7 @@ def _judge_all(
             ),
             metrics=tuple(index if own is q.index else next(judged) for own in q.metrics),
             latencies=tuple(next(judged) for _ in q.latencies),
+            cpu_time=None if q.cpu_time is None else next(cpu_times),
         )
         for q, index in zip(quantities, indices, strict=True)
     ]
@@ -226,6 +236,25 @@ def _judge_indices(
         both = (judged, adjusted) if design.verdict == "unadjusted" else (adjusted, judged)
         judged = tuple(map(side_by_side, *both))
     return judged
+
+
+def _judge_cpu_times(
+    plan: Plan, quantities: Sequence[Quantities], to_come: int, others: int
+) -> tuple[Judged, ...]:
+    """Verdicts on the CPU time of each workload that has one; of other studies as many."""
+    own = [(q.cpu_time, q.measured.covariates) for q in quantities if q.cpu_time is not None]
+    return judge(
+        [cpu_time for cpu_time, _ in own],
+        [system.name for system in plan.systems],
+        plan.design,
+        holm,
+        HEADLINE_LEVEL,
+        together=True,
+        to_come=to_come,
+        covariates=[seen for _, seen in own] if plan.design.verdict == "adjusted" else (),
+        others=others,
+        baseline=plan.baseline,
+    )
 
 
 def _headlines(plan: Plan, run: RunRecord) -> dict[str, Judged]:
@@ -250,15 +279,17 @@ def _describe(
     by_name = {own.measured.workload.spec.name: own for own in judged}
     indices = Contrasts.together(own.index.contrasts for own in judged)
     grid = Contrasts.together(part.contrasts for own in judged for part in own.family)
-    of_indices, of_grid = (
+    cpu_times = Contrasts.together(own.cpu_time.contrasts for own in judged if own.cpu_time)
+    builders = tuple(
         ComparisonBuilder(plan.design, Family.of(contrasts, correction, size))
         for contrasts, correction, size in (
             (indices, HOLM, headlines),
             (grid, BENJAMINI_HOCHBERG, family),
+            (cpu_times, HOLM, len(cpu_times) + headlines - len(indices)),
         )
     )
     return tuple(
-        workload_findings(by_name[m.workload.spec.name], plan, run, of_indices, of_grid)
+        workload_findings(by_name[m.workload.spec.name], plan, run, *builders)
         if m.workload.spec.name in by_name
         else unmeasured(m, withheld)
         for m in measured

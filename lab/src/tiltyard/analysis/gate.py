@@ -6,6 +6,9 @@ interval of the ratio is held against the margin [1/(1 + m), 1 + m]: its own one
 hold together to fail. Ratios are those of the blocks as they are: nothing is taken off for
 covariates. Of a headline that lacks more than the allowed share of its blocks, because trials
 failed, nothing is said, as in the verdicts of a study.
+
+A program has two headlines, of which one decides: the wall-clock time, or its CPU time where that
+was asked for before. The other stands beside it, as a family by itself.
 """
 
 import math
@@ -15,6 +18,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
+from pydantic import Field
 
 from tiltyard.analysis.contrast import MAX_FAILED_SHARE
 from tiltyard.analysis.decision import Decision
@@ -33,8 +37,11 @@ from tiltyard.stats.margin import (
 )
 from tiltyard.stats.sequential import LEVEL
 from tiltyard.stats.types import FloatArray
-from tiltyard.units import count_of, listed, part_of
+from tiltyard.study.program import WALL_TIME
+from tiltyard.units import agreeing, count_of, listed, part_of
 
+By = Literal["time", "cpu-time"]
+"""Which time of programs decides."""
 Outcome = Literal["improvement", "within", "regression", "undecided", "invalid"]
 Result = Literal["passed", "regression", "undecided", "invalid"]
 _ORDER: Final[tuple[tuple[Outcome, Result], ...]] = (
@@ -43,6 +50,8 @@ _ORDER: Final[tuple[tuple[Outcome, Result], ...]] = (
     ("undecided", "undecided"),
 )
 """What a family comes to: the first of these that one of its headlines has."""
+_NAMED: Final = 3
+"""As many of what is worse beside the headlines are named; more are counted."""
 _WORDS: Final[dict[int, Outcome]] = {
     UNDECIDED: "undecided",
     WITHIN: "within",
@@ -101,6 +110,8 @@ class Gate(Frozen):
     """Blocks of another study that decide all that is undecided in 80 % of cases; ``None``: very
     many, or there is no interval yet."""
     headlines: tuple[Headline, ...]
+    beside: tuple[Headline, ...] = Field((), exclude_if=lambda beside: not beside)
+    """The other time of programs, which decides nothing."""
 
     def having(self, *outcomes: Outcome) -> tuple[Headline, ...]:
         """The headlines with one of these outcomes."""
@@ -115,11 +126,24 @@ class Gate(Frozen):
     @property
     def sentence(self) -> str:
         """The whole in one sentence."""
+        answer = "; ".join(filter(None, (self._answer, self._worse_beside)))
         if not self.trials_failed:
-            return self._answer
+            return answer
         failed = part_of(self.trials_failed, self.trials, "trial", "has failed", "have failed")
         of = listed([f"{number} of {name}" for name, number in self.failed_by_system.items()])
-        return f"{self._answer}; {failed} ({of})"
+        return f"{answer}; {failed} ({of})"
+
+    @property
+    def _worse_beside(self) -> str:
+        every = (line.name for line in self.beside if line.outcome == "regression")
+        worse = list(dict.fromkeys(every))
+        if not worse:
+            return ""
+        more = [f"{len(worse) - _NAMED} more"] if len(worse) > _NAMED else []
+        return (
+            f"{listed([*worse[:_NAMED], *more])} {agreeing(len(worse), 'is', 'are')} worse by more "
+            f"than {100 * self.within:g} %, and {agreeing(len(worse), 'does', 'do')} not decide"
+        )
 
     @property
     def _answer(self) -> str:
@@ -147,27 +171,23 @@ def _worse(line: Headline) -> tuple[float, float]:
     return (low, high) if line.direction == "lower" else (-high, -low)
 
 
-def gate(findings: Findings, within: float) -> Gate:
+def gate(findings: Findings, within: float, by: By = "time") -> Gate:
     """Every headline of a study against a margin.
 
     Args:
         findings: of a study that was run here.
         within: the margin, as a fraction: 0.03 allows a time to be 1.03 times as long, and a rate
             to be 1/1.03 of the baseline's.
+        by: the time of programs that decides.
     """
-    asked = list(_headlines(findings))
-    level = level_of(len(asked))
-    worse = np.array([1.0 if cell.direction == "lower" else -1.0 for _, cell, _ in asked])
-    margin, ended = math.log1p(within), findings.stopped is not None
-    differences, spending = _differences(asked, worse), findings.design.spending
-    rounding = np.array([found.rounding for _, _, found in asked])
-    verdicts = against_margin(differences, spending, margin, level, ended=ended, rounding=rounding)
-    headlines = tuple(
-        _headline(findings, *pair, own, within)
-        for pair, own in zip(asked, _judged(verdicts, worse), strict=True)
-    )
+    asked = list(_headlines(findings, by))
+    headlines, verdicts = _held(findings, asked, within)
+    deciding = {(workload, cell.metric) for workload, cell, _ in asked}
+    others = _headlines(findings, "cpu-time" if by == "time" else "time")
+    beside = [one for one in others if (one[0], one[1].metric) not in deciding]
     undecided = np.array([line.outcome == "undecided" for line in headlines], dtype=np.bool_)
     failed = Counter(trial.system for trial in findings.trials if trial.outcome == "failed")
+    level, margin, spending = level_of(len(headlines)), math.log1p(within), findings.design.spending
     return Gate(
         result=_result(findings, headlines),
         within=within,
@@ -180,19 +200,40 @@ def gate(findings: Findings, within: float) -> Gate:
         stopped=findings.stopped,
         blocks_needed=blocks_to_answer(verdicts.of(undecided), spending, margin, level),
         headlines=headlines,
+        beside=_held(findings, beside, within)[0] if beside else (),
     )
 
 
-def gate_decision(findings: Findings, within: float, *, withheld: bool) -> Decision:
+def _held(
+    findings: Findings, asked: Sequence[tuple[str, Cell, Comparison]], within: float
+) -> tuple[tuple[Headline, ...], MarginVerdicts]:
+    """Headlines against a margin, as one family."""
+    level = level_of(len(asked))
+    worse = np.array([1.0 if cell.direction == "lower" else -1.0 for _, cell, _ in asked])
+    margin, ended = math.log1p(within), findings.stopped is not None
+    differences, spending = _differences(asked, worse), findings.design.spending
+    rounding = np.array([found.rounding for _, _, found in asked])
+    verdicts = against_margin(differences, spending, margin, level, ended=ended, rounding=rounding)
+    headlines = tuple(
+        _headline(findings, *pair, own, within)
+        for pair, own in zip(asked, _judged(verdicts, worse), strict=True)
+    )
+    return headlines, verdicts
+
+
+def gate_decision(
+    findings: Findings, within: float, by: By = "time", *, withheld: bool
+) -> Decision:
     """Whether further blocks could change what the gate says.
 
     Args:
         findings: so far.
         within: the margin.
+        by: the time of programs that decides.
         withheld: nothing may be claimed yet, because too many blocks were disturbed.
     """
-    asked = list(_headlines(findings))
-    found = gate(findings, within)
+    asked = list(_headlines(findings, by))
+    found = gate(findings, within, by)
     still_open = [
         (workload, comparison)
         for (workload, _, comparison), line in zip(asked, found.headlines, strict=True)
@@ -213,13 +254,21 @@ def gate_decision(findings: Findings, within: float, *, withheld: bool) -> Decis
     )
 
 
-def _headlines(findings: Findings) -> Iterator[tuple[str, Cell, Comparison]]:
-    """Every cell of a headline metric, each system against the baseline."""
+def _headlines(findings: Findings, by: By) -> Iterator[tuple[str, Cell, Comparison]]:
+    """Every cell of a headline metric, each system against the baseline.
+
+    Where CPU time decides, it takes the place of the wall-clock time of the same workload.
+    """
     for workload in findings.workloads:
+        index = workload.cpu_time if by == "cpu-time" else None
         for cell in workload.cells:
-            for found in cell.comparisons:
+            own, comparisons = cell, cell.comparisons
+            if index is not None and cell.metric == WALL_TIME:
+                own = next(one for one in workload.details if one.metric == index.name)
+                comparisons = index.comparisons
+            for found in comparisons:
                 if found.against == findings.baseline:
-                    yield workload.name, cell, found
+                    yield workload.name, own, found
 
 
 @dataclass(frozen=True)

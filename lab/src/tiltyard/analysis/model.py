@@ -290,6 +290,9 @@ class WorkloadFindings(Frozen):
     """Headline metrics, with verdicts."""
     latencies: Latencies | None
     """Where the workload has the metric ``latency``."""
+    cpu_time: Index | None = Field(None, exclude_if=lambda found: found is None)
+    """Compared beside the time that given work takes, and in no mean with it; its values are among
+    the details. ``None`` where work is not given, or its CPU time is not known."""
     details: tuple[Cell, ...]
     """Other metrics: summaries without comparisons."""
     ends: dict[str, dict[str, dict[str, str]]]
@@ -321,6 +324,11 @@ class WorkloadFindings(Frozen):
     def compared(self) -> tuple[Cell | Index, ...]:
         """Every table with verdicts: index, metrics, cells, latencies; what is the index once."""
         return (self.index, *self.other_metrics, *self.other_cells, *self.latency_tables)
+
+    @property
+    def judged(self) -> tuple[Cell | Index, ...]:
+        """The same, and what is compared beside it without a say in how far a study goes."""
+        return self.compared if self.cpu_time is None else (*self.compared, self.cpu_time)
 
     @property
     def other_cells(self) -> tuple[Cell, ...]:

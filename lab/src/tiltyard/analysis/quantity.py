@@ -23,6 +23,7 @@ from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.samples import BIN_WIDTH, PERCENTILES
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
 from tiltyard.study.model import Covariate
+from tiltyard.study.program import CPU_TIME, WALL_TIME
 from tiltyard.units import count_of
 from tiltyard.wire import MetricCard
 
@@ -123,6 +124,12 @@ class GridCell:
         return self.metric.name == LATENCY and self.metric.role == "detail"
 
     @property
+    def is_cpu_time(self) -> bool:
+        """Whether it is CPU time that nobody has asked for as a headline, and that was counted."""
+        counted = bool(np.isfinite(self.quantity.log_values).any())
+        return self.metric.name == CPU_TIME and self.metric.role == "detail" and counted
+
+    @property
     def label(self) -> str:
         """``random read, 64 MiB file, 4 KiB record``."""
         return ", ".join(filter(None, (self.metric.label, self.at_label)))
@@ -146,6 +153,9 @@ class Measured:
     """The time of one operation, where the workload has such a metric."""
     details: tuple[GridCell, ...]
     """The other metrics."""
+    cpu_time: GridCell | None
+    """That of the details which is compared beside the time that the same work takes; ``None``
+    where another one is the headline, or where no CPU time was counted."""
     covariates: FloatArray
     """What others did during each turn, shape (blocks, systems, covariates), in the order of
     the plan; nan where there is no turn or it is not known."""
@@ -208,6 +218,7 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
             complete[place] = trials
     readings = read_trials(complete, shape, workload)
     cells = tuple(_cells(workload, readings, attempted, _sessions(plan, blocks)))
+    timed = any(c.metric.name == WALL_TIME and c.metric.role == "headline" for c in cells)
     return Measured(
         workload=workload,
         systems=systems,
@@ -219,6 +230,7 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
         details=tuple(
             cell for cell in cells if cell.metric.role == "detail" and not cell.is_latency
         ),
+        cpu_time=next((cell for cell in cells if timed and cell.is_cpu_time), None),
         covariates=covariates,
     )
 

@@ -20,13 +20,15 @@ class RelativeTest:
     shares: Mapping[str, float]
     """System → its speed over that of the best: 1 for the best itself, less for all others. Times
     are turned into speeds, so more is always better."""
+    name: str = ""
+    """Of its metric."""
 
 
 def relative_tests(findings: Findings) -> list[RelativeTest]:
     """Every test of every workload in which at least two systems have a value."""
     return [
-        RelativeTest(workload, index.label, index.unit, index.direction, shares)
-        for workload, index in _tests(findings)
+        RelativeTest(workload, index.label, index.unit, index.direction, shares, name)
+        for workload, name, index in _tests(findings)
         if len(shares := shares_of_best(index)) > 1
     ]
 
@@ -76,7 +78,11 @@ def first_without(tests: Sequence[RelativeTest]) -> Counter[str]:
     return found
 
 
-def _tests(findings: Findings) -> Iterator[tuple[str, Index]]:
+def _tests(findings: Findings) -> Iterator[tuple[str, str, Index]]:
+    """Workload, name of the metric, and its table; that of an only one is named by its workload."""
     for workload in findings.workloads:
-        for index in workload.by_metric or (workload.index,):
-            yield workload.display, index
+        for index in workload.by_metric:
+            yield workload.display, index.name, index
+        if not workload.by_metric:
+            only = next((cell.metric for cell in workload.cells), workload.index.name)
+            yield workload.display, only, workload.index

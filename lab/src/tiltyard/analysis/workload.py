@@ -42,6 +42,8 @@ class Quantities:
     metrics; any other mean would be a second name for something compared already."""
     latencies: tuple[Quantity, ...]
     """The time of one operation at each point, and last over the grid where it has several."""
+    cpu_time: Quantity | None
+    """Beside the time that work takes; those of all workloads are a family by themselves."""
 
     @property
     def family(self) -> tuple[Quantity, ...]:
@@ -65,6 +67,7 @@ class JudgedWorkload:
     """Of what is the index the index itself, as of metrics: one verdict and one interval."""
     metrics: tuple[Judged, ...]
     latencies: tuple[Judged, ...]
+    cpu_time: Judged | None
 
     @property
     def family(self) -> tuple[Judged, ...]:
@@ -113,7 +116,8 @@ def quantities_of(measured: Measured) -> Quantities | None:
     latencies = [cell.quantity for cell in measured.latencies]
     if len(latencies) > 1:
         latencies.append(mean_quantity(name, measured.latencies))
-    return Quantities(measured, index, tuple(metrics), tuple(latencies))
+    cpu_time = None if measured.cpu_time is None else measured.cpu_time.quantity
+    return Quantities(measured, index, tuple(metrics), tuple(latencies), cpu_time)
 
 
 def unmeasured(measured: Measured, withheld: Withheld | None) -> WorkloadFindings:
@@ -141,6 +145,7 @@ def workload_findings(
     run: RunRecord,
     headline: ComparisonBuilder,
     grid: ComparisonBuilder,
+    cpu_times: ComparisonBuilder,
 ) -> WorkloadFindings:
     """The tables and the answer of one workload.
 
@@ -150,6 +155,7 @@ def workload_findings(
         run: what the ends of a network saw in each trial.
         headline: builds comparisons of the index.
         grid: builds comparisons of cells and metrics.
+        cpu_times: builds those of CPU time.
     """
     measured = judged.measured
     name = measured.workload.spec.name
@@ -181,6 +187,7 @@ def workload_findings(
             "steadiness": steadiness(measured) if plan.clock == "time" else None,
             "replication": replication(plan, run, measured.workload),
             "clients": client_lines(measured.trials),
+            "cpu_time": _cpu_time(judged, plan.baseline, cpu_times),
         }
     )
 
@@ -263,6 +270,18 @@ def _latencies(
         index=index_of(name, topic, over_all, builder, baseline, cells, medians),
         averages=averages_of(cells),
     )
+
+
+def _cpu_time(judged: JudgedWorkload, baseline: str, builder: ComparisonBuilder) -> Index | None:
+    """``None`` where it is not compared."""
+    own, cell = judged.cpu_time, judged.measured.cpu_time
+    if own is None or cell is None:
+        return None
+    summaries = summaries_of((cell,))
+    cells = cells_of(judged.measured, (cell,), summaries)
+    medians = _medians(judged.measured, summaries)
+    name, topic = cell.metric.name, own.quantity.topic
+    return index_of(name, topic, own, builder, baseline, cells, medians)
 
 
 def _losses(

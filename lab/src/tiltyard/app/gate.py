@@ -3,7 +3,7 @@
 from tiltyard.analysis.decision import Decision
 from tiltyard.analysis.disturbed import too_many_disturbed
 from tiltyard.analysis.findings import analyse
-from tiltyard.analysis.gate import gate_decision
+from tiltyard.analysis.gate import By, gate_decision
 from tiltyard.errors import RefusedError
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
@@ -29,16 +29,17 @@ def require_as_measured(folder: StudyFolder) -> None:
             raise RefusedError(f"{folder.root}/ is not judged: {changed}")
 
 
-def until_gated(plan: Plan, within: float) -> Decide:
+def until_gated(plan: Plan, within: float, by: By) -> Decide:
     """What a run asks at each look: may further blocks change what the gate says?
 
     Args:
         plan: what is carried out.
         within: the margin, as a fraction.
+        by: the time of programs that decides.
     """
 
     def decide(record: RunRecord) -> Decision:
         withheld = too_many_disturbed(record, course_of(plan, record))
-        return gate_decision(analyse(plan, record), within, withheld=withheld is not None)
+        return gate_decision(analyse(plan, record), within, by, withheld=withheld is not None)
 
     return decide

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from tiltyard.analysis.gate import Gate
+    from tiltyard.analysis.gate import By, Gate
+    from tiltyard.analysis.model import Findings
     from tiltyard.folder import StudyFolder
 
 
@@ -25,6 +26,7 @@ def gate(
     /,
     *,
     within: str,
+    by: Literal["time", "cpu-time"] = "time",
     blocks: int | None = None,
     budget: str | None = None,
     seed: int | None = None,
@@ -54,6 +56,9 @@ def gate(
             judged; one that has not, or not far enough, is run first. Results that were not made
             here by you are refused (code 4), unless --folder names their folder.
         within: The margin: "3%" allows a time of 1.03 times the baseline's, a rate of 1/1.03.
+        by: What decides of programs that are timed. "time" (the default) is wall-clock time; a
+            regression in CPU time is then told and does not fail. "cpu-time" takes far fewer blocks
+            on a busy host, and does not show waiting, for a disk or for one of several threads.
         blocks: Exactly so many blocks of commands; by default 8 to 100, until all is decided.
         budget: Go on with commands that are undecided until this time is used up: "10 min". By
             default blocks after the 20th are begun in the first 2 min only.
@@ -74,27 +79,23 @@ def gate(
     from tiltyard.cli.commands import require_writable
     from tiltyard.cli.console import remark, show, tell
     from tiltyard.cli.run import carried_out
-    from tiltyard.errors import UsageError
     from tiltyard.exporters.junit import junit as as_junit
     from tiltyard.exporters.pull_request import pull_request
     from tiltyard.folder import write_whole
-    from tiltyard.units import parse_percent
 
     printing.begin()
-    try:
-        margin = parse_percent(within)
-    except ValueError as error:
-        raise UsageError(f"--within: {error}") from None
-    if not 0 < margin < 1:
-        raise UsageError(f"--within {within}: is more than 0% and less than 100%, as in 3%")
+    margin = _margin(within)
     outputs = {"junit": junit, "markdown": markdown}
     require_writable({name: path for name, path in outputs.items() if path is not None})
     opened = _opened(study, commands, within, blocks, budget, seed, disturbed, folder)
     with opened as target:
         remark(f"Folder   {target.root}/")
-        findings = carried_out(target, trust=trust, within=margin, show_output=commands.show_output)
+        findings = carried_out(
+            target, trust=trust, within=margin, by=by, show_output=commands.show_output
+        )
         require_as_measured(target)
-    found = judged(findings, margin)
+    _require_known(findings, by)
+    found = judged(findings, margin, by)
     if not printing.emit(found):
         show(table(found))
         if found.result == "undecided":
@@ -106,6 +107,26 @@ def gate(
         with markdown.open("ab") as file:
             file.write(pull_request(found))
     return _exit_code(found)
+
+
+def _margin(within: str) -> float:
+    from tiltyard.errors import UsageError
+    from tiltyard.units import parse_percent
+
+    try:
+        margin = parse_percent(within)
+    except ValueError as error:
+        raise UsageError(f"--within: {error}") from None
+    if not 0 < margin < 1:
+        raise UsageError(f"--within {within}: is more than 0% and less than 100%, as in 3%")
+    return margin
+
+
+def _require_known(findings: "Findings", by: "By") -> None:
+    from tiltyard.errors import UsageError
+
+    if by == "cpu-time" and not any(workload.cpu_time for workload in findings.workloads):
+        raise UsageError("--by cpu-time: no CPU time of a program is known. Fix: leave it out")
 
 
 @contextmanager
@@ -162,12 +183,13 @@ def table(gate: "Gate") -> "RenderableType":
     rows = StackingTable(padding=(0, 3, 0, 0), header_style="dim")
     rows.add_column("metric", overflow="fold")
     rows.add_column("ratio", justify="right", no_wrap=True)
-    levels = [line.level for line in gate.headlines]
+    levels = [line.level for line in (*gate.headlines, *gate.beside)]
     rows.add_column(interval_head(levels), justify="right", no_wrap=True)
     rows.add_column("verdict", no_wrap=True)
-    for line in gate.headlines:
+    for line in (*gate.headlines, *gate.beside):
         name = f"{line.name}, {line.system}" if several else line.name
-        rows.add_row(Text(name), ratio_text(line), interval_text(line), line.outcome)
+        style = "dim" if line in gate.beside else ""
+        rows.add_row(Text(name), ratio_text(line), interval_text(line), line.outcome, style=style)
     reasons = [Text(line.why) for line in gate.headlines if line.why][:3]
     how = "95 % confidence intervals; those of regressions and improvements are simultaneous"
     together = [Text(how, style="dim")] if max(levels, default=0) > min(levels, default=0) else []

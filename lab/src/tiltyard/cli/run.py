@@ -14,6 +14,7 @@ from tiltyard.units import count_of
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from tiltyard.analysis.gate import By
     from tiltyard.analysis.model import Findings
     from tiltyard.executors.engine import Engine
     from tiltyard.folder import StudyFolder
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class RunOptions(TypedDict, total=False):
-    """How a study is carried out; options of the verb `run`, but for `within`."""
+    """How a study is carried out; options of the verb `run`, but for `within` and `by`."""
 
     scale: "Fraction | None"
     stop_on_failure: bool
@@ -33,6 +34,8 @@ class RunOptions(TypedDict, total=False):
     amendment: "Amendment"
     show_output: bool
     """Whether what programs print is shown."""
+    by: "By"
+    """Which time of programs the gate goes by."""
     within: float
     """The margin of the gate, whose answer is then what the run goes on for."""
 
@@ -260,7 +263,7 @@ def _run_session(session: "Session", engine: "Engine", options: RunOptions) -> N
             session,
             engine,
             display,
-            decide=None if within is None else until_gated(plan, within),
+            decide=None if within is None else until_gated(plan, within, options.get("by", "time")),
             stop_on_failure=options.get("stop_on_failure", False),
             allow_reboot=options.get("allow_reboot", False),
             wait_s=options.get("wait_s"),

@@ -1,6 +1,6 @@
 """The verdicts for a terminal: readable in 80 columns and without colour."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count, islice, product
 from pathlib import Path
 from string import ascii_uppercase
@@ -13,7 +13,14 @@ from rich.text import Text
 
 from tiltyard.analysis.calibrates import calibrates
 from tiltyard.analysis.decision import headlines
-from tiltyard.analysis.model import Comparison, Findings, Index, Notice, WorkloadFindings
+from tiltyard.analysis.model import (
+    Comparison,
+    Findings,
+    Index,
+    Notice,
+    Standing,
+    WorkloadFindings,
+)
 from tiltyard.analysis.statements.numbers import WIDENED, widened_note
 from tiltyard.analysis.statements.warnings import warnings
 from tiltyard.analysis.verdict import Verdict
@@ -128,8 +135,13 @@ def _ranked(workload: WorkloadFindings, findings: Findings) -> Group:
 
 
 def _counted_beside(workload: WorkloadFindings, findings: Findings) -> Iterator[Text]:
-    """What is counted beside path lengths and times of programs, a row each: it is not ranked."""
+    """What is counted beside path lengths and times of programs, a row each: it is not ranked.
+
+    CPU time is compared with the baseline.
+    """
     counted = findings.clock == "instructions"
+    if workload.cpu_time is not None:
+        yield _compared_beside(workload.cpu_time, findings)
     for cell in workload.details:
         if counted or (workload.use == PROGRAM and cell.metric in _OF_PROGRAMS):
             values = ", ".join(
@@ -138,6 +150,26 @@ def _counted_beside(workload: WorkloadFindings, findings: Findings) -> Iterator[
             )
             label = ", ".join(filter(None, (cell.label, cell.at_label)))
             yield Text(f"  {label}: {values}", style="dim")
+
+
+def _compared_beside(index: Index, findings: Findings) -> Text:
+    """``CPU time: a 70.1 ms, b 73.5 ms (1.049, 1.031 … 1.066, slower)``."""
+    text = Text("  CPU time: ", style="dim")
+    for place, standing in enumerate(sorted(index.standings, key=_by_baseline(findings))):
+        pair, name = standing.comparison, _labels(findings)[standing.system]
+        text.append(f"{', ' if place else ''}{name} {format_value(standing.value, index.unit)}")
+        if pair is not None and pair.low is not None:
+            text.append(f" ({ratio_text(pair)}, {interval_text(pair)}, ").append(
+                _word(pair, findings)
+            )
+            text.append(")")
+    return text
+
+
+def _by_baseline(findings: Findings) -> Callable[[Standing], int]:
+    """The baseline first, the others in the order of the study."""
+    names = [findings.baseline, *(system.name for system in findings.systems)]
+    return lambda standing: names.index(standing.system)
 
 
 def _by_line(workload: WorkloadFindings, findings: Findings) -> Group:

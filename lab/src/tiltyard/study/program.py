@@ -26,6 +26,7 @@ from tiltyard.wire import Card
 
 BuiltIn = Literal[
     "time",
+    "cpu_time",
     "user",
     "system",
     "peak_memory",
@@ -110,6 +111,10 @@ class MetricTable(Frozen):
 Metrics = dict[Printed, BuiltIn | Printed | MetricTable]
 """Name → what the engine measures of every execution or the reader reads, or where the program
 prints it."""
+
+WALL_TIME: Final = "time"
+CPU_TIME: Final = "cpu_time"
+"""What the engine measures of work that is given: how long it takes, by the clock and on CPUs."""
 
 PROGRAM: Final = "program"
 """The engine's name of the workload that executes a program."""

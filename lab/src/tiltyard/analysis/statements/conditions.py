@@ -17,7 +17,9 @@ from tiltyard.units import agreeing, count_of, format_size
 from tiltyard.wire import Access
 
 
-def design_sentence(plan: Plan, family: int, headlines: int, level: float, effects: int = 0) -> str:
+def design_sentence(
+    plan: Plan, family: int, headlines: int, level: float, effects: int = 0, cpu_times: int = 0
+) -> str:
     """Order, looks, interval, correction.
 
     Args:
@@ -26,6 +28,7 @@ def design_sentence(plan: Plan, family: int, headlines: int, level: float, effec
         headlines: comparisons of workloads' indices.
         level: chance of any false claim among those.
         effects: of factors, a family of their own; 0 where there is one factor.
+        cpu_times: comparisons of the CPU time of programs, a family of their own.
     """
     design = plan.design
     return (
@@ -37,7 +40,8 @@ def design_sentence(plan: Plan, family: int, headlines: int, level: float, effec
         f"{_looks(design)} (error rate {100 * design.alpha:.2g} % for one comparison)."
         f"{_by_t(design)} A comparison that is decided stops. "
         f"{_grid(design, family)}the {headlines} of the workloads as a whole by Holm at "
-        f"{100 * level:g} %, with simultaneous intervals{_effects(effects)}. Systems that "
+        f"{100 * level:g} %, with simultaneous intervals{_effects(effects)}"
+        f"{_cpu_times(cpu_times, level)}. Systems that "
         f"differ by less than {100 * design.equivalent_within:g} % count as equivalent "
         "(equivalence margin), each "
         f"comparison separately.{_adjusted(design)}"
@@ -92,6 +96,16 @@ def _effects(effects: int) -> str:
     return (
         f"; the {count_of(effects, 'effect')} of factors {agreeing(effects, 'is', 'are')} a "
         "family corrected like the grid"
+    )
+
+
+def _cpu_times(cpu_times: int, level: float) -> str:
+    if not cpu_times:
+        return ""
+    return (
+        f"; the {count_of(cpu_times, 'comparison')} of CPU time {agreeing(cpu_times, 'is', 'are')} "
+        f"a family by {agreeing(cpu_times, 'itself', 'themselves')}, by Holm at {100 * level:g} %, "
+        "and the study does not go on for their sake"
     )
 
 

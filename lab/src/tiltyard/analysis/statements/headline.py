@@ -12,6 +12,7 @@ from typing import Final
 from tiltyard.analysis.model import Comparison, Effect, Findings, WorkloadFindings
 from tiltyard.analysis.relative import relative_tests, with_mean
 from tiltyard.analysis.statements.claims import counted, over_levels, over_lines
+from tiltyard.analysis.statements.cpu_times import APART
 from tiltyard.analysis.statements.deltas import (
     Count,
     Crossing,
@@ -39,7 +40,8 @@ def with_headline(findings: Findings) -> Findings:
     """The findings with their headline; no answer is a mean that hides some of its cells."""
     workloads = tuple(_unhidden(findings, workload) for workload in findings.workloads)
     findings = findings.model_copy(update={"workloads": workloads})
-    return findings.model_copy(update={"answer": headline(findings)})
+    told = " ".join(filter(None, (headline(findings), APART.make(findings))))
+    return findings.model_copy(update={"answer": told})
 
 
 def _unhidden(findings: Findings, workload: WorkloadFindings) -> WorkloadFindings:

@@ -21,6 +21,7 @@ from tiltyard.analysis.model import Findings, Notice, Observation, WorkloadFindi
 from tiltyard.analysis.quantity import Measured
 from tiltyard.analysis.statements import (
     along_axis,
+    cpu_times,
     distributions,
     disturbances,
     headline,
@@ -52,6 +53,7 @@ from tiltyard.units import listed
 STATEMENTS: Final[tuple[Statement[Any, Any], ...]] = (
     *warnings.WARNINGS,
     *headline.HEADLINES,
+    cpu_times.APART,
     *verdicts.COMPARISONS,
     *limitations.OF_THE_STUDY,
     *disturbances.OF_THE_TRIALS,

@@ -242,10 +242,19 @@ def _claim(contrast: Contrast, amount: str, scale: Scale) -> str:
         if scale.factor:
             return f"{system} is {amount} as fast as {against}"
         return f"{system} is {amount} {contrast.verdict} than {against}"
+    time = _time(contrast)
     if scale.factor:
-        return f"{system} takes {amount} the time of {against}"
+        return f"{system} takes {amount} the {time} of {against}"
     word = "less" if contrast.verdict == "faster" else "more"
-    return f"{system} takes {amount} {word} time than {against}"
+    return f"{system} takes {amount} {word} {time} than {against}"
+
+
+_CPU_TIME: Final = "CPU time"
+
+
+def _time(contrast: Contrast) -> str:
+    """``time``, or ``CPU time`` where that is what was measured."""
+    return _CPU_TIME if _CPU_TIME in contrast.quantity.metric else "time"
 
 
 THROUGHPUT: Final = " throughput"
@@ -427,7 +436,8 @@ def _difference(contrast: Contrast, interval: RepeatedInterval, topic: str, firs
         amount = f"{amount} {word} instructions per operation {joint}"
         return _worded("needs", amount, contrast, where, first)
     if quantity.direction == "lower":
-        word = "times the time of" if factor else "more time than" if more else "less time than"
+        time = _time(contrast)
+        word = f"times the {time} of" if factor else f"{'more' if more else 'less'} {time} than"
         return _worded("takes", f"{amount} {word}", contrast, where, first)
     if quantity.unit == "1/s" and quantity.metric:
         word = "times as many" if factor else "more" if more else "fewer"

@@ -127,7 +127,7 @@ class Checker:
             one.index.comparisons for one in named or self.findings.workloads
         ]
         if named:
-            own += [of.comparisons for one in named for of in one.compared]
+            own += [of.comparisons for one in named for of in one.judged]
         elif self.findings.overall:
             own.append(self.findings.overall)
         return [found for each in own if (found := between(each, pair)) is not None]
@@ -165,7 +165,7 @@ class Checker:
     @cached_property
     def _known(self) -> list[_Known]:
         found = [*self._of_tables(), *self._of_words()]
-        pairs = [pair for one in self.findings.workloads for of in one.compared
+        pairs = [pair for one in self.findings.workloads for of in one.judged
                  for pair in of.comparisons]  # fmt: skip
         pairs += self.findings.overall
         return found + [one for unit in ("%", "×") for one in _of_pairs(pairs, unit)]

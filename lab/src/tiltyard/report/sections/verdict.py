@@ -76,14 +76,19 @@ def _blocks(findings: Findings) -> tuple[str, str]:
 
 
 def ranking(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
-    """The ranked table of a workload, and its pairs in words."""
-    table = ranked_table(
-        findings,
-        workload.index,
-        f"{place(findings, workload)}-ranking",
-        f"{workload.index.label}: ranking",
+    """The ranked table of a workload, and its pairs in words; the same of its CPU time."""
+    asked = ((workload.index, "ranking"), (workload.cpu_time, "cpu-time"))
+    return tuple(
+        block
+        for index, name in asked
+        if index is not None
+        for block in (
+            *ranked_table(
+                findings, index, f"{place(findings, workload)}-{name}", f"{index.label}: ranking"
+            ),
+            *pairs(findings, index),
+        )
     )
-    return (*table, *pairs(findings, workload.index))
 
 
 def _rests_on(findings: Findings) -> str:
