@@ -11,10 +11,11 @@ use super::request::{Figures, Request};
 const STRIDE: u64 = 17;
 const LINE_BYTES: u64 = 32;
 
-/// Who prints, and the lines by which programs learn whose table it is and for what it was built.
+/// Who prints, and the lines by which programs learn whose table it is and for what it was built;
+/// some wait for the first word with its colon.
 pub fn version() -> String {
     format!(
-        "\tIozone command line of Tiltyard {}, with the table of\n\
+        "\tIozone: command line of Tiltyard {}, with the table of\n\
          \t        Version $Revision: 3.498 $\n\
          \t\tCompiled for {} bit mode.\n\
          \t\tBuild: {OS}-{ARCH} \n\n",

@@ -165,16 +165,44 @@ impl Printer for Blocks<'_> {
 /// What the children saw, by number of children.
 pub type Series = Vec<BTreeMap<String, f64>>;
 
-/// The matrix of -R: phases by numbers of children.
-pub fn text(phases: &[&'static Phase], series: &Series, record_bytes: u64, unit: &str) -> String {
-    let mut text = format!(
-        "\n\"Throughput report Y-axis is type of test X-axis is number of processes\"\n\
-         \"Record size = {} kBytes \"\n\"Output is in {unit}\"\n\n",
-        kb(record_bytes)
-    );
-    for phase in phases {
+/// Phases by numbers of children.
+pub struct Matrix<'a> {
+    pub phases: &'a [&'static Phase],
+    pub series: &'a Series,
+    pub record_bytes: u64,
+    pub unit: &'a str,
+    /// Whether the children are threads.
+    pub threads: bool,
+}
+
+impl Matrix<'_> {
+    /// The three lines above the rows.
+    fn captions(&self) -> [String; 3] {
+        let children = if self.threads { "threads" } else { "processes" };
+        let axes = "Throughput report Y-axis is type of test X-axis is number of";
+        [
+            format!("{axes} {children}"),
+            format!("Record size = {} kBytes", kb(self.record_bytes)),
+            format!("Output is in {}", self.unit),
+        ]
+    }
+
+    fn row(&self, phase: &Phase) -> impl Iterator<Item = f64> + '_ {
+        let metric = phase.metric;
+        let figure = move |figures: &BTreeMap<String, f64>| figures.get(metric).copied();
+        self.series
+            .iter()
+            .map(move |figures| figure(figures).unwrap_or(0.0))
+    }
+}
+
+/// The matrix of -R.
+pub fn text(matrix: &Matrix) -> String {
+    let [axes, record, unit] = matrix.captions();
+    let mut text = format!("\n\"{axes}\"\n\"{record} \"\n\"{unit}\"\n\n");
+    for phase in matrix.phases {
         text += &format!("\"{:>15} \"", phase.report);
-        for value in row(phase, series) {
+        for value in matrix.row(phase) {
             text += &format!(" {value:>10.2} ");
         }
         text += "\n\n";
@@ -183,24 +211,18 @@ pub fn text(phases: &[&'static Phase], series: &Series, record_bytes: u64, unit:
 }
 
 /// The same as a spreadsheet. `line` is the command line.
-pub fn sheet(phases: &[&'static Phase], series: &Series, line: &str, unit: &str) -> Sheet {
+pub fn sheet(matrix: &Matrix, line: &str) -> Sheet {
     let mut sheet = Sheet::default();
     sheet.push(vec![Cell::Text(line.to_owned())]);
-    sheet.push(Vec::new());
-    let caption = "one column for each number of children";
-    sheet.push(vec![Cell::Text(format!("Figures in {unit}, {caption}"))]);
-    for phase in phases {
-        let mut cells = vec![Cell::Text(phase.report.to_owned()), Cell::Empty];
-        cells.extend(row(phase, series).map(Cell::Number));
-        sheet.push(cells);
+    for caption in matrix.captions() {
+        sheet.push(vec![Cell::Text(caption)]);
+    }
+    for phase in matrix.phases {
+        let title = Cell::Text(format!("{:>15} ", phase.report));
+        let figures = matrix.row(phase).map(Cell::Number);
+        sheet.push([title, Cell::Empty].into_iter().chain(figures).collect());
     }
     sheet
-}
-
-fn row<'a>(phase: &'a Phase, series: &'a Series) -> impl Iterator<Item = f64> + 'a {
-    series
-        .iter()
-        .map(|figures| figures.get(phase.metric).copied().unwrap_or(0.0))
 }
 
 fn kb(bytes: u64) -> u64 {

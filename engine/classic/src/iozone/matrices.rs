@@ -36,7 +36,7 @@ pub fn sheet(table: &Table, tests: &[&'static Test], line: &str, unit: &str) -> 
     let caption = "file sizes in kB to the left, record sizes in kB at the top";
     sheet.push(words(&format!("Figures in {unit}, {caption}")));
     for column in columns(tests) {
-        sheet.push(words(&format!("{} report", column.report)));
+        sheet.push(words(&format!("{} Report", capitalised(column.report))));
         let records = table.records.iter().map(|record| (record / 1024) as f64);
         sheet.push(row(Cell::Empty, records));
         for (file, figures) in rows(table, column) {
@@ -45,6 +45,16 @@ pub fn sheet(table: &Table, tests: &[&'static Test], line: &str, unit: &str) -> 
         }
     }
     sheet
+}
+
+/// Each word with one capital, as the original has titles in spreadsheets: `Re-Reader` is
+/// `Re-reader` there.
+fn capitalised(title: &str) -> String {
+    let words = title.split(' ').map(|word| {
+        let (first, rest) = word.split_at(1);
+        first.to_uppercase() + &rest.to_lowercase()
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn row(first: Cell, figures: impl Iterator<Item = f64>) -> Vec<Cell> {
@@ -103,6 +113,12 @@ mod tests {
         let sheet = sheet(&table, &tests, "iozone -a", "kBytes/sec");
         assert_eq!(sheet.rows().len(), 3 + 3 * 4);
         assert_eq!(sheet.rows()[0], [Cell::Text("iozone -a".to_owned())]);
+        let titles = [3, 7, 11].map(|row| sheet.rows()[row].clone());
+        let expected = ["Writer Report", "Re-writer Report", "Backward Read Report"];
+        assert_eq!(
+            titles,
+            expected.map(|title| vec![Cell::Text(title.to_owned())])
+        );
         let numbers = |row: usize| sheet.rows()[row].clone();
         assert_eq!(
             numbers(4),

@@ -130,19 +130,18 @@ fn many(request: &Request, line: &str, bench: &mut Bench) -> Result<(), Failure>
         bench.print("\n");
         bench.print(&streams_apart(streams.map(|phase| phase.metric)));
     }
-    let unit = banner::unit(request.figures);
+    let matrix = children::Matrix {
+        phases: &first.phases,
+        series: &series,
+        record_bytes: first.record_bytes,
+        unit: banner::unit(request.figures),
+        threads: request.threads,
+    };
     if request.matrices {
-        bench.print(&children::text(
-            &first.phases,
-            &series,
-            first.record_bytes,
-            unit,
-        ));
+        bench.print(&children::text(&matrix));
     }
     bench.print(COMPLETE);
-    write_spreadsheet(request, || {
-        children::sheet(&first.phases, &series, line, unit)
-    })
+    write_spreadsheet(request, || children::sheet(&matrix, line))
 }
 
 fn make_room(paths: &[impl AsRef<Path>], bench: &Bench) -> Result<(), Failure> {

@@ -66,7 +66,7 @@ impl Table {
             .into_iter()
             .map(|test| (test, is_wanted(test)))
             .collect();
-        let banner = banner + &heading(&fields(&all));
+        let banner = banner + &heading(&all);
         Self {
             banner,
             all,
@@ -174,8 +174,11 @@ fn shown(value: f64) -> String {
     format!(" {value:>9.0}")
 }
 
-/// The names of the columns, right above their figures.
-fn heading(fields: &[Field]) -> String {
+/// The names of all columns, also of those that are not asked for, as in the original: there are
+/// programs that count them. Right above their figures where all are.
+fn heading(all: &[(&'static Test, bool)]) -> String {
+    let whole: Vec<_> = all.iter().map(|(test, _)| (*test, true)).collect();
+    let fields = fields(&whole);
     let line = |row: usize, beginning: &str| {
         let names = fields.iter().map(|field| match field {
             Field::Blanks(count) => " ".repeat(*count),
@@ -251,8 +254,11 @@ pub(super) mod tests {
         let (_, _, text) = table();
         let gap = " ".repeat(18 + 18);
         let expected = [
-            format!("{}{gap}      bkwd", " ".repeat(44)),
-            format!("              kB  reclen     write   rewrite{gap}      read"),
+            format!("{}    random    random      bkwd", " ".repeat(64)),
+            format!(
+                "              kB  reclen     write   rewrite      read    reread      read     \
+                 write      read"
+            ),
             format!("              64      64   1232453 9999999999{gap}         7"),
             format!("             128      64        10         0{gap}        11"),
             format!("             128     128        12         0{gap}         0"),

@@ -39,6 +39,11 @@ pub enum Random {
 }
 
 impl Random {
+    /// Whether offsets are the original's, which may reach behind the last whole record.
+    pub fn is_classic(&self) -> bool {
+        matches!(self, Random::Classic { .. })
+    }
+
     /// The offset of the next request in `range`.
     #[inline]
     pub fn offset(&mut self, range: &Range) -> u64 {

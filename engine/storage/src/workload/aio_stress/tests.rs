@@ -129,6 +129,16 @@ fn classic_random_writes_stay_in_the_file() {
     assert_eq!(taken.sample("random_read").operations, 64);
 }
 
+/// The file ends with its last whole record, and the original's offsets do not.
+#[test]
+fn classic_random_reads_may_end_with_the_file() {
+    let taken = taken(json!({
+        "file": "3M", "record": "100k", "classic": true,
+        "stages": ["write", "read", "random-write", "random-read"],
+    }));
+    assert_eq!(taken.sample("random_read").operations, 30);
+}
+
 #[test]
 fn what_is_read_is_laid_out_unless_written() {
     let taken = taken(json!({

@@ -70,7 +70,7 @@ pub struct Auto {
     pub record_min: Option<Size>,
     /// Largest record (-q); 16M when left out.
     pub record_max: Option<Size>,
-    /// What files grow by (-+x); records are doubled.
+    /// What files and records grow by (-+x).
     #[schemars(range(min = 2, max = 1024))]
     pub multiplier: u64,
 }
@@ -93,7 +93,6 @@ impl Auto {
     /// # Errors
     /// `BadJob` when the bounds leave nothing.
     pub fn files(&self) -> Result<List<Size>, Failure> {
-        within("auto.multiplier", self.multiplier, 2..=1024)?;
         let (least, most) = (self.file_min, self.file_max);
         growing("auto.file_min", least, most, self.multiplier)
     }
@@ -105,7 +104,7 @@ impl Auto {
     pub fn records(&self) -> Result<List<Size>, Failure> {
         let least = self.record_min.unwrap_or(Size(4 << 10));
         let most = self.record_max.unwrap_or(Size(16 << 20));
-        growing("auto.record_min", least, most, 2)
+        growing("auto.record_min", least, most, self.multiplier)
     }
 
     /// Whether records were left to the tool: only then the original crosses over.
@@ -116,6 +115,7 @@ impl Auto {
 
 /// `least`, and what it grows to while it is not larger than `most`.
 fn growing(parameter: &str, least: Size, most: Size, factor: u64) -> Result<List<Size>, Failure> {
+    within("auto.multiplier", factor, 2..=1024)?;
     let grown = |size: &Size| size.bytes().checked_mul(factor).map(Size);
     let first = (least.bytes() > 0).then_some(least);
     let sizes = std::iter::successors(first, grown).take_while(|&size| size <= most);
@@ -156,6 +156,12 @@ mod tests {
             ..Auto::default()
         };
         assert_eq!(shown(&auto.files().unwrap()), "100k 200k 400k");
+        let auto = Auto {
+            multiplier: 4,
+            ..auto
+        };
+        assert_eq!(shown(&auto.files().unwrap()), "100k 400k");
+        assert_eq!(shown(&auto.records().unwrap()), "4k 16k 64k 256k 1M 4M 16M");
     }
 
     #[test]

@@ -133,7 +133,7 @@ IMPORTER: Final = Importer(
     repeats="executions",
     recognises=lambda head: (
         "Iozone: Performance Test" in head
-        or "Iozone command line of" in head
+        or "Iozone: command line of" in head
         or ("reclen" in head and "reread" in head)
         or ('"Writer report"' in head and "Excel" in head)
     ),

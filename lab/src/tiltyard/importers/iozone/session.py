@@ -10,7 +10,7 @@ from tiltyard.importers.iozone.columns import TESTS
 from tiltyard.importers.quantities import KIB_S, MICROSECONDS, PER_S, Unit
 from tiltyard.importers.reading import Line
 
-BEGINS: Final = re.compile(r"\s*Iozone(?:: Performance Test of| command line of) .*")
+BEGINS: Final = re.compile(r"\s*Iozone: (?:Performance Test|command line) of .*")
 _VERSION: Final = re.compile(r"Version \$Revision: (\d+)\.\s*(\d+)")
 _WITH_VALUE: Final = frozenset("bdfFgHijJklLnPqrsStuUVXyY")
 """Options of one letter that take the rest of the word, or the next one."""
