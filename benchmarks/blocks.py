@@ -34,7 +34,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from .harness import CPU, median_interval
+from .harness import CPU, median_interval, told
 from .processes import spending
 from .table import machine, say
 
@@ -332,9 +332,8 @@ def rows(versions: list[Version], options: argparse.Namespace, directory: Path) 
         if isinstance(values[0], bool):
             yield f"{what:<40}{name:<8}{sum(values):6} of {len(values)}"
             continue
-        low, high = median_interval(values)
-        median = statistics.median(values)
-        yield f"{what:<40}{name:<8}{median:8.1f} ({low:.1f} … {high:.1f})  {len(values)} rounds"
+        figure = f"{statistics.median(values):8.1f} ({told(median_interval(values), 1)})"
+        yield f"{what:<40}{name:<8}{figure}  {len(values)} rounds"
 
 
 def main() -> None:

@@ -15,8 +15,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-LEAST_ROUNDS = 7
+import numpy as np
+
+from tiltyard.stats.permutation import lag_one
+
+LEAST_ROUNDS = 12
 """However long they take."""
+LEAST_WORTH = 6
+"""Of fewer values the least and the largest are no interval of 95 %."""
 MOST_ROUNDS = 1000
 """However brief they are: the interval hardly becomes narrower, and its sums stay numbers."""
 
@@ -47,9 +53,8 @@ class Peer:
     def row(self, work: str, what: str, ratios: list[float]) -> "Row":
         """The line of one time; ratios above 1 mean that the engine is faster."""
         target = self.targets.get(what)
-        ok = target is None or statistics.median(ratios) >= target
         shown = "–" if target is None else f"≥ {target:.2f}"
-        return Row(work, what, f"{self.name} = 1", ratios, shown, ok)
+        return Row(work, what, f"{self.name} = 1", ratios, shown, target or 0.0)
 
 
 @dataclass(frozen=True)
@@ -134,8 +139,7 @@ class Limit:
         for _ in range(LEAST_ROUNDS):
             with tempfile.TemporaryDirectory(dir=place) as directory:
                 values.append(self.value(Path(directory)))
-        ok = statistics.median(values) < self.below
-        yield Row(self.name, self.what, self.unit, values, f"< {self.below:g}", ok)
+        yield Row(self.name, self.what, self.unit, values, f"< {self.below:g}", below=self.below)
 
 
 Comparison = Pair | Group | Limit
@@ -150,21 +154,32 @@ class Row:
     unit: str
     values: list[float]
     target: str
-    ok: bool
+    least: float = 0.0
+    """What the true median is to be, at least."""
+    below: float = math.inf
+    """What it must be less than."""
 
     @property
     def median(self) -> float:
         """Of the values."""
         return statistics.median(self.values)
 
+    @property
+    def verdict(self) -> str:
+        """Of the target: ``ok``, ``short``, or ``?`` where the interval holds it."""
+        low, high = median_interval(self.values) or (-math.inf, math.inf)
+        if self.target == "–":
+            return ""
+        if high < self.least or low >= self.below:
+            return "short"
+        return "ok" if low >= self.least and high < self.below else "?"
+
     def __str__(self) -> str:
         """Median, its interval, extremes, how many rounds, target and verdict."""
-        low, high = median_interval(self.values)
-        interval = f"{low:.3f}…{high:.3f}"
         extremes = f"{min(self.values):.2f}…{max(self.values):.2f}"
-        verdict = "" if self.target == "–" else "ok" if self.ok else "short"
+        interval = told(median_interval(self.values), 3, "…")
         figures = (f"{self.median:.3f}", interval, extremes, f"{len(self.values)}")
-        return _line((self.name, self.what, self.unit, *figures, self.target, verdict))
+        return _line((self.name, self.what, self.unit, *figures, self.target, self.verdict))
 
 
 def header() -> str:
@@ -202,16 +217,35 @@ def _rounds(seconds: float) -> Iterator[int]:
         yield number
 
 
-def median_interval(values: list[float]) -> tuple[float, float]:
-    """Between which values the true median lies, with 95 % confidence at least.
+def told(interval: tuple[float, float] | None, decimals: int, between: str = " … ") -> str:
+    """An interval in words."""
+    if interval is None:
+        return "cannot tell"
+    return between.join(f"{end:.{decimals}f}" for end in interval)
 
-    Order statistics of the sign test, which asks for no distribution. Fewer than six values are
-    too few for that: then it is all that there is.
+
+def median_interval(values: list[float]) -> tuple[float, float] | None:
+    """Between which values the true median lies, with 95 % confidence.
+
+    Order statistics of the sign test, which asks for no distribution, of as many independent values
+    as these are worth: a host that is busy is so for several rounds. n values that follow each
+    other with correlation r are worth n (1 − r) / (1 + r) (Bayley and Hammersley, 1946), where the
+    estimate of r has its bias of (1 + 3 r) / n added (Kendall, 1954). Simulated, of 40 rounds and
+    more it holds in 97 % or more of the cases up to r = 0.7, where it would in 70 % without.
+
+    Returns:
+        ``None`` where they are worth fewer than six: then they tell nothing.
     """
-    ordered = sorted(values)
-    tail, rank = 0.5 ** len(ordered), 0
+    count, series = len(values), np.array(values)
+    lag = float(lag_one(series[np.newaxis])[0])
+    lag = min(max(lag + (1 + 3 * lag) / count, 0.0), 0.99)
+    worth = int(count * (1 - lag) / (1 + lag))
+    if worth < LEAST_WORTH:
+        return None
+    tail, rank = 0.5**worth, 0
     while tail <= 0.025:
         rank += 1
-        tail += math.comb(len(ordered), rank) * 0.5 ** len(ordered)
-    outside = max(rank - 1, 0)
+        tail += math.comb(worth, rank) * 0.5**worth
+    outside = max(rank - 1, 0) * count // worth
+    ordered = sorted(values)
     return ordered[outside], ordered[-1 - outside]

@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from .harness import median_interval
+from .harness import median_interval, told
 from .table import machine, say
 
 BLOCKS = 20
@@ -115,9 +115,8 @@ def beside_one(place: Path, hosts: int, rounds: int) -> Iterator[str]:
         )
     for part, what in ((0, "time"), (1, "time from the first trial to the last")):
         ratios = [one[part] / many[part] for one, many in zip(*found.values(), strict=True)]
-        low, high = median_interval(ratios)
         middle = statistics.median(ratios)
-        yield f"{what}, one host by {hosts}: {middle:.2f} ({low:.2f} … {high:.2f})"
+        yield f"{what}, one host by {hosts}: {middle:.2f} ({told(median_interval(ratios), 2)})"
 
 
 def of_many(place: Path, agents: int) -> str:

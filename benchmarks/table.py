@@ -4,6 +4,7 @@ import argparse
 import os
 import random
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -71,7 +72,7 @@ def tabulate(
 ) -> None:
     """Print the table; `place` says where the directories of a comparison shall be."""
     rng = random.Random(20261121)
-    short = targets = 0
+    verdicts = Counter[str]()
     say(machine())
     say(header())
     for comparison in comparisons:
@@ -81,13 +82,14 @@ def tabulate(
         try:
             for row in comparison.rows(seconds, place(comparison), rng):
                 say(str(row))
-                short += not row.ok
-                targets += row.target != "–"
+                verdicts[row.verdict] += 1
         except RuntimeError as error:
             say(f"{comparison.name:<32}  failed: {error}")
-            short += 1
-    if targets or short:
-        say(f"{short} short of their targets" if short else "all targets reached")
+            verdicts["failed"] += 1
+    named = {"ok": "reached", "short": "missed", "?": "not decided", "failed": "failed"}
+    counts = [f"{verdicts[key]} {word}" for key, word in named.items() if verdicts[key]]
+    if counts:
+        say(f"targets: {', '.join(counts)}")
     say(machine())
 
 

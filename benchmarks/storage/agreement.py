@@ -48,7 +48,7 @@ class Agreement(Pair):
             if row.what == CPU:
                 yield row
             else:
-                yield replace(row, target=f"±{high - 1:.0%}", ok=low <= row.median <= high)
+                yield replace(row, target=f"±{high - 1:.0%}", least=low, below=high)
 
 
 def comparisons() -> list[Comparison]:
