@@ -255,10 +255,8 @@ pub(super) mod tests {
         let gap = " ".repeat(18 + 18);
         let expected = [
             format!("{}    random    random      bkwd", " ".repeat(64)),
-            format!(
-                "              kB  reclen     write   rewrite      read    reread      read     \
-                 write      read"
-            ),
+            "              kB  reclen     write   rewrite      read    reread      read     write      read"
+                .to_owned(),
             format!("              64      64   1232453 9999999999{gap}         7"),
             format!("             128      64        10         0{gap}        11"),
             format!("             128     128        12         0{gap}         0"),
