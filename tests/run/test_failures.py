@@ -199,7 +199,7 @@ def test_a_first_trial_has_a_limit(known: dict[str, Any], limit_s: float, why: s
     if known:
         far = plan.workloads[0].model_copy(update={"target": "far", "effective": known})
         plan = plan.model_copy(update={"workloads": (far,)})
-    found = trial._limit(History([]), plan, "iozone")
+    found = trial.limit_of(History([]), plan, "iozone")
     assert found.seconds == limit_s
     assert why in found.why
 
@@ -212,5 +212,5 @@ def test_the_first_trial_of_a_program_may_be_silent_as_long_as_it_says_itself() 
         update={"program": {}, "effective": {"timeout": 5.0, "servers": servers}}
     )
     plan = plan.model_copy(update={"workloads": (program,)})
-    found = trial._limit(History([]), plan, "iozone")
+    found = trial.limit_of(History([]), plan, "iozone")
     assert (found.seconds, found.is_of_silence) == (2 * 5 + 2 * 90 + 1800, True)

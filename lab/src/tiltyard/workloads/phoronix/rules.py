@@ -42,11 +42,17 @@ class Found:
     inverse: bool = False
     after: str | None = None
     before: str | None = None
+    decimal: str | None = None
 
     @property
     def rest(self) -> dict[str, str | bool]:
         """Keys of a metric that most rules do not need."""
-        keys = {"inverse": self.inverse, "after": self.after, "before": self.before}
+        keys = {
+            "inverse": self.inverse,
+            "after": self.after,
+            "before": self.before,
+            "decimal": self.decimal,
+        }
         return {key: value for key, value in keys.items() if value}
 
 
@@ -81,6 +87,8 @@ def found_by(rule: ResultRule, key: str) -> Found:
         inverse=bool(inverse),
         after=rule.get("DeleteOutputBefore") or None,
         before=rule.get("DeleteOutputAfter") or None,
+        # Commas that are stripped part thousands.
+        decimal="." if "," in rule.get("StripFromResult") else None,
     )
 
 
