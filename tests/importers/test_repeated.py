@@ -217,7 +217,7 @@ def test_processors_are_no_part_of_a_name_but_where_a_file_varies_them() -> None
     ],
 )
 def test_what_no_tool_calls_a_repetition_is_refused(kind: str, text: str) -> None:
-    with pytest.raises(UsageError, match="stands there twice, and nothing says that one repeats"):
+    with pytest.raises(UsageError, match="stands there twice, as nothing says that one repeats"):
         read_with(IMPORTERS.named(kind), text.encode(), "x")
 
 

@@ -84,7 +84,7 @@ def assemble(files: Sequence[ReadFile], options: ImportOptions) -> Collection:
     names = told_apart([file.imported for file in files])
     files = [replace(file, imported=own) for file, own in zip(files, names, strict=True)]
     entries = [entry for file in files for entry in _entries(file)]
-    systems = tuple(dict.fromkeys(entry.system for entry in entries))
+    systems = tuple(_systems(files, entries))
     _named_or_fail(systems)
     rounds = _rounds(entries, options)
     workloads, differing = _workloads(entries, rounds)
@@ -185,6 +185,18 @@ def _entries(file: ReadFile) -> Iterator[_Entry]:
         for measured in workload.measured:
             system = file.system or measured.system or ""
             yield _Entry(file.name, system, workload, measured, file.imported.rows)
+
+
+def _systems(files: Sequence[ReadFile], entries: Sequence[_Entry]) -> dict[str, None]:
+    """In the order in which files name them, whichever has the first value."""
+    of_file: dict[str, dict[str, None]] = {}
+    for entry in entries:
+        of_file.setdefault(entry.file, {})[entry.system] = None
+    found: dict[str, None] = {}
+    for file in files:
+        own = of_file.get(file.name, {})
+        found |= {name: None for name in file.imported.system_facts if name in own} | own
+    return found
 
 
 def _rounds(entries: Sequence[_Entry], options: ImportOptions) -> dict[tuple[str, str], int] | None:

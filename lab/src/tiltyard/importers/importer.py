@@ -142,7 +142,7 @@ class Importer:
     """
     repeats: str = ""
     """What its tool calls a repetition within a file: one clause for the manual. Empty: nothing, so
-    that a value which stands there twice is of something else, and refused."""
+    that a value which stands there twice is of something else, and left out."""
     disowns: str = ""
     """An expression for a line by which its tool says that what it printed does not count."""
     metrics: tuple[CollectedMetric, ...] = ()

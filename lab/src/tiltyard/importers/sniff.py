@@ -1,17 +1,27 @@
 """Which importer reads a file: the first that recognises it."""
 
 import re
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Hashable
 from dataclasses import replace
 from typing import Final
 
 from tiltyard.errors import UsageError
-from tiltyard.importers.importer import LARGEST_BYTES, Imported, Importer
+from tiltyard.importers.importer import (
+    LARGEST_BYTES,
+    Imported,
+    ImportedWorkload,
+    Importer,
+    Measured,
+)
 from tiltyard.importers.reading import head_of, printable
+from tiltyard.units import listed
 
 HEAD_BYTES: Final = 2**16
 SEARCHED_BYTES: Final = 2**22
 """In which results of a second tool are looked for."""
+_NAMED: Final = 3
+"""As many of what is left out are named."""
 _PACKED: Final = {
     b"\x1f\x8b": "gzip -dk",
     b"\xfd7zXZ\x00": "xz -dk",
@@ -100,20 +110,40 @@ def _without_last_bin(found: Imported, importer: Importer, name: str) -> Importe
     return replace(found, workloads=workloads, limits=(*found.limits, limit))
 
 
-def _refuse_twice(found: Imported, name: str) -> None:
-    """Refuse two values of the same thing, where the tool does not call them repetitions."""
-    seen = set()
-    for workload in found.workloads:
-        for one in workload.measured:
-            at, apart = tuple(one.at.items()), tuple(one.apart.items())
-            place = (workload.name, workload.apart, one.metric, one.system, at, apart)
-            if place in seen:
-                told = [workload.name, one.metric, *map(str, one.at.values()), one.system or ""]
-                raise UsageError(
-                    f"{name}: {printable(', '.join(filter(None, told)))} stands there twice, and "
-                    "nothing says that one repeats the other; give each in a file of its own"
-                )
-            seen.add(place)
+def _without_doubles(found: Imported, name: str) -> Imported:
+    """The same without what stands there twice, where the tool does not call that a repetition."""
+    places = Counter(
+        _place(workload, one) for workload in found.workloads for one in workload.measured
+    )
+    doubles = {
+        ", ".join(filter(None, (workload.name, one.metric, *map(str, one.at.values()), one.system)))
+        for workload in found.workloads
+        for one in workload.measured
+        if places[_place(workload, one)] > 1
+    }
+    if not doubles:
+        return found
+    named = sorted(map(printable, doubles))
+    rest = len(named) - _NAMED
+    told = [*named[:_NAMED], f"{rest} more"] if rest > 1 else named
+    limit = (
+        f"{name}: left out what stands there twice, as nothing says that one repeats the other: "
+        f"{listed(told)}; give each in a file of its own."
+    )
+    workloads = tuple(
+        replace(
+            workload,
+            measured=tuple(one for one in workload.measured if places[_place(workload, one)] == 1),
+        )
+        for workload in found.workloads
+    )
+    return replace(found, workloads=workloads, limits=(*found.limits, limit))
+
+
+def _place(workload: ImportedWorkload, one: Measured) -> Hashable:
+    """What a value is of."""
+    at, apart = tuple(one.at.items()), tuple(one.apart.items())
+    return workload.name, workload.apart, one.metric, one.system, at, apart
 
 
 def read_with(importer: Importer, data: bytes, name: str) -> Imported:
@@ -133,7 +163,7 @@ def read_with(importer: Importer, data: bytes, name: str) -> Imported:
     if importer.last_bin_s:
         found = _without_last_bin(found, importer, name)
     if not importer.repeats:
-        _refuse_twice(found, name)
+        found = _without_doubles(found, name)
     if not any(workload.measured for workload in found.workloads):
         why = " ".join(limit for limit in found.limits if "left out" in limit)
         told = f": {why}" if why else f". It is read as: {importer.about}"
