@@ -67,6 +67,16 @@ def jmh(times_ns: Sequence[float]) -> str:
     )
 
 
+def perf_stat(times_ns: Sequence[float]) -> str:
+    """What ``perf stat -r N`` prints of its runs."""
+    mean, sd = float(np.mean(times_ns)) * 1e-6, float(np.std(times_ns, ddof=1)) * 1e-6
+    share = 100 * sd / mean / len(times_ns) ** 0.5
+    return (
+        f" Performance counter stats for 'sort' ({len(times_ns)} runs):\n\n"
+        f"  {mean:.6f} +- {sd:.6f} seconds time elapsed  ( +-  {share:.2f}% )\n"
+    )
+
+
 WRITERS = {
     "go-test": go,
     "google-benchmark": google,
@@ -74,6 +84,7 @@ WRITERS = {
     "hyperfine": hyperfine,
     "pyperf": pyperf,
     "jmh": jmh,
+    "perf-stat, means": perf_stat,
 }
 
 

@@ -34,6 +34,7 @@ IMPORTERS: Final = Importers(
         "jmh": "jmh",
         "pytest-benchmark": "pytest_benchmark",
         "pyperf": "pyperf",
+        "perf-stat": "perf_stat",
         "phoronix": "phoronix",
         "csv": "csv_table",
     }
