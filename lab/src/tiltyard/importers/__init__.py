@@ -35,6 +35,7 @@ IMPORTERS: Final = Importers(
         "pytest-benchmark": "pytest_benchmark",
         "pyperf": "pyperf",
         "perf-stat": "perf_stat",
+        "hackbench": "hackbench",
         "phoronix": "phoronix",
         "csv": "csv_table",
     }
