@@ -36,6 +36,7 @@ IMPORTERS: Final = Importers(
         "pyperf": "pyperf",
         "perf-stat": "perf_stat",
         "hackbench": "hackbench",
+        "will-it-scale": "will_it_scale",
         "phoronix": "phoronix",
         "csv": "csv_table",
     }
