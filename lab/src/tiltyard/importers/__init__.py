@@ -37,6 +37,7 @@ IMPORTERS: Final = Importers(
         "perf-stat": "perf_stat",
         "hackbench": "hackbench",
         "will-it-scale": "will_it_scale",
+        "lkp": "lkp",
         "phoronix": "phoronix",
         "csv": "csv_table",
     }

@@ -75,7 +75,8 @@ class Imported:
     limits: tuple[str, ...] = ()
     """Sentences: what the tool did not keep and what that means for a verdict."""
     rows: bool = False
-    """Whether a person says what a row of it is, so that each of its values counts by itself."""
+    """Whether each of its values counts by itself: a person says what a row of it is, or its tool
+    collects runs that are files of their own."""
 
 
 def detail(what: str, figure: Callable[[], Measured], limits: list[str]) -> Iterator[Measured]:
