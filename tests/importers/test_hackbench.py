@@ -81,3 +81,31 @@ def test_pipes_are_known_by_the_command(command: str) -> None:
 def test_what_does_not_count_is_refused(text: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         read(text)
+
+
+BENCH = (
+    "# Running 'sched/messaging' benchmark:\n# 20 sender and receiver {mode} per group\n"
+    "# 4 groups == 160 {mode} run\n\n     Total time: 0.179 [sec]\n"
+)
+
+
+def test_perf_bench_is_a_workload_of_its_own_and_its_messages_are_those_of_the_command() -> None:
+    command = "$ perf bench sched messaging -p -t -l 1000 -g 4\n"
+    text = f"{command}{BENCH.format(mode='threads')}{execution()}"
+    bench, own = read(text).workloads
+    assert (bench.name, own.name) == ("perf bench sched messaging", "hackbench")
+    assert [(one.at, one.values) for one in bench.measured] == [({"groups": 4}, (0.179,))]
+    assert bench.parameters == {
+        "mode": "threaded",
+        "file descriptors of a group": "40",
+        "of each sender": "1000 messages",
+        "options": "-p",
+    }
+    alone = read(BENCH.format(mode="processes")).workloads[0].parameters
+    assert alone == {"mode": "process", "file descriptors of a group": "40"}
+
+
+def test_another_benchmark_of_perf_is_no_hackbench() -> None:
+    other = "# Running 'sched/pipe' benchmark:\n\n     Total time: 2.772 [sec]\n"
+    (workload,) = read(BENCH.format(mode="threads") + other).workloads
+    assert [one.values for one in workload.measured] == [(0.179,)]
