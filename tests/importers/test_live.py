@@ -1,6 +1,7 @@
 """Outputs read live: the readers of files, and numbers found by an expression."""
 
 import hashlib
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -248,6 +249,15 @@ def test_several_files_are_read_together() -> None:
     files = {f"target/criterion/{name}/new/estimates.json": text for name in ("sum 10", "a/64")}
     samples = executed("Finished\n", read="criterion", files=files)
     assert {one.at["benchmark"] for one in samples} == {"sum 10", "a/64"}
+
+
+def test_what_stands_twice_fails_the_trial() -> None:
+    """Its values would be missing, and nobody would be told."""
+    golden = Path(__file__).parent / "golden/pytest-benchmark/three-tests.json"
+    found = json.loads(golden.read_text())
+    found["benchmarks"].append(found["benchmarks"][0])
+    with pytest.raises(UsageError, match=r"read: left out what stands there twice"):
+        executed(json.dumps(found, indent=2), read="pytest-benchmark")
 
 
 def test_an_output_of_another_program_is_an_error() -> None:

@@ -20,6 +20,7 @@ from tiltyard.units import listed
 HEAD_BYTES: Final = 2**16
 SEARCHED_BYTES: Final = 2**22
 """In which results of a second tool are looked for."""
+DOUBLED: Final = "what stands there twice"
 _NAMED: Final = 3
 """As many of what is left out are named."""
 _PACKED: Final = {
@@ -127,7 +128,7 @@ def _without_doubles(found: Imported, name: str) -> Imported:
     rest = len(named) - _NAMED
     told = [*named[:_NAMED], f"{rest} more"] if rest > 1 else named
     limit = (
-        f"{name}: left out what stands there twice, as nothing says that one repeats the other: "
+        f"{name}: left out {DOUBLED}, as nothing says that one repeats the other: "
         f"{listed(told)}; give each in a file of its own."
     )
     workloads = tuple(
