@@ -9,7 +9,7 @@ const texts = (table, column) =>
   [...table.tBodies[0].rows].filter((row) => !row.hidden).map((row) => row.cells[column].innerText);
 const column = (table, head) =>
   [...table.tHead.querySelectorAll("th[data-c]")].find((th) => th.textContent.includes(head));
-const value = column(table, "median");
+const value = column(table, "baseline × ratio");
 
 value.querySelector("button").click();
 found.ascending = [value.getAttribute("aria-sort"), texts(table, value.dataset.c)];

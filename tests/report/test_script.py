@@ -51,7 +51,7 @@ def test_long_tables_sort_and_can_be_searched(done: dict[str, Any], findings: Fi
 
 def test_a_table_can_be_taken_along(done: dict[str, Any], findings: Findings) -> None:
     head, *lines = done["csv"].splitlines()
-    assert head.startswith('rank,System,Verdict,"median, 1/s",relative to ext4,')
+    assert head.startswith('rank,System,Verdict,"baseline × ratio, 1/s",relative to ext4,')
     assert len(lines) == len(findings.systems)
     first = findings.workloads[1].index.standings[0]
     (line,) = (line for line in lines if first.system in line)
