@@ -24,7 +24,7 @@ from tiltyard.importers.quantities import (
     metric,
 )
 from tiltyard.importers.reading import NoFigureError
-from tiltyard.units import listed
+from tiltyard.units import count_of, listed
 
 _SOURCES: Final = "stats_source"
 _INCOMPLETE: Final = "last_state.is_incomplete_run"
@@ -74,7 +74,7 @@ def read(data: bytes, name: str) -> Imported:
     runs = [_run(source) for source in top[_SOURCES].entries()]
     tests = {(run.test, run.parameters) for run in runs}
     if len(tests) != 1:
-        raise top.refused(f"{len(tests)} tests in {_SOURCES}; give the matrix of one")
+        raise top.refused(f"{count_of(len(tests), 'test')} in {_SOURCES}; give the matrix of one")
     ((test, parameters),) = tests
     stats = [
         (stat, node)
@@ -152,7 +152,7 @@ def _measured(
     own, unit = found
     entries = node.entries()
     if len(entries) > len(runs):
-        raise node.refused(f"{len(entries)} values of {len(runs)} runs")
+        raise node.refused(f"{count_of(len(entries), 'value')} of {count_of(len(runs), 'run')}")
     values: dict[str, list[float]] = {}
     for place, (run, entry) in enumerate(zip(runs, entries, strict=False)):
         if place in failed:
