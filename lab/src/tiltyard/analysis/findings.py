@@ -63,6 +63,7 @@ from tiltyard.run.differences import differences
 from tiltyard.run.record import RunRecord
 from tiltyard.stats.multiple import benjamini_hochberg, holm
 from tiltyard.stats.planning import FOUND_HALF_WIDTHS
+from tiltyard.stats.types import FloatArray
 from tiltyard.units import count_of
 
 HEADLINE_LEVEL: Final = 0.05
@@ -243,15 +244,26 @@ def _judge_cpu_times(
 ) -> tuple[Judged, ...]:
     """Verdicts on the CPU time of each workload that has one; of other studies as many."""
     own = [(q.cpu_time, q.measured.covariates) for q in quantities if q.cpu_time is not None]
+    return _by_holm(plan, [one for one, _ in own], [seen for _, seen in own], to_come, others)
+
+
+def _by_holm(
+    plan: Plan,
+    quantities: Sequence[Quantity],
+    covariates: Sequence[FloatArray],
+    to_come: int,
+    others: int = 0,
+) -> tuple[Judged, ...]:
+    """Verdicts on quantities that are a family by themselves."""
     return judge(
-        [cpu_time for cpu_time, _ in own],
+        quantities,
         [system.name for system in plan.systems],
         plan.design,
         holm,
         HEADLINE_LEVEL,
         together=True,
         to_come=to_come,
-        covariates=[seen for _, seen in own] if plan.design.verdict == "adjusted" else (),
+        covariates=covariates if plan.design.verdict == "adjusted" else (),
         others=others,
         baseline=plan.baseline,
     )
@@ -328,17 +340,7 @@ def _overall(plan: Plan, quantities: Sequence[Quantities], to_come: int) -> tupl
     if len(tests) < 2:
         return ()
     covariates = [np.mean([q.measured.covariates for q in quantities], axis=0)]
-    (judged,) = judge(
-        [_mean(tests)],
-        [system.name for system in plan.systems],
-        plan.design,
-        holm,
-        HEADLINE_LEVEL,
-        together=True,
-        to_come=to_come,
-        covariates=covariates if plan.design.verdict == "adjusted" else (),
-        baseline=plan.baseline,
-    )
+    (judged,) = _by_holm(plan, [_mean(tests)], covariates, to_come)
     family = Family.of(judged.contrasts, HOLM)
     return ComparisonBuilder(plan.design, family).comparisons(judged)
 

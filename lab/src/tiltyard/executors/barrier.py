@@ -181,3 +181,30 @@ class Turn:
     def arrive(self, clock: Clock, waits: Waits) -> Start | None:  # noqa: ARG002  none is needed
         """Wait for its turn."""
         return AT_ONCE if self.turns.take(self.place, waits) else None
+
+
+def hear_together(hear: Callable[[int], object], trials: int, stop: Callable[[], None]) -> None:
+    """Hear so many trials to their ends, each in a thread, the first in this one.
+
+    Args:
+        hear: is given the place of each.
+        trials: their number.
+        stop: ends all; called when one could not be heard, whose error is raised in the end.
+    """
+    errors: list[BaseException] = []
+
+    def guarded(place: int) -> None:
+        try:
+            hear(place)
+        except BaseException as error:
+            errors.append(error)
+            stop()
+
+    threads = [threading.Thread(target=guarded, args=(place,)) for place in range(1, trials)]
+    for thread in threads:
+        thread.start()
+    guarded(0)
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]

@@ -23,7 +23,7 @@ from tiltyard.importers.names import told_apart
 from tiltyard.importers.printed import Printed, require_readable, value_of
 from tiltyard.importers.quantities import name_in, percentile_name, unit_named
 from tiltyard.importers.reading import text_of
-from tiltyard.importers.sniff import DOUBLED, HEAD_BYTES, read_with
+from tiltyard.importers.sniff import HEAD_BYTES, read_with
 from tiltyard.study.problems import not_a
 from tiltyard.study.program import BuiltIn, Metrics, MetricTable
 from tiltyard.wire import Execution, MetricCard, Output, Sample, Unit, WarningNote
@@ -317,11 +317,10 @@ def _of_reader(
         one.require_whole()
         text = one.text if one.text.endswith("\n") else f"{one.text}\n"
         try:
-            (imported,) = told_apart([read_with(reader, text.encode(), one.name)])
+            own = read_with(reader, text.encode(), one.name, is_whole=True)
+            (imported,) = told_apart([own])
         except UsageError as error:
             raise one.refused(f"read: {str(error).removeprefix(f'{one.name}: ')}") from error
-        if doubled := next((limit for limit in imported.limits if DOUBLED in limit), ""):
-            raise one.refused(f"read: {doubled.removeprefix(f'{one.name}: ')}")
         if reader.disproved and (device_bytes := outputs.device_bytes) is not None:
             doubt = reader.disproved(text.encode(), one.name, device_bytes)
             if doubt and doubt.stated:

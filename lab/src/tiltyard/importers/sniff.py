@@ -20,7 +20,6 @@ from tiltyard.units import listed
 HEAD_BYTES: Final = 2**16
 SEARCHED_BYTES: Final = 2**22
 """In which results of a second tool are looked for."""
-DOUBLED: Final = "what stands there twice"
 _NAMED: Final = 3
 """As many of what is left out are named."""
 _PACKED: Final = {
@@ -111,7 +110,7 @@ def _without_last_bin(found: Imported, importer: Importer, name: str) -> Importe
     return replace(found, workloads=workloads, limits=(*found.limits, limit))
 
 
-def _without_doubles(found: Imported, name: str) -> Imported:
+def _without_doubles(found: Imported, name: str, *, is_whole: bool) -> Imported:
     """The same without what stands there twice, where the tool does not call that a repetition."""
     places = Counter(
         _place(workload, one) for workload in found.workloads for one in workload.measured
@@ -127,10 +126,13 @@ def _without_doubles(found: Imported, name: str) -> Imported:
     named = sorted(map(printable, doubles))
     rest = len(named) - _NAMED
     told = [*named[:_NAMED], f"{rest} more"] if rest > 1 else named
-    limit = (
-        f"{name}: left out {DOUBLED}, as nothing says that one repeats the other: "
-        f"{listed(told)}; give each in a file of its own."
+    why = (
+        f"what stands there twice, as nothing says that one repeats the other: {listed(told)}; "
+        "give each in a file of its own"
     )
+    if is_whole:
+        raise UsageError(f"{name}: {why}")
+    limit = f"{name}: left out {why}."
     workloads = tuple(
         replace(
             workload,
@@ -147,8 +149,14 @@ def _place(workload: ImportedWorkload, one: Measured) -> Hashable:
     return workload.name, workload.apart, one.metric, one.system, at, apart
 
 
-def read_with(importer: Importer, data: bytes, name: str) -> Imported:
+def read_with(importer: Importer, data: bytes, name: str, *, is_whole: bool = False) -> Imported:
     """What a file holds.
+
+    Args:
+        importer: reads it.
+        data: the file.
+        name: of the file.
+        is_whole: what stands there twice refuses it; else that alone is left out.
 
     Raises:
         UsageError: if it is too large, damaged, another tool's, or holds no result.
@@ -164,7 +172,7 @@ def read_with(importer: Importer, data: bytes, name: str) -> Imported:
     if importer.last_bin_s:
         found = _without_last_bin(found, importer, name)
     if not importer.repeats:
-        found = _without_doubles(found, name)
+        found = _without_doubles(found, name, is_whole=is_whole)
     if not any(workload.measured for workload in found.workloads):
         why = " ".join(limit for limit in found.limits if "left out" in limit)
         told = f": {why}" if why else f". It is read as: {importer.about}"

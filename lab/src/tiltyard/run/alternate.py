@@ -14,13 +14,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from threading import Thread
 from typing import Final
 
 import numpy as np
 
 from tiltyard.executors.agent import Trial
-from tiltyard.executors.barrier import Turns
+from tiltyard.executors.barrier import Turns, hear_together
 from tiltyard.folder import create_file
 from tiltyard.ownership import make_directory, named_in_errors
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
@@ -156,7 +155,6 @@ def _execute(
     limit = limit_of(context.history, context.plan, keys[0].workload)
     trials: dict[int, Trial] = {}
     hellos: dict[int, Hello | None] = {}
-    errors: list[BaseException] = []
     stopped = False
 
     def stop() -> None:
@@ -180,9 +178,6 @@ def _execute(
                 # Calls of the display come from one thread.
                 show = context.observer.progress if place == 0 else _unseen
                 hellos[place] = follow(trial, show)
-        except BaseException as error:
-            errors.append(error)
-            stop()
         finally:
             turns.leave(place)
 
@@ -194,14 +189,7 @@ def _execute(
             for key, at in zip(keys, _places(up, len(keys)), strict=True)
         ]
         with context.interrupt.stops(stop):
-            threads = [Thread(target=hear, args=(place,)) for place in range(1, len(keys))]
-            for thread in threads:
-                thread.start()
-            hear(0)
-            for thread in threads:
-                thread.join()
-        if errors:
-            raise errors[0]
+            hear_together(hear, len(keys), stop)
         context.interrupt.check()
         for path, keep in zip(partials, keeps, strict=True):
             with named_in_errors(path):

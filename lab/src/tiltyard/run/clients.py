@@ -10,13 +10,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Thread
 
 from pydantic import JsonValue
 
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.agent import Trial
-from tiltyard.executors.barrier import Barrier
+from tiltyard.executors.barrier import Barrier, hear_together
 from tiltyard.executors.engine import ConditionsWanted, Inject, Job
 from tiltyard.folder import create_file, partial_beside, sha256
 from tiltyard.host.place import HERE, Place
@@ -164,7 +163,6 @@ def _execute(
         len(clients), lambda: watching.extend(stack.enter_context(begin()) for begin in watches)
     )
     ended: list[int] = []
-    errors: list[BaseException] = []
 
     def stop() -> None:
         for trial in trials:
@@ -175,11 +173,10 @@ def _execute(
         try:
             # One of them shows how far the work is.
             (hearing.follow if place == 0 else _drain)(trial)
-        except BaseException as error:
-            errors.append(error)
-        ended.append(place)
-        barrier.leave()
-        if errors or not trial.is_told or trial.exit_status:
+        finally:
+            ended.append(place)
+            barrier.leave()
+        if not trial.is_told or trial.exit_status:
             stop()
 
     with contextlib.ExitStack() as stack:
@@ -199,15 +196,8 @@ def _execute(
                 Trial(agent, job, keep, limit_s=limit[0], is_of_silence=limit[1], held_by=barrier)
             )
         with context.interrupt.stops(stop):
-            others = [Thread(target=hear, args=(place,)) for place in range(1, len(trials))]
-            for thread in others:
-                thread.start()
-            hear(0)
-            for thread in others:
-                thread.join()
+            hear_together(hear, len(trials), stop)
         seen = tuple(one.telemetry() for one in watching)
-        if errors:
-            raise errors[0]
         for client, keep in zip(clients, keeps, strict=True):
             with named_in_errors(client.partial):
                 keep.flush()
