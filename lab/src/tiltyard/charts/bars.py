@@ -28,6 +28,7 @@ from tiltyard.charts.figures import (
     Spread,
     head_of,
     in_words,
+    marks_key,
     measure_of,
     replicates,
     spread_of,
@@ -349,12 +350,15 @@ def _draw_small_multiples(findings: Findings, width_px: int) -> Spec | None:
     )
 
 
-_AT_THE_END = (
-    "At each bar its value (with blocks the baseline's median × the ratio) and its improvement "
-    "over the first bar of its group, paired where values were measured in blocks (higher rate or "
-    "lower time; ▲ better, ▼ worse, = equivalent, ? undecided), and the number N of measurements "
-    "where it is known."
-)
+def _at_the_end(quantities: Iterable[Quantity] | None = None) -> str:
+    """How to read what stands at the end of each bar."""
+    key = marks_key(None if quantities is None else (one.of for one in quantities))
+    return (
+        "At each bar its value (with blocks the baseline's median × the ratio) and its improvement "
+        "over the first bar of its group, paired where values were measured in blocks (higher rate "
+        f"or lower time; {key}), and the number N of measurements where it is known."
+    )
+
 
 CHART = Chart(
     name="bars",
@@ -375,7 +379,8 @@ GROUPS = Chart(
     name="groups",
     places=("article workload", "results workload"),
     title="System by system",
-    caption=_AT_THE_END,
+    caption=_at_the_end(),
+    legend=lambda _, workload: _at_the_end(quantities_of(workload)),
     draw=_draw_groups,
     finding=lambda findings, workload: _tallied(findings, quantities_of(workload)),
     alt=lambda _findings, workload: (
@@ -386,7 +391,8 @@ CELLS = Chart(
     name="cells",
     places=("results workload",),
     title="Cell by cell",
-    caption=_AT_THE_END,
+    caption=_at_the_end(),
+    legend=lambda _, workload: _at_the_end(cells_of(workload)),
     draw=_draw_cells,
     finding=lambda findings, workload: _tallied(findings, cells_of(workload)),
     alt=lambda _findings, workload: (
@@ -397,7 +403,8 @@ SMALL_MULTIPLES = StudyChart(
     name="multiples",
     places=("whitepaper summary",),
     title="Test by test",
-    caption=_AT_THE_END,
+    caption=_at_the_end(),
+    legend=lambda findings: _at_the_end(_tests_of(findings)),
     draw=_draw_small_multiples,
     finding=lambda findings: _tallied(findings, _tests_of(findings)),
     alt=lambda findings: (

@@ -27,6 +27,18 @@ MARKS: dict[Verdict, str] = {
 }
 """The sign of a verdict where there is no room for the word."""
 
+
+def marks_key(tables: Iterable[Cell | Index] | None = None) -> str:
+    """What the signs mean; of given tables that of undecided pairs only where there are such."""
+    return "▲ better, ▼ worse, = equivalent" + (", ? undecided" if has_open(tables) else "")
+
+
+def has_open(tables: Iterable[Cell | Index] | None) -> bool:
+    """Whether a pair is undecided; of no tables at all one may be."""
+    pairs = (pair for table in tables or () for pair in table.comparisons)
+    return tables is None or any(pair.verdict == "undecided" for pair in pairs)
+
+
 _KILO = 1024
 
 SpreadKind = Literal["interval", "se", "sd"]

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 
 from tiltyard.analysis.model import Cell, Comparison, Findings, WorkloadFindings
 from tiltyard.charts.chart import Chart, Spec, series
-from tiltyard.charts.figures import MARKS, against, head_of, measure_of, ratio_text
+from tiltyard.charts.figures import (
+    MARKS,
+    against,
+    has_open,
+    head_of,
+    marks_key,
+    measure_of,
+    ratio_text,
+)
 from tiltyard.charts.grid import Grid, by_test, map_of
 from tiltyard.charts.theme import (
     LIGHT,
@@ -336,6 +344,12 @@ def _differences_alt(findings: Findings, workload: WorkloadFindings) -> str:
     )
 
 
+def _differences_read(cells: Sequence[Cell] | None = None) -> str:
+    without = " Undecided cells have no colour." if has_open(cells) else ""
+    strength = "The stronger the colour, the larger the ratio: up to 1.1, 1.25, 2, and beyond."
+    return f"{marks_key(cells)}. {strength}{without}"
+
+
 VALUES = Chart(
     name="values",
     places=("grid", "whitepaper charts"),
@@ -354,8 +368,8 @@ DIFFERENCES = Chart(
     name="differences",
     places=("grid", "whitepaper decided charts"),
     title="Differences, cell by cell",
-    caption="▲ better, ▼ worse, = equivalent, ? undecided. The stronger the colour, the larger "
-    "the ratio: up to 1.1, 1.25, 2, and beyond. Undecided cells have no colour.",
+    caption=_differences_read(),
+    legend=lambda _, workload: _differences_read(workload.cells),
     draw=_draw_differences,
     alt=_differences_alt,
     finding=lambda findings, workload: tallied(against_baseline(findings, workload.cells), "cell"),

@@ -1,10 +1,12 @@
 """Wins and losses: how often each system was found better or worse than the others."""
 
-from tiltyard.analysis.model import Findings
+from collections.abc import Iterable
+
+from tiltyard.analysis.model import Cell, Findings
 from tiltyard.analysis.tallies import Tally, tallies
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.charts.chart import ROOMY_PX, Spec, StudyChart
-from tiltyard.charts.figures import MARKS
+from tiltyard.charts.figures import MARKS, has_open
 from tiltyard.charts.rows import Row, Rows, rows_of, texts
 from tiltyard.charts.theme import SMALL_PX, extent_px, text_px, toned
 from tiltyard.units import count_of
@@ -106,12 +108,21 @@ def _parts(tally: Tally, row: Row, px_each: float, places: str) -> list[Spec]:
     return parts
 
 
+def _read(cells: Iterable[Cell] | None = None) -> str:
+    """How to read it; of cells without undecided pairs nothing is said of such."""
+    return (
+        "Comparisons of each system with every other one in every cell: ▼ found worse, "
+        f"{'? undecided, ' if has_open(cells) else ''}= equivalent, ▲ found better. First and last "
+        "are by estimate alone."
+    )
+
+
 CHART = StudyChart(
     name="wins",
     places=("results overview",),
     title="Wins and losses",
-    caption="Comparisons of each system with every other one in every cell: ▼ found worse, "
-    "? undecided, = equivalent, ▲ found better. First and last are by estimate alone.",
+    caption=_read(),
+    legend=lambda findings: _read(cell for own in findings.workloads for cell in own.cells),
     draw=draw,
     alt=alt,
 )

@@ -17,7 +17,7 @@ from tiltyard.analysis.model import (
 )
 from tiltyard.analysis.quantity import Direction
 from tiltyard.analysis.statements.deltas import crossing, delta_of_averages
-from tiltyard.charts.figures import alone, with_unit
+from tiltyard.charts.figures import alone, marks_key, with_unit
 from tiltyard.charts.grid import course
 from tiltyard.report.document import Column, Entry, SheetChart, Table
 from tiltyard.report.sections.entries import (
@@ -321,7 +321,7 @@ def _advantage_caption(findings: Findings, values: AxisTable) -> str:
     text = (
         f"{values_note(findings)} Advantage: percent "
         f"{'more' if values.direction == 'higher' else 'lower'}, with "
-        "the ratio and its interval; ▲ better, ▼ worse, = equivalent, ? undecided."
+        f"the ratio and its interval; {marks_key(row.cell for row in values.rows)}."
     )
     if values.averages:
         text += (
