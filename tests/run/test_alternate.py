@@ -20,7 +20,7 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import read_plan, write_plan
-from tiltyard.run.alternate import order_of
+from tiltyard.run.alternate import order_of, shares_a_place
 from tiltyard.run.history import History
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
@@ -145,6 +145,17 @@ def test_what_is_done_once_around_them_keeps_executions_together(
     run(folder, engine, STUDY + change)
     assert is_in_turns(logged(folder))
     assert alternated(folder) == {False}
+
+
+@pytest.mark.parametrize("setting", ["drop_caches", "reset", "service"])
+def test_a_setting_that_is_for_one_trial_or_turn_keeps_executions_together(
+    folder: StudyFolder, engine: Engine, setting: str
+) -> None:
+    plan = frozen(folder, engine)
+    assert shares_a_place(plan)
+    own = {setting: True}
+    systems = [one.model_copy(update={"settings": own}) for one in plan.systems]
+    assert not shares_a_place(plan.model_copy(update={"systems": tuple(systems)}))
 
 
 def test_systems_that_differ_in_more_than_their_programs_have_turns(
