@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from fractions import Fraction
 
+_NAMED: Final = 3
+"""As many of a long list are named."""
 _PART = re.compile(r"\d+/\d*[1-9]\d*|\d*\.?\d+")
 _SIZE = re.compile(r"(\d+)\s*([kKmMgGtT]?)(i?[bB])?")
 _BINARY = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
@@ -222,8 +224,14 @@ def unbroken(text: str) -> str:
 
 
 def listed(items: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
+    """``a``, ``a and b``, ``a, b and c``; see :func:`few` of many."""
     return " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))
+
+
+def few(items: Sequence[str]) -> str:
+    """The same of four at most, and of more the first three: ``a, b, c and 5 more``."""
+    more = len(items) - _NAMED
+    return listed([*items[:_NAMED], f"{more} more"] if more > 1 else items)
 
 
 def count_of(number: int | str, one: str, several: str = "") -> str:

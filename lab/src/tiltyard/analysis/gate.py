@@ -38,7 +38,7 @@ from tiltyard.stats.margin import (
 from tiltyard.stats.sequential import LEVEL
 from tiltyard.stats.types import FloatArray
 from tiltyard.study.program import WALL_TIME
-from tiltyard.units import agreeing, count_of, listed, part_of
+from tiltyard.units import agreeing, count_of, few, listed, part_of
 
 By = Literal["time", "cpu-time"]
 """Which time of programs decides."""
@@ -50,8 +50,6 @@ _ORDER: Final[tuple[tuple[Outcome, Result], ...]] = (
     ("undecided", "undecided"),
 )
 """What a family comes to: the first of these that one of its headlines has."""
-_NAMED: Final = 3
-"""As many of what is worse beside the headlines are named; more are counted."""
 _WORDS: Final[dict[int, Outcome]] = {
     UNDECIDED: "undecided",
     WITHIN: "within",
@@ -139,9 +137,8 @@ class Gate(Frozen):
         worse = list(dict.fromkeys(every))
         if not worse:
             return ""
-        more = [f"{len(worse) - _NAMED} more"] if len(worse) > _NAMED else []
         return (
-            f"{listed([*worse[:_NAMED], *more])} {agreeing(len(worse), 'is', 'are')} worse by more "
+            f"{few(worse)} {agreeing(len(worse), 'is', 'are')} worse by more "
             f"than {100 * self.within:g} %, and {agreeing(len(worse), 'does', 'do')} not decide"
         )
 

@@ -27,10 +27,8 @@ from tiltyard.importers.cells import Cells
 from tiltyard.importers.importer import Imported, ImportedWorkload, Measured
 from tiltyard.importers.names import LONGEST_NAME, told_apart
 from tiltyard.importers.reading import shown
-from tiltyard.units import count_of, listed
+from tiltyard.units import count_of, few, listed
 
-_NAMED: Final = 3
-"""As many files are named with a sentence on them."""
 _MOST_SYSTEMS: Final = 64
 """More are not compared with each other in one study."""
 
@@ -125,9 +123,7 @@ def _limits(files: Sequence[ReadFile]) -> Iterator[str]:
             own = bool(sentence) and file.name.endswith(PurePath(place).name)
             found.setdefault(sentence if own else limit, []).extend([file.name] if own else [])
     for sentence, names in found.items():
-        rest = len(names) - _NAMED
-        told = [*names[:_NAMED], f"{rest} more"] if rest > 1 else names
-        yield f"{listed(told)}: {sentence}" if names else sentence
+        yield f"{few(names)}: {sentence}" if names else sentence
 
 
 def _alone(workloads: Sequence[CollectedWorkload], systems: Sequence[str]) -> Iterator[str]:
@@ -142,11 +138,9 @@ def _alone(workloads: Sequence[CollectedWorkload], systems: Sequence[str]) -> It
                 of_each.setdefault(", ".join(filter(None, told)), []).append(reading.system)
     alone = [f"{point} ({own[0]})" for point, own in of_each.items() if len(own) == 1]
     if alone and len(systems) > 1:
-        rest = len(alone) - _NAMED
-        named = [*alone[:_NAMED], f"{rest} more"] if rest > 1 else alone
         none = len(alone) == len(of_each)
         head = "The systems have nothing in common" if none else "Compared with nothing"
-        yield f"{head}, as one system alone has it: {listed(named)}."
+        yield f"{head}, as one system alone has it: {few(alone)}."
 
 
 def _notes(files: Sequence[ReadFile]) -> Iterator[str]:

@@ -24,7 +24,7 @@ from tiltyard.importers.quantities import (
     metric,
 )
 from tiltyard.importers.reading import NoFigureError
-from tiltyard.units import count_of, listed
+from tiltyard.units import count_of, few
 
 _SOURCES: Final = "stats_source"
 _INCOMPLETE: Final = "last_state.is_incomplete_run"
@@ -50,7 +50,6 @@ _TIMES: Final = {
 _STAT: Final = re.compile(r'"[\w-]+\.[^"\s]+":\s*\[\s*(?:-?\d|NaN)')
 _COMMIT: Final = 12
 """Characters of a commit's name."""
-_NAMED: Final = 3
 
 
 @dataclass(frozen=True)
@@ -90,9 +89,7 @@ def read(data: bytes, name: str) -> Imported:
     )
     others = [stat for stat, _ in stats if stat not in metrics]
     if others:
-        rest = len(others) - _NAMED
-        told = [*others[:_NAMED], f"{rest} more"] if rest > 1 else others
-        limits.append(f"{name}: left out, as nothing says what of them is better: {listed(told)}.")
+        limits.append(f"{name}: left out, as nothing says what of them is better: {few(others)}.")
     measured = tuple(
         one
         for stat, node in stats

@@ -15,13 +15,11 @@ from tiltyard.importers.importer import (
     Measured,
 )
 from tiltyard.importers.reading import head_of, printable
-from tiltyard.units import listed
+from tiltyard.units import few
 
 HEAD_BYTES: Final = 2**16
 SEARCHED_BYTES: Final = 2**22
 """In which results of a second tool are looked for."""
-_NAMED: Final = 3
-"""As many of what is left out are named."""
 _PACKED: Final = {
     b"\x1f\x8b": "gzip -dk",
     b"\xfd7zXZ\x00": "xz -dk",
@@ -124,10 +122,8 @@ def _without_doubles(found: Imported, name: str, *, is_whole: bool) -> Imported:
     if not doubles:
         return found
     named = sorted(map(printable, doubles))
-    rest = len(named) - _NAMED
-    told = [*named[:_NAMED], f"{rest} more"] if rest > 1 else named
     why = (
-        f"what stands there twice, as nothing says that one repeats the other: {listed(told)}; "
+        f"what stands there twice, as nothing says that one repeats the other: {few(named)}; "
         "give each in a file of its own"
     )
     if is_whole:
