@@ -2,10 +2,8 @@
 
 from typing import Final
 
-from tiltyard.analysis.model import Comparison, Findings
-from tiltyard.analysis.statements.numbers import confidence, ends, scale_of_difference
+from tiltyard.analysis.model import Findings
 from tiltyard.analysis.statements.statement import statement
-from tiltyard.plan.model import Design
 
 _DECIDED: Final = ("faster", "slower")
 _WAITING: Final = "CPU time does not show waiting, nor what threads save by running at once."
@@ -13,7 +11,8 @@ _WAITING: Final = "CPU time does not show waiting, nor what threads save by runn
 
 @statement(
     "headline",
-    "SYSTEM takes N % less CPU time than SYSTEM (95 % CI …); the wall-clock time is not decided.",
+    "SYSTEM takes N % less CPU time than SYSTEM in METRIC (95 % CI …); "
+    "the wall-clock time is not decided.",
 )
 def _apart(findings: Findings) -> str:
     """Of two systems and one program the CPU time is decided, and its wall-clock time otherwise."""
@@ -31,23 +30,8 @@ def _apart(findings: Findings) -> str:
         "equivalent": "in wall-clock time they are equivalent",
         "invalid": "of the wall-clock time nothing is known",
     }.get(whole.verdict, "by the clock it is the other way round")
-    return f"{_difference(found, findings.design)}; {told}. {_WAITING}"
+    return f"{found.sentence.removesuffix('.')}; {told}. {_WAITING}"
 
 
 APART: Final = _apart
 """It stands after the headline, and never in its place."""
-
-
-def _difference(found: Comparison, design: Design) -> str:
-    """Of an interval that excludes 1: ``b takes 5 % less CPU time than a (95 % CI …)``."""
-    ratio, low, high = found.ratio, found.low, found.high
-    if ratio is None or low is None or high is None:
-        raise ValueError("a difference without an interval")
-    system, against = found.system, found.against
-    scale = scale_of_difference(low, high)
-    basis = f"{confidence(found.level)} {ends(low, high)}, {design.amount(found.blocks)}"
-    amount = scale.amount(ratio)
-    if scale.factor:
-        return f"{system} takes {amount} the CPU time of {against} ({basis})"
-    word = "less" if found.verdict == "faster" else "more"
-    return f"{system} takes {amount} {word} CPU time than {against} ({basis})"
