@@ -40,6 +40,6 @@ def _flows(rig: Rig) -> Group:
     cpus = (rig.client_cpus, rig.server_cpus)
     placed = {"cpus": [int(cpu) for cpu in cpus]}
     both = rig.on(",".join(cpus))
-    two = ours.stream(both, message=message, seconds=TRIAL_S, flows=2, near=placed, far=placed)
+    two = ours.stream(both, message=message, seconds=TRIAL_S, flows=2, client=placed, server=placed)
     peer = Peer("ours, one flow", one, {"per byte": 1.8})
     return Group(f"TCP_STREAM two flows, {rig.name}", two, (peer,))

@@ -187,15 +187,15 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// The buffers, for a socket whose own buffer holds `socket_bytes`.
+    /// The buffers, for a socket whose own buffer holds `socket_bytes`, at an alignment.
     ///
     /// # Errors
     /// `BadJob` when they would be too large; `HostLacks` without memory.
-    pub fn ring(self, socket_bytes: u64, ring_bytes: u64) -> Result<Ring, Failure> {
+    pub fn ring(self, socket_bytes: u64, ring_bytes: u64, align: u32) -> Result<Ring, Failure> {
         let width = self
             .width
             .unwrap_or(Ring::width_for(socket_bytes, self.bytes, ring_bytes));
-        Ring::new(self.bytes, width).map_err(no_memory)
+        Ring::new(self.bytes, width, align).map_err(no_memory)
     }
 }
 

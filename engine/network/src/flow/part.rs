@@ -12,7 +12,7 @@ use rustix::event::epoll::EventFlags;
 use wire::Failure;
 
 use super::datagrams::{self, Datagrams};
-use super::ring::Ring;
+use super::ring::{Ring, LINE_BYTES};
 use super::rounds::Round;
 use super::sendfile::{file_of, FromFile};
 use super::stream::{self, receive_some, Copying, FlowMeter, Receiver, Sender};
@@ -86,7 +86,9 @@ pub fn receive<'f, P: Probe>(
 ) -> Result<Notes, Failure> {
     let broken = |error: io::Error| refused("receive data", &error);
     let receiver = |flow: &'f Flow| {
-        let ring = part.messages.ring(flow.buffer_bytes[1], flow.ring_bytes)?;
+        let ring = part
+            .messages
+            .ring(flow.buffer_bytes[1], flow.ring_bytes, 1)?;
         let mut receiver = Receiver::new(flow, ring);
         if part.skip_copy {
             receiver.skip_copy(transport == Transport::Tcp);
@@ -144,7 +146,9 @@ impl<'f> Sending<'_, 'f> {
                 bytes,
                 width: Some(width(self.part.messages.width.unwrap_or(fitting))),
             };
-            let ring = messages.ring(socket_bytes, ring_bytes)?;
+            // What is sent from where it is begins with a line, and so lies on fewer pages.
+            let align = if self.part.zerocopy { LINE_BYTES } else { 1 };
+            let ring = messages.ring(socket_bytes, ring_bytes, align)?;
             of(flow, ring).map_err(|error| refused(format!("prepare {what}"), &error))
         };
         self.flows.iter().map(sender).collect()

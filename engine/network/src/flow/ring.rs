@@ -1,6 +1,10 @@
 //! Rings of buffers. One buffer sent again and again would stay in the nearest cache, as no
 //! program's data do; netperf takes turns among as many as fill the socket's buffer and one more,
 //! and so do we.
+//!
+//! Its buffers begin where C's `malloc` puts them, within a cache line, and ours as far within one:
+//! the kernel copies faster into those that begin with a line, and a receiver that is so much
+//! faster sleeps between segments, and has to be woken by the sender for each.
 
 use std::io;
 
@@ -15,8 +19,10 @@ pub const USUAL_BYTES_MAX: u64 = 8 << 20;
 pub const SHAPED_BYTES_MAX: u64 = 64 << 20;
 /// The highest alignment and offset of a [`Shape`], in bytes.
 pub const ALIGN_MAX: u32 = 65_536;
-/// Each buffer begins on a cache line.
-const LINE_BYTES: u64 = 64;
+/// Bytes of a cache line, of which no two buffers have parts.
+pub const LINE_BYTES: u32 = 64;
+/// What C's `malloc` keeps before memory that has pages of its own, in bytes.
+const HEADER_BYTES: u32 = 16;
 /// What buffers are filled with, over and over.
 const FILL: &[u8] = b"tiltyard ";
 
@@ -36,14 +42,25 @@ pub struct Shape {
 impl Shape {
     /// Distance from one buffer to the next.
     fn stride(self) -> u64 {
-        let bytes = u64::from(self.size).max(1) + u64::from(self.offset);
-        bytes.next_multiple_of(u64::from(self.align).max(LINE_BYTES))
+        let begin = u64::from(self.header()) + u64::from(self.offset);
+        let bytes = u64::from(self.size).max(1) + begin;
+        bytes.next_multiple_of(self.line().into())
+    }
+
+    /// What the distance of two buffers is a multiple of.
+    fn line(self) -> u32 {
+        self.align.max(LINE_BYTES)
+    }
+
+    /// The first multiple of `align` where `malloc` would have memory begin, seen from a line.
+    fn header(self) -> u32 {
+        HEADER_BYTES.next_multiple_of(self.align) % self.line()
     }
 
     /// Bytes that a ring of it takes.
     pub fn bytes(self) -> u64 {
         let buffers = self.stride().saturating_mul(self.width.into());
-        buffers.saturating_add(self.align.into())
+        buffers.saturating_add(self.line().into())
     }
 
     /// This shape with as many buffers as hold `bytes` and one more, at least two, as far as a
@@ -101,17 +118,17 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// `width` buffers of `size_bytes`, filled.
+    /// `width` buffers of `size_bytes`, filled, at the alignment `align` of a [`Shape`].
     ///
     /// # Errors
     /// `ENOMEM`; `InvalidInput` when they would be larger than [`RING_BYTES_MAX`].
-    pub fn new(size_bytes: u64, width: u64) -> io::Result<Self> {
+    pub fn new(size_bytes: u64, width: u64, align: u32) -> io::Result<Self> {
         let shape = u32::try_from(size_bytes)
             .ok()
             .zip(u32::try_from(width).ok());
         let shape = shape.map(|(size, width)| Shape {
             size,
-            align: 1,
+            align,
             offset: 0,
             width: width.max(1),
         });
@@ -130,11 +147,13 @@ impl Ring {
     pub fn shaped(shape: Shape, content: &[u8]) -> io::Result<Self> {
         let stride = shape.stride() as usize;
         let all = stride * shape.width as usize;
-        let mut memory = Buffer::new(all + shape.align as usize - 1)?;
-        let aligned = memory.as_ptr().align_offset(shape.align as usize);
+        let line = shape.line() as usize;
+        let mut memory = Buffer::new(all + line - 1)?;
+        let aligned = memory.as_ptr().align_offset(line);
+        let begin = (shape.header() + shape.offset) as usize;
         let mut source = 0;
         for slot in memory[aligned..][..all].chunks_exact_mut(stride) {
-            let mut rest = &mut slot[shape.offset as usize..][..shape.size as usize];
+            let mut rest = &mut slot[begin..][..shape.size as usize];
             while !rest.is_empty() {
                 let part = &content[source..content.len().min(source + rest.len())];
                 let (filled, more) = rest.split_at_mut(part.len());
@@ -142,7 +161,7 @@ impl Ring {
                 (rest, source) = (more, (source + part.len()) % content.len());
             }
         }
-        let first = aligned + shape.offset as usize;
+        let first = aligned + begin;
         Ok(Self {
             memory,
             shape,
@@ -158,8 +177,11 @@ impl Ring {
     /// than `ring_bytes`, but two at least. A very small message has a cache line all the same.
     pub fn width_for(socket_bytes: u64, message_bytes: u64, ring_bytes: u64) -> u64 {
         let message_bytes = message_bytes.max(1);
-        let lines = message_bytes.div_ceil(LINE_BYTES);
-        let most = ring_bytes / lines.saturating_mul(LINE_BYTES);
+        let line = u64::from(LINE_BYTES);
+        let lines = message_bytes
+            .saturating_add(HEADER_BYTES.into())
+            .div_ceil(line);
+        let most = ring_bytes / lines.saturating_mul(line);
         (socket_bytes / message_bytes + 1).min(most).max(2)
     }
 
@@ -202,7 +224,7 @@ mod tests {
 
     #[test]
     fn buffers_take_turns() {
-        let mut ring = Ring::new(100, 3).unwrap();
+        let mut ring = Ring::new(100, 3, 1).unwrap();
         let turns: Vec<_> = (0..4).map(|_| ring.turn().as_ptr() as usize).collect();
         assert_eq!(turns[1] - turns[0], 128);
         assert_eq!(turns[3], turns[0]);
@@ -221,8 +243,8 @@ mod tests {
         assert_eq!(Ring::width_for(4 << 20, 1, 8 << 20), (8 << 20) / 64);
         assert_eq!(Ring::width_for(4 << 20, 1, 1 << 20), (1 << 20) / 64);
         assert_eq!(Ring::width_for(4 << 20, u64::MAX, USUAL_BYTES_MAX), 2);
-        assert!(Ring::new(u64::MAX, 2).is_err());
-        assert!(Ring::new(1 << 30, 1).is_err());
+        assert!(Ring::new(u64::MAX, 2, 1).is_err());
+        assert!(Ring::new(1 << 30, 1, 1).is_err());
     }
 
     const SHAPE: Shape = Shape {
@@ -249,6 +271,26 @@ mod tests {
         assert_eq!(begins[3], begins[0]);
         begins.dedup();
         assert_eq!(begins.len(), 4);
+    }
+
+    #[test]
+    fn buffers_begin_where_those_of_netperf_do() {
+        let place = |align, offset| {
+            let shape = Shape {
+                align,
+                offset,
+                ..SHAPE
+            };
+            let mut ring = Ring::shaped(shape, FILL).unwrap();
+            let places = [(); 2].map(|()| ring.turn().as_ptr() as usize % 64);
+            assert_eq!(places[0], places[1]);
+            places[0]
+        };
+        assert_eq!(
+            [1, 8, 16, 32, 64].map(|align| place(align, 0)),
+            [16, 16, 16, 32, 0]
+        );
+        assert_eq!((place(8, 3), place(4_096, 5)), (19, 5));
     }
 
     #[test]
