@@ -126,7 +126,7 @@ fn kernel_threads_s(before: &HashMap<u32, KernelThread>, now: &HashMap<u32, Kern
     let used_s = |(pid, thread): (&u32, &KernelThread)| {
         let same = before
             .get(pid)
-            .filter(|before| before.started_ticks == thread.started_ticks);
+            .filter(|before| before.identity == thread.identity);
         (thread.cpu_s - same.map_or(0.0, |before| before.cpu_s)).max(0.0)
     };
     now.iter().map(used_s).sum()
@@ -172,6 +172,7 @@ mod tests {
     use std::hint::black_box;
 
     use super::*;
+    use crate::proc::Identity;
 
     #[test]
     fn our_own_work_is_ours_and_not_foreign() {
@@ -221,9 +222,9 @@ mod tests {
         };
         assert_eq!(used_s(of(50, 1), of(60, 1)), proc::ticks_to_s(10));
         assert_eq!(used_s(of(50, 1), of(7, 2)), proc::ticks_to_s(7));
-        let of = |cpu_s, started_ticks| KernelThread {
+        let of = |cpu_s, opening| KernelThread {
             cpu_s,
-            started_ticks,
+            identity: Identity::Opened(opening),
         };
         let before = HashMap::from([(1, of(50.0, 1)), (2, of(9.0, 1)), (4, of(8.0, 1))]);
         let now = HashMap::from([(1, of(55.0, 1)), (3, of(4.0, 8)), (4, of(2.0, 9))]);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rustix::param::clock_ticks_per_second;
@@ -56,8 +57,17 @@ pub fn process(pid: Pid) -> Option<Process> {
 pub struct KernelThread {
     /// CPU time, in seconds.
     pub cpu_s: f64,
-    /// When it started, in ticks since boot: tells it from a later thread of the same number.
-    pub started_ticks: u64,
+    /// Tells it from a later thread of the same number.
+    pub identity: Identity,
+}
+
+/// Which of the threads that had one number, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Identity {
+    /// That of a file that stays open, by the number of the opening.
+    Opened(u64),
+    /// The one that started then, in ticks since boot.
+    Started(u64),
 }
 
 /// All kernel threads by number, as far as this process can see them.
@@ -67,48 +77,58 @@ pub struct KernelThread {
 /// those of the first threads stay open, also in a fork of this process.
 pub fn kernel_threads() -> HashMap<u32, KernelThread> {
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let pids = kernel_pids().unwrap_or_else(all_pids);
-    let threads: HashMap<_, _> = pids
+    let listed = kernel_pids();
+    let are_of_kernel = listed.is_some();
+    let threads: HashMap<_, _> = listed
+        .unwrap_or_else(all_pids)
         .into_iter()
-        .filter_map(|pid| Some((pid, thread_of(pid, &mut open)?)))
+        .filter_map(|pid| Some((pid, thread_of(pid, are_of_kernel, &mut open)?)))
         .collect();
     open.retain(|pid, _| threads.contains_key(pid));
     threads
 }
 
-/// A kernel thread's `schedstat`, and when the thread started.
+/// A kernel thread's `schedstat`, and the number of the opening.
 type Opened = (File, u64);
 
 static OPEN: Mutex<BTreeMap<u32, Opened>> = Mutex::new(BTreeMap::new());
+static OPENINGS: AtomicU64 = AtomicU64::new(0);
 
 /// A process may open a thousand files by default; most are left to the workload.
 const MOST_OPEN: usize = 128;
 
-/// A kernel thread, `None` for any other process. The file of one that has ended gives an error,
-/// also where its number is given again.
-fn thread_of(pid: u32, open: &mut BTreeMap<u32, Opened>) -> Option<KernelThread> {
-    let known = open.get(&pid);
-    if let Some((cpu_s, started_ticks)) = known.and_then(|(file, at)| Some((cpu_s(file)?, *at))) {
-        return Some(KernelThread {
-            cpu_s,
-            started_ticks,
-        });
+/// A kernel thread, `None` for any other process; where the kernel has listed it, nothing more is
+/// asked. The file of one that has ended gives an error, also where its number is given again.
+fn thread_of(
+    pid: u32,
+    is_of_kernel: bool,
+    open: &mut BTreeMap<u32, Opened>,
+) -> Option<KernelThread> {
+    let of_file = |(file, opening): &Opened| {
+        Some(KernelThread {
+            cpu_s: cpu_s(file)?,
+            identity: Identity::Opened(*opening),
+        })
+    };
+    if let Some(thread) = open.get(&pid).and_then(of_file) {
+        return Some(thread);
     }
     open.remove(&pid);
-    let process = process_of(pid).filter(|process| process.is_kernel_thread)?;
-    let started_ticks = process.started_ticks;
-    let mut cpu_s_now = ticks_to_s(process.cpu_ticks);
+    let process = || process_of(pid).filter(|process| process.is_kernel_thread);
+    let known = if is_of_kernel { None } else { Some(process()?) };
     if open.len() < MOST_OPEN {
         if let Ok(file) = File::open(format!("/proc/{pid}/schedstat")) {
-            if let Some(precise_s) = cpu_s(&file) {
-                cpu_s_now = precise_s;
-                open.insert(pid, (file, started_ticks));
+            let opened = (file, OPENINGS.fetch_add(1, Ordering::Relaxed));
+            if let Some(thread) = of_file(&opened) {
+                open.insert(pid, opened);
+                return Some(thread);
             }
         }
     }
+    let process = known.or_else(process)?;
     Some(KernelThread {
-        cpu_s: cpu_s_now,
-        started_ticks,
+        cpu_s: ticks_to_s(process.cpu_ticks),
+        identity: Identity::Started(process.started_ticks),
     })
 }
 
@@ -281,11 +301,12 @@ mod tests {
             .unwrap();
         let file = File::open(format!("/proc/{}/schedstat", child.id())).unwrap();
         let mut open = BTreeMap::from([(child.id(), (file, 7))]);
-        let known = thread_of(child.id(), &mut open).unwrap();
-        assert!(known.cpu_s > 0.0 && known.started_ticks == 7);
+        let known = thread_of(child.id(), false, &mut open).unwrap();
+        assert!(known.cpu_s > 0.0 && known.identity == Identity::Opened(7));
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!(thread_of(child.id(), &mut open), None);
+        assert_eq!(thread_of(child.id(), false, &mut open), None);
+        assert_eq!(thread_of(child.id(), true, &mut open), None);
         assert!(open.is_empty());
     }
 
@@ -299,7 +320,7 @@ mod tests {
         for (pid, thread) in kernel_threads() {
             let before = threads
                 .get(&pid)
-                .filter(|one| one.started_ticks == thread.started_ticks);
+                .filter(|one| one.identity == thread.identity);
             assert!(before.is_none_or(|before| before.cpu_s <= thread.cpu_s));
             let told = process_of(pid).map(|process| ticks_to_s(process.cpu_ticks));
             assert!(
