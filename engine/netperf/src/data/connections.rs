@@ -25,6 +25,16 @@ pub struct ConnectionInfo {
 }
 
 impl ConnectionInfo {
+    /// As `socket`, one of many, is now. What this one sent again says nothing of the others.
+    ///
+    /// # Errors
+    /// The option that the kernel does not report.
+    fn of_one_among_many(socket: &Socket) -> Called<Self> {
+        let mut info = Self::of(socket)?;
+        info.transport.retransmits = None;
+        Ok(info)
+    }
+
     /// As `socket` is now.
     ///
     /// # Errors
@@ -140,7 +150,7 @@ pub fn ask(
             }
         }
         if info.is_none() {
-            info = Some(ConnectionInfo::of(&link.socket)?);
+            info = Some(ConnectionInfo::of_one_among_many(&link.socket)?);
         }
         if !wait_for_close(&mut link, work)? {
             break;
@@ -198,7 +208,7 @@ pub fn answer(
             }
         }
         if info.is_none() {
-            info = Some(ConnectionInfo::of(&link.socket)?);
+            info = Some(ConnectionInfo::of_one_among_many(&link.socket)?);
         }
         drop(link);
         work.tally.transactions += 1;

@@ -24,7 +24,7 @@ use crate::data::socket;
 use crate::data::work::{Pace, Tally, Work};
 use crate::data::{named, CallError, Called};
 use crate::message::{
-    flag, CpuPercent, Message, Request, Response, Results, TestType, KEEP, PROC_STAT,
+    flag, CpuPercent, Message, Moves, Request, Response, Results, TestType, KEEP, PROC_STAT,
 };
 use network::cpu::Mark;
 use network::cpu::{CpuUse, Times};
@@ -114,14 +114,15 @@ impl<'a> Prepared<'a> {
     }
 
     fn response(&self, request: &Request) -> Response {
-        let shape = |ring: &Option<Ring>| {
-            ring.as_ref().map_or((0, 0), |ring| {
+        // Of the way that nothing takes, the original repeats what was asked for.
+        let shape = |ring: &Option<Ring>, asked: &Moves| {
+            ring.as_ref().map_or((asked.size, asked.width), |ring| {
                 let shape = ring.shape();
                 (shape.size as i32, shape.width as i32)
             })
         };
-        let (send_size, send_width) = shape(&self.send);
-        let (receive_size, receive_width) = shape(&self.receive);
+        let (send_size, send_width) = shape(&self.send, &request.send);
+        let (receive_size, receive_width) = shape(&self.receive, &request.receive);
         let bound = self.socket.local_addr().ok();
         let port = bound.and_then(|address| Some(address.as_socket()?.port()));
         let cpu_rate = if self.plan.measures_cpu {

@@ -6,7 +6,7 @@ use std::net::{TcpStream, UdpSocket};
 use proptest::prelude::*;
 
 use super::*;
-use crate::message::{flag, words_of, Message, Moves, Request, TestType, RECEIVE, SEND};
+use crate::message::{flag, words_of, Message, Moves, Request, TestType, KEEP, RECEIVE, SEND};
 
 fn assert_serves(address: SocketAddr) {
     let served = run_at(site(address), &counted(Kind::TcpRr, 10)).unwrap();
@@ -150,6 +150,27 @@ fn a_client_that_vanishes_in_the_middle_of_a_test_frees_its_place() {
         let outcome = soon(|| run_at(site(address), &counted(Kind::TcpRr, 10)).ok());
         assert!(outcome.is_some(), "{test:?}");
         drop(data);
+    }
+}
+
+#[test]
+fn the_way_that_nothing_takes_is_told_as_it_was_asked_for() {
+    let address = server(Limits::default());
+    for direction in [SEND, RECEIVE] {
+        let request = Request {
+            direction,
+            request_size: KEEP,
+            response_size: KEEP,
+            ..request()
+        };
+        let message = Message::request(TestType::Omni, &request, None);
+        let answer = say(address, &message.to_bytes(Generation::V2_7)).unwrap();
+        let told = answer.to_response(TestType::Omni);
+        let sizes = [(SEND, told.send_size), (RECEIVE, told.receive_size)];
+        for (way, size) in sizes {
+            assert_eq!(size > 0, way == direction, "{told:?}");
+            assert!(size > 0 || size == KEEP, "{told:?}");
+        }
     }
 }
 

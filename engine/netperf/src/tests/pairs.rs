@@ -84,6 +84,16 @@ fn every_test_by_count() {
 }
 
 #[test]
+fn what_one_of_many_connections_sent_again_is_not_told() {
+    each_at_once(&[Kind::TcpRr, Kind::TcpCrr, Kind::TcpCc], |kind| {
+        let outcome = run(&counted(kind, 100));
+        for side in [&outcome.local, &outcome.remote] {
+            assert_eq!(side.retransmits.is_some(), kind == Kind::TcpRr, "{kind:?}");
+        }
+    });
+}
+
+#[test]
 fn every_test_by_time() {
     each_at_once(&KINDS, |kind| {
         let mut test = counted(kind, 0);

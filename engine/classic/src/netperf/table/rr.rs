@@ -138,7 +138,12 @@ fn loads(report: &Report) -> String {
 }
 
 fn extra(report: &Report) -> String {
-    let times = histogram(report, "\nHistogram of request/response times\n");
+    let heading = match report.request.test.kind {
+        // As the original spells it: programs look for the line.
+        Kind::UdpRr => "\nHistogram of request/reponse times.\n",
+        _ => "\nHistogram of request/response times\n",
+    };
+    let times = histogram(report, heading);
     latencies(report) + &times
 }
 

@@ -259,7 +259,7 @@ fn durations_stand_in_decades() {
     assert_eq!(
         printed("-t UDP_RR -v 3", outcome),
         "
-Histogram of request/response times
+Histogram of request/reponse times.
 UNIT_USEC     :    1:    0:    0:    0:    0:    0:    0:    1:    0:    0
 TEN_USEC      :    0:    2:    0:    0:    0:    0:    0:    0:    0:    0
 HUNDRED_USEC  :    0:    0:    0:    0:    0:    0:    0:    0:    0:    1
