@@ -76,9 +76,7 @@ impl Tool for WorkloadTool {
         }
         let (settings, mut target) = self.request(line, arguments)?;
         if bench.force() {
-            target
-                .overwritten
-                .try_for_each(|path| overwrite::remove(&path))?;
+            overwrite::remove(&mut target.overwritten)?;
         }
         let _made = MadeDirectory::new(&target)?;
         let job = job(

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use classic::bench::{Host, Netserver};
 use classic::Tool;
+use kit::Trial;
 use netperf::client::{self, Site};
 use netperf::server::{self, Limits};
 use wire::{Event, Failure, Job};
@@ -59,7 +60,8 @@ impl Host for Stage {
         } else {
             Record::None
         };
-        session::carry_out(job, record, &mut |event| listener(self, event))
+        let look = |trial: &dyn Trial| trial.foresee();
+        session::carry_out(job, record, look, &mut |event| listener(self, event))
     }
 
     fn call_netserver(&mut self, site: Site) -> Result<Box<dyn Netserver>, Failure> {

@@ -73,16 +73,16 @@ pub fn check(job: &Job) -> Result<(), Failure> {
         return Err(bad_parameter("protocol", message));
     }
     check_inject(&job.conditions)?;
-    match &job.target.directory {
-        Some(directory) if !directory.is_dir() => Err(bad_parameter(
-            "target.directory",
-            format!(
-                "job: target.directory: {} is not a directory; name an existing one",
-                directory.display()
-            ),
-        )),
-        _ => Ok(()),
-    }
+    let Some(directory) = &job.target.directory else {
+        return Ok(());
+    };
+    let reason = match directory.metadata() {
+        Ok(found) if found.is_dir() => return Ok(()),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => format!("cannot be used: {error}"),
+        _ => "is not a directory; name an existing one".to_owned(),
+    };
+    let message = format!("job: target.directory: {} {reason}", directory.display());
+    Err(bad_parameter("target.directory", message))
 }
 
 /// Root works by path in the directory: nobody else may put another one in its place.
@@ -172,6 +172,19 @@ mod tests {
         ] {
             assert_eq!(fault(text).0.as_deref(), Some(key), "{text}");
         }
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_used_is_told_from_one_that_is_not_there() {
+        let told = |directory: &str| {
+            let target = format!(r#"{{"directory":"{directory}"}}"#);
+            fault(&format!(
+                r#"{{"protocol":1,"workload":"w","target":{target}}}"#
+            ))
+            .1
+        };
+        assert!(told("/no/such").contains("is not a directory"));
+        assert!(told(&format!("/{}", "n".repeat(256))).contains("cannot be used: File name too"));
     }
 
     #[test]

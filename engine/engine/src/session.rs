@@ -31,7 +31,8 @@ pub fn run_text(text: &str, output: &mut Output) -> u8 {
 fn run_job(job: Result<Job, Failure>, output: &mut Output) -> u8 {
     let mut emit = |event: &Event| output.event(event);
     let done = match job {
-        Ok(job) => carry_out(&job, Record::Full, &mut emit),
+        // Who sent it has had it validated.
+        Ok(job) => carry_out(&job, Record::Full, |_| Ok(()), &mut emit),
         Err(failure) => conclude(not_begun(failure), &mut emit),
     };
     code_of(output.check().and(done))
@@ -47,12 +48,19 @@ pub enum Record {
     None,
 }
 
-/// Executes a job. Its events go to `emit`, the last one is an `end`.
+/// Executes a job that `look` has nothing against. Its events go to `emit`, the last one is an
+/// `end`.
 ///
 /// # Errors
 /// What kept it from being done; the `end` says the same.
-pub fn carry_out(job: &Job, record: Record, emit: &mut dyn FnMut(&Event)) -> Result<(), Failure> {
-    let end = match job::check(job).and_then(|()| plan(job)) {
+pub fn carry_out(
+    job: &Job,
+    record: Record,
+    look: fn(&dyn Trial) -> Result<(), Failure>,
+    emit: &mut dyn FnMut(&Event),
+) -> Result<(), Failure> {
+    let planned = job::check(job).and_then(|()| plan(job));
+    let end = match planned.and_then(|trial| look(trial.as_ref()).map(|()| trial)) {
         Ok(trial) => execute(job, trial, record, emit),
         Err(failure) => not_begun(failure),
     };

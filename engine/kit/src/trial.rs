@@ -28,7 +28,7 @@ pub trait Trial {
     }
 
     /// Looks, as long as a person would wait for it, whether the work can be done to its end; for
-    /// those who validate. The run finds out by itself.
+    /// those who validate, and for people at a classic tool. The run finds out by itself.
     ///
     /// # Errors
     /// Those of the run that can be foreseen.

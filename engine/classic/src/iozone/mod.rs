@@ -146,9 +146,7 @@ fn many(request: &Request, line: &str, bench: &mut Bench) -> Result<(), Failure>
 
 fn make_room(paths: &[impl AsRef<Path>], bench: &Bench) -> Result<(), Failure> {
     match bench.force() {
-        true => paths
-            .iter()
-            .try_for_each(|path| overwrite::remove(path.as_ref())),
+        true => overwrite::remove(paths.iter()),
         false => Ok(()),
     }
 }

@@ -1,8 +1,8 @@
 //! The command language, and what it sets: a row for each command.
 
 use std::fmt::Display;
-use std::path::PathBuf;
-use std::str::FromStr;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
 
 use kit::failure::bad_parameter;
 use serde_json::{json, Map, Value};
@@ -26,6 +26,21 @@ pub enum Command {
     Show,
     Help,
     Quit,
+}
+
+/// Why a command was not obeyed.
+#[derive(Debug)]
+pub enum Fault {
+    /// The original does not take this value either: it says so, and what was set before stays.
+    Kept(Failure),
+    /// Ends a script.
+    Ends(Failure),
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        Self::Ends(failure)
+    }
 }
 
 /// One line of `help`, and all spellings of the command.
@@ -118,8 +133,8 @@ pub struct Settings {
     parameters: Map<String, Value>,
     /// Smallest and largest size of a file, in bytes.
     size: (u64, u64),
-    /// Where files are made.
-    pub directory: PathBuf,
+    /// Where files are made, if that was set.
+    location: Option<PathBuf>,
     /// Whether the report is one line.
     pub is_terse: bool,
 }
@@ -137,7 +152,7 @@ impl Default for Settings {
         Self {
             parameters: ENTRIES.iter().filter_map(number).chain(others).collect(),
             size: (500, 10_000),
-            directory: PathBuf::from("."),
+            location: None,
             is_terse: false,
         }
     }
@@ -148,13 +163,13 @@ impl Settings {
     ///
     /// # Errors
     /// `BadJob`, naming the command and what would be right.
-    pub fn set(&mut self, command: Command, name: &str, operand: &str) -> Result<bool, Failure> {
+    pub fn set(&mut self, command: Command, name: &str, operand: &str) -> Result<bool, Fault> {
         match command {
-            Count(parameter, _) => self.put(parameter, number::<u64>(name, operand)?),
-            Bias(parameter) => self.put(parameter, number::<i64>(name, operand)?),
+            Count(parameter, _) => self.put(parameter, number(name, operand, AT_LEAST_ONE)?),
+            Bias(parameter) => self.put(parameter, number(name, operand, -1..=10)?),
             Buffering => self.put("buffering", is_first(name, operand, ["true", "false"])?),
             Size => self.size = size(name, operand)?,
-            Location => self.directory = location(name, operand)?,
+            Location => self.location = Some(location(name, operand)?),
             Report => self.is_terse = !is_first(name, operand, ["verbose", "terse"])?,
             Run | Load | Show | Help | Quit => return Ok(false),
         }
@@ -174,6 +189,11 @@ impl Settings {
         parameters
     }
 
+    /// Where files are made.
+    pub fn directory(&self) -> &Path {
+        self.location.as_deref().unwrap_or(Path::new("."))
+    }
+
     /// Subdirectories that the files are spread over.
     pub fn subdirectories(&self) -> u64 {
         self.parameters["subdirectories"]
@@ -181,64 +201,106 @@ impl Settings {
             .unwrap_or_default()
     }
 
-    /// What `show` prints.
-    pub fn show(&self) -> String {
+    /// What `show` prints, in the words by which programs find it. `here` is where the files of
+    /// no location are.
+    pub fn show(&self, here: &Path) -> String {
         let (smallest, largest) = self.size;
         let of = |name: &str| &self.parameters[name];
-        let form = if self.is_terse { "terse" } else { "verbose" };
-        let streams = match of("buffering") == &json!(true) {
-            true => "through the C library's streams",
-            false => "by system calls, one a block",
+        let block = |name: &str| bytes(of(name).as_u64().unwrap_or_default());
+        let sizes = match smallest == largest {
+            true => format!("are {} in size", bytes(smallest)),
+            false => format!(
+                "range between {} and {} in size",
+                bytes(smallest),
+                bytes(largest)
+            ),
+        };
+        let place = match &self.location {
+            None => format!("{}\n", here.display()),
+            Some(location) => format!("\n\t{} (weight=1)\n", location.display()),
+        };
+        let subdirectories = match self.subdirectories() {
+            0 => String::new(),
+            1 => "1 subdirectory will be used\n".to_owned(),
+            more => format!("{more} subdirectories will be used\n"),
+        };
+        let using = match of("buffering") == &json!(true) {
+            true => "Using",
+            false => "Not using",
         };
         format!(
-            "Set now:\n\
-             \tfiles in the pool: {}\n\
-             \ttransactions: {}\n\
-             \tsizes of files: {smallest} to {largest} bytes\n\
-             \tlocation: {}\n\
-             \tsubdirectories: {}\n\
-             \tblock sizes: read {}, write {}\n\
-             \tbiases: read/append {}, create/delete {}\n\
-             \tfiles are read and written {streams}\n\
-             \tseed: {}\n\
-             \treport: {form}\n",
+            "Current configuration is:\n\
+             The base number of files is {}\n\
+             Transactions: {}\n\
+             Files {sizes}\n\
+             Working directory: {place}\
+             {subdirectories}\
+             Block sizes are: read={}, write={}\n\
+             Biases are: read/append={}, create/delete={}\n\
+             {using} Unix buffered file I/O\n\
+             Random number generator seed is {}\n\
+             Report format is {}.\n",
             of("files"),
             of("transactions"),
-            self.directory.display(),
-            of("subdirectories"),
-            of("read_block"),
-            of("write_block"),
+            block("read_block"),
+            block("write_block"),
             of("bias_read"),
             of("bias_create"),
             of("seed"),
+            if self.is_terse { "terse" } else { "verbose" },
         )
     }
 }
 
-/// As in the original, a largest size that is missing or too small is the smallest.
-fn size(name: &str, operand: &str) -> Result<(u64, u64), Failure> {
-    let mut sizes = operand.split_whitespace();
-    let smallest = number(name, sizes.next().unwrap_or(""))?;
-    let largest = match sizes.next() {
-        Some(text) => number::<u64>(name, text)?.max(smallest),
-        None => smallest,
-    };
-    match sizes.next() {
-        None => Ok((smallest, largest)),
-        Some(third) => Err(wrong(name, format!("\"{third}\" is one number too many"))),
+/// A size as `show` writes it.
+fn bytes(size: u64) -> String {
+    match size {
+        0..1024 => format!("{size} bytes"),
+        1024..0x10_0000 => format!("{:.2} kilobytes", size as f64 / 1024.0),
+        _ => format!("{:.2} megabytes", size as f64 / 1_048_576.0),
     }
 }
 
-fn number<T: FromStr<Err: Display>>(name: &str, operand: &str) -> Result<T, Failure> {
-    let read = operand.parse();
-    read.map_err(|error| wrong(name, format!("\"{operand}\" is not a number: {error}")))
+/// As in the original, a largest size that is missing or too small is the smallest.
+fn size(name: &str, operand: &str) -> Result<(u64, u64), Fault> {
+    let mut sizes = operand.split_whitespace();
+    let smallest = number(name, sizes.next().unwrap_or(""), AT_LEAST_ONE)?;
+    let largest = match sizes.next() {
+        Some(text) => number(name, text, i64::MIN..=i64::MAX)?.max(smallest),
+        None => smallest,
+    };
+    match sizes.next() {
+        None => Ok((smallest as u64, largest as u64)),
+        Some(third) => Err(wrong(name, format!("\"{third}\" is one number too many")).into()),
+    }
+}
+
+/// What the original takes for an amount.
+const AT_LEAST_ONE: RangeInclusive<i64> = 1..=i64::MAX;
+
+/// A number in the `range` of the original, which reads as much of `operand` as is one, else 0:
+/// what it takes for another number than is written ends a script here.
+fn number(name: &str, operand: &str, range: RangeInclusive<i64>) -> Result<i64, Fault> {
+    let digits = operand.trim_start_matches(['-', '+']);
+    let sign = &operand[..operand.len() - digits.len()];
+    let end = digits.find(|letter: char| !letter.is_ascii_digit());
+    let read = match &digits[..end.unwrap_or(digits.len())] {
+        "" => 0,
+        figures if sign.len() < 2 => format!("{sign}{figures}").parse().unwrap_or(i64::MAX),
+        _ => 0,
+    };
+    if operand.is_empty() || !range.contains(&read) {
+        return Err(kept(name, format!("\"{operand}\" is out of range")));
+    }
+    let whole = operand.parse();
+    whole.map_err(|error| wrong(name, format!("\"{operand}\" is no number: {error}")).into())
 }
 
 /// Whether it is the first of two words that `operand` may be.
-fn is_first(name: &str, operand: &str, words: [&str; 2]) -> Result<bool, Failure> {
+fn is_first(name: &str, operand: &str, words: [&str; 2]) -> Result<bool, Fault> {
     let [first, second] = words;
     if !words.contains(&operand) {
-        return Err(wrong(
+        return Err(kept(
             name,
             format!("\"{operand}\" is neither {first} nor {second}"),
         ));
@@ -247,20 +309,25 @@ fn is_first(name: &str, operand: &str, words: [&str; 2]) -> Result<bool, Failure
 }
 
 /// A weight behind the only location changes nothing.
-fn location(name: &str, operand: &str) -> Result<PathBuf, Failure> {
+fn location(name: &str, operand: &str) -> Result<PathBuf, Fault> {
     if operand.starts_with(['+', '-']) {
         let message = "several locations are left out here; spread the files with \
                        \"set subdirectories\"";
-        return Err(wrong(name, message));
+        return Err(wrong(name, message).into());
     }
     let path = match operand.rsplit_once(' ') {
         Some((path, weight)) if weight.parse::<u32>().is_ok() => path.trim_end(),
         _ => operand,
     };
     match path {
-        "" => Err(wrong(name, "name a directory")),
+        "" => Err(kept(name, "no directory is named")),
         path => Ok(path.into()),
     }
+}
+
+fn kept(name: &str, message: impl Display) -> Fault {
+    let message = format!("{message}; what was set before stays, as in the original");
+    Fault::Kept(wrong(name, message))
 }
 
 fn wrong(name: &str, message: impl Display) -> Failure {
@@ -310,7 +377,7 @@ mod tests {
     }
 
     /// Obeys a line that sets something.
-    fn set(settings: &mut Settings, line: &str) -> Result<bool, Failure> {
+    fn set(settings: &mut Settings, line: &str) -> Result<bool, Fault> {
         let (entry, operand) = read(line)?.unwrap();
         settings.set(entry.command, "set this", operand)
     }
@@ -332,7 +399,7 @@ mod tests {
         assert_eq!(parameters["files"], 7);
         assert_eq!(parameters["bias_read"], -1);
         assert_eq!(parameters["buffering"], false);
-        assert_eq!(settings.directory, PathBuf::from("/mnt/spool"));
+        assert_eq!(settings.directory(), Path::new("/mnt/spool"));
         assert!(!set(&mut settings, "run").unwrap());
     }
 
@@ -340,26 +407,77 @@ mod tests {
     fn a_missing_or_smaller_largest_size_is_the_smallest() {
         assert_eq!(size("s", "100").unwrap(), (100, 100));
         assert_eq!(size("s", "100 50").unwrap(), (100, 100));
+        assert_eq!(size("s", "100 -1").unwrap(), (100, 100));
         assert!(size("s", "1 2 3").is_err());
     }
 
     #[test]
-    fn what_is_wrong_names_the_command() {
+    fn what_the_original_does_not_take_is_told_and_what_was_set_stays() {
+        let mut settings = Settings::default();
+        for line in [
+            "set seed 0",
+            "set transactions 0",
+            "set number 0",
+            "set number -5",
+            "set number k5",
+            "set number",
+            "set subdirectories 0",
+            "set read 0",
+            "set write -1k",
+            "set size 0 10",
+            "set size",
+            "set bias read 11",
+            "set bias create -2",
+            "set bias create",
+            "set buffering yes",
+            "set report short",
+            "set location",
+        ] {
+            match set(&mut settings, line) {
+                Err(Fault::Kept(failure)) => assert!(failure.message.starts_with("set this: ")),
+                other => panic!("{line}: {other:?}"),
+            }
+        }
+        assert_eq!(settings, Settings::default());
+    }
+
+    #[test]
+    fn what_the_original_takes_for_something_else_ends_a_script() {
         let mut settings = Settings::default();
         for line in [
             "set number 5k",
-            "set size",
-            "set buffering yes",
-            "set location",
+            "set number 99999999999999999999",
+            "set bias read often",
+            "set size 5 10k",
             "set location +/mnt/b",
         ] {
-            let failure = set(&mut settings, line).unwrap_err();
-            assert!(
-                failure.message.starts_with("set this: "),
-                "{}",
-                failure.message
-            );
+            match set(&mut settings, line) {
+                Err(Fault::Ends(failure)) => assert!(failure.message.starts_with("set this: ")),
+                other => panic!("{line}: {other:?}"),
+            }
         }
         assert_eq!(settings, Settings::default());
+    }
+
+    #[test]
+    fn what_is_set_is_shown_in_the_words_of_the_original() {
+        let mut settings = Settings::default();
+        let shown = settings.show(Path::new("/home"));
+        assert!(shown.contains("Files range between 500 bytes and 9.77 kilobytes in size\n"));
+        assert!(shown.contains("\nWorking directory: /home\nBlock sizes are: read=512 bytes, "));
+        for line in [
+            "set size 1048576",
+            "set location /mnt/a 2",
+            "set directories 5",
+            "set buffering false",
+        ] {
+            assert!(set(&mut settings, line).unwrap());
+        }
+        let shown = settings.show(Path::new("/home"));
+        assert!(shown.contains("\nFiles are 1.00 megabytes in size\n"));
+        assert!(
+            shown.contains("\nWorking directory: \n\t/mnt/a (weight=1)\n5 subdirectories will be")
+        );
+        assert!(shown.contains("\nNot using Unix buffered"));
     }
 }

@@ -1,9 +1,9 @@
 //! `postmark [FILE]`: PostMark's commands, from a file and then from standard input.
 //!
 //! Differences from the original: a file that is named and not there, a command that is not
-//! understood and a value out of range end a script with an error that names the line (at a
-//! terminal they are printed, and the next command is read). Empty lines and lines that begin with
-//! `#` are passed over. The last character of a line is not dropped.
+//! understood and a value that is more than a number end a script with an error that names the line
+//! (at a terminal they are printed, and the next command is read). Empty lines and lines that begin
+//! with `#` are passed over. The last character of a line is not dropped.
 
 mod commands;
 mod report;
@@ -23,6 +23,9 @@ use crate::Tool;
 
 /// Read before standard input when no file is named.
 const USUAL_FILE: &str = ".pmrc";
+
+/// The first line, by which programs know whose report follows. 1.53 calls itself so, too.
+const BANNER: &str = "PostMark v1.51 : 8/14/01 (by Tiltyard)\n";
 
 /// The tool.
 pub struct Postmark;
@@ -56,6 +59,7 @@ impl Tool for Postmark {
                 return Err(bad_parameter("FILE", message));
             }
         };
+        bench.print(BANNER);
         let mut session = Session::new(bench);
         if let Some(file) = file {
             if session.load(Path::new(&file))?.is_break() {

@@ -18,22 +18,26 @@ pub struct Report {
     natives: BTreeMap<String, Native>,
     counters: BTreeMap<String, u64>,
     parameters: BTreeMap<&'static str, u64>,
-    is_under_way: bool,
+    /// How many phases have begun.
+    phases: u32,
 }
 
 impl Printer for Report {
     fn text_of(&mut self, event: &Event) -> String {
         match event {
             Event::Hello(hello) => {
-                for name in ["files", "transactions"] {
+                for name in ["files", "transactions", "subdirectories"] {
                     let value = hello.effective[name].as_u64().unwrap_or_default();
                     self.parameters.insert(name, value);
                 }
             }
-            Event::Progress(progress) => {
-                let before = if self.is_under_way { "done\n" } else { "" };
-                self.is_under_way = true;
-                return format!("{before}{}...", capitalised(&progress.what));
+            Event::Progress(_) => {
+                self.phases += 1;
+                return match self.phases {
+                    1 => self.subdirectories("Creating") + "Creating files...",
+                    2 => "Done\nPerforming transactions".to_owned(),
+                    _ => format!("{}Done\nDeleting files...", ".".repeat(self.dots())),
+                };
             }
             Event::Sample(sample) => {
                 if let Some(native) = &sample.native {
@@ -42,12 +46,11 @@ impl Printer for Report {
             }
             Event::End(end) => {
                 self.counters = end.counters.clone();
-                let text = match (self.is_under_way, &end.failure) {
-                    (false, _) => "",
-                    (true, None) => "done\n",
-                    (true, Some(_)) => "\n",
+                return match (self.phases, &end.failure) {
+                    (0, _) => String::new(),
+                    (_, None) => "Done\n".to_owned() + &self.subdirectories("Deleting"),
+                    (_, Some(_)) => "\n".to_owned(),
                 };
-                return text.to_owned();
             }
             _ => {}
         }
@@ -56,6 +59,21 @@ impl Printer for Report {
 }
 
 impl Report {
+    /// The line on subdirectories, which a run has from two on.
+    fn subdirectories(&self, doing: &str) -> String {
+        match self.parameters["subdirectories"] {
+            0 | 1 => String::new(),
+            _ => format!("{doing} subdirectories...Done\n"),
+        }
+    }
+
+    /// The original prints a dot at every tenth of the transactions, rounded down: those of a
+    /// phase are printed here when it is over, as nothing is printed while it is timed.
+    fn dots(&self) -> usize {
+        let transactions = self.parameters["transactions"];
+        transactions.div_ceil((transactions / 10).max(1)) as usize
+    }
+
     /// The report of a run that was done.
     pub fn text(&self, is_terse: bool) -> String {
         if is_terse {
@@ -162,13 +180,6 @@ fn size(bytes: u64) -> String {
     }
 }
 
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,13 +209,24 @@ mod tests {
                 .map(|(name, count)| (name.to_owned(), count))
                 .into(),
             parameters: [("transactions", 400_000)].into(),
-            is_under_way: true,
+            phases: 3,
         };
         assert_eq!(
             report.text(true),
             "16 16 25000.00 13744.25 20000.00 12494.25 12507.81 12292.31 13744.25 19816.00 \
              12505.75 25066682.00 27567048.00\n"
         );
+    }
+
+    #[test]
+    fn dots_are_as_many_as_the_original_prints() {
+        for (transactions, dots) in [(20, 10), (500, 10), (505, 11), (19, 19), (5, 5)] {
+            let report = Report {
+                parameters: [("transactions", transactions)].into(),
+                ..Report::default()
+            };
+            assert_eq!(report.dots(), dots, "{transactions}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A session: commands are obeyed one after another, and what was set stays set.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use kit::failure::{bad_parameter, failure, io_failure};
 use kit::stop;
 use wire::{Failure, FailureKind};
 
-use super::commands::{self, Command, Settings};
+use super::commands::{self, Command, Fault, Settings};
 use super::report::Report;
 use crate::bench::{job, Bench};
 use crate::overwrite;
@@ -57,6 +57,8 @@ impl<'a, 'b> Session<'a, 'b> {
             let message = format!("{name} is loaded from {DEPTH} files; does it load itself?");
             return Err(bad_parameter("load", message));
         }
+        self.bench
+            .print(&format!("Reading configuration from file '{name}'\n"));
         self.depth += 1;
         let ended = self.obey(BufReader::new(file), &Source::Script(name));
         self.depth -= 1;
@@ -76,13 +78,23 @@ impl<'a, 'b> Session<'a, 'b> {
         for (at, line) in lines.lines().enumerate() {
             stop::check()?;
             let obeyed = line
-                .map_err(|error| failure(FailureKind::BadJob, error.to_string()))
+                .map_err(|error| failure(FailureKind::BadJob, error.to_string()).into())
                 .and_then(|line| self.command(&line));
-            match (obeyed, source) {
+            let told = match (obeyed, source) {
                 (Ok(ControlFlow::Break(())), _) => return Ok(ControlFlow::Break(())),
-                (Ok(ControlFlow::Continue(())), _) => {}
-                (Err(failure), Source::Terminal) => self.bench.remark(&failure.message),
-                (Err(failure), Source::Script(name)) => return Err(placed(failure, name, at + 1)),
+                (Ok(ControlFlow::Continue(())), _) => None,
+                (Err(Fault::Kept(failure) | Fault::Ends(failure)), Source::Terminal) => {
+                    Some(failure)
+                }
+                (Err(Fault::Kept(failure)), Source::Script(name)) => {
+                    Some(placed(failure, name, at + 1))
+                }
+                (Err(Fault::Ends(failure)), Source::Script(name)) => {
+                    return Err(placed(failure, name, at + 1))
+                }
+            };
+            if let Some(failure) = told {
+                self.bench.remark(&failure.message);
             }
             self.prompt(source);
         }
@@ -95,7 +107,7 @@ impl<'a, 'b> Session<'a, 'b> {
         }
     }
 
-    fn command(&mut self, line: &str) -> Result<ControlFlow<()>, Failure> {
+    fn command(&mut self, line: &str) -> Result<ControlFlow<()>, Fault> {
         let Some((entry, operand)) = commands::read(line)? else {
             return Ok(ControlFlow::Continue(()));
         };
@@ -105,8 +117,12 @@ impl<'a, 'b> Session<'a, 'b> {
         match entry.command {
             Command::Quit => return Ok(ControlFlow::Break(())),
             Command::Help => self.bench.print(&commands::help(operand)),
-            Command::Show => self.put(file(operand).as_deref(), &self.settings.show())?,
-            Command::Run => self.run(file(operand).as_deref())?,
+            Command::Show => {
+                let here = std::env::current_dir().unwrap_or_default();
+                let into = self.writable(operand);
+                self.put(into, &self.settings.show(&here))?;
+            }
+            Command::Run => self.run(operand)?,
             // As in the original, a `quit` ends only the file in which it stands.
             Command::Load => drop(self.load(Path::new(operand))?),
             _ => unreachable!("every other command sets something"),
@@ -114,8 +130,9 @@ impl<'a, 'b> Session<'a, 'b> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn run(&mut self, into: Option<&Path>) -> Result<(), Failure> {
-        let directory = self.settings.directory.clone();
+    fn run(&mut self, operand: &str) -> Result<(), Failure> {
+        let into = self.writable(operand);
+        let directory = self.settings.directory().to_owned();
         if self.bench.force() {
             make_room(&directory, self.settings.subdirectories())?;
         }
@@ -123,6 +140,20 @@ impl<'a, 'b> Session<'a, 'b> {
         let job = job("postmark", self.settings.parameters(), &directory);
         self.bench.execute(&job, &mut report)?;
         self.put(into, &report.text(self.settings.is_terse))
+    }
+
+    /// The file that is named, if it can be added to. Otherwise that is said before anything is
+    /// done and, as in the original, the text is printed.
+    fn writable<'o>(&mut self, operand: &'o str) -> Option<&'o Path> {
+        let path = (!operand.is_empty()).then(|| Path::new(operand))?;
+        match try_append(path) {
+            Ok(()) => Some(path),
+            Err(error) => {
+                let message = format!("cannot write to {operand}: {error}; it is printed instead");
+                self.bench.remark(&message);
+                None
+            }
+        }
     }
 
     /// Prints `text`, or adds it to a file.
@@ -136,8 +167,17 @@ impl<'a, 'b> Session<'a, 'b> {
     }
 }
 
-fn file(operand: &str) -> Option<PathBuf> {
-    (!operand.is_empty()).then(|| operand.into())
+/// Whether a file can be added to, without leaving one that was not there. A pipe is not opened: its
+/// reader would take that for all of it.
+fn try_append(path: &Path) -> io::Result<()> {
+    match path.metadata() {
+        Ok(found) if !found.is_file() && !found.is_dir() => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            File::create_new(path)?;
+            fs::remove_file(path)
+        }
+        _ => OpenOptions::new().append(true).open(path).map(drop),
+    }
 }
 
 fn placed(failure: Failure, name: &str, line: usize) -> Failure {
@@ -149,17 +189,32 @@ fn placed(failure: Failure, name: &str, line: usize) -> Failure {
 /// and a number.
 fn make_room(directory: &Path, subdirectories: u64) -> Result<(), Failure> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let failed = |error| io_failure("list directory", directory, &error);
-    for entry in directory.read_dir().map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if subdirectories < 2 && is_number(&name) {
-            overwrite::remove(&path)?;
-        } else if subdirectories >= 2 && name.strip_prefix('s').is_some_and(is_number) {
-            make_room(&path, 0)?;
-            std::fs::remove_dir(&path)
-                .map_err(|error| io_failure("remove directory", &path, &error))?;
-        }
+    if subdirectories < 2 {
+        return overwrite::remove(named(directory, is_number)?.into_iter());
     }
-    Ok(())
+    let homes = named(directory, |name| {
+        name.strip_prefix('s').is_some_and(is_number)
+    })?;
+    let mut files = Vec::new();
+    for home in &homes {
+        files.extend(named(home, is_number)?);
+    }
+    overwrite::remove(files.into_iter())?;
+    homes.iter().try_for_each(|home| {
+        fs::remove_dir(home).map_err(|error| io_failure("remove directory", home, &error))
+    })
+}
+
+/// What lies in a directory under a name that is `wanted`.
+fn named(directory: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, Failure> {
+    let entries = directory.read_dir().and_then(|found| {
+        let paths = found.map(|entry| entry.map(|entry| entry.path()));
+        paths.collect::<io::Result<Vec<_>>>()
+    });
+    let paths = entries.map_err(|error| io_failure("list directory", directory, &error))?;
+    let is_wanted = |path: &PathBuf| {
+        path.file_name()
+            .is_some_and(|name| wanted(&name.to_string_lossy()))
+    };
+    Ok(paths.into_iter().filter(is_wanted).collect())
 }

@@ -6,9 +6,9 @@ use crate::common::{names_in, Bench};
 
 /// The defaults, with the counts that the original comes to; what depends on the clock is masked.
 const REPORT: &str = "\
-Creating files...done
-Performing transactions...done
-Deleting files...done
+Creating files...Done
+Performing transactions..........Done
+Deleting files...Done
 Time:
 \t# seconds total
 \t# seconds of transactions (#)
@@ -50,11 +50,78 @@ fn timeless(report: &str) -> String {
     lines.collect()
 }
 
+/// What stands below the line that says whose report it is.
+fn below_banner(text: &str) -> &str {
+    let (banner, rest) = text.split_once('\n').unwrap();
+    assert_eq!(banner, "PostMark v1.51 : 8/14/01 (by Tiltyard)");
+    rest
+}
+
 #[test]
 fn the_report_is_the_original_s() {
     let bench = Bench::new("postmark");
-    assert_eq!(timeless(&bench.text("", "run\nquit\n")), REPORT);
+    let text = bench.text("", "run\nquit\n");
+    assert_eq!(timeless(below_banner(&text)), REPORT);
     assert!(names_in(&bench.work()).is_empty());
+}
+
+#[test]
+fn subdirectories_are_told_of_where_the_original_does() {
+    let bench = Bench::new("postmark");
+    let text = bench.text("", "set subdirectories 2\nset transactions 505\nrun\n");
+    let told = "Creating subdirectories...Done\n\
+                Creating files...Done\n\
+                Performing transactions...........Done\n\
+                Deleting files...Done\n\
+                Deleting subdirectories...Done\n\
+                Time:\n";
+    assert!(below_banner(&text).starts_with(told), "{text}");
+}
+
+#[test]
+fn what_the_original_does_not_take_is_told_and_the_script_goes_on() {
+    let bench = Bench::new("postmark");
+    let script = "set seed 0\nset read 0\nset bias read 11\nset size big\nrun\n";
+    let output = bench.call("", script);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = String::from_utf8(output.stderr).unwrap();
+    for (line, told) in (1..).zip(told.lines()) {
+        assert!(
+            told.contains(&format!("standard input:{line}: set ")),
+            "{told}"
+        );
+    }
+    assert_eq!(told.lines().count(), 4, "{told}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(timeless(below_banner(&text)), REPORT);
+}
+
+#[test]
+fn that_files_will_run_out_is_said_before_one_is_made() {
+    let bench = Bench::new("postmark");
+    for options in ["", "--json"] {
+        let script = "set number 100\nset transactions 5000\nset bias create 0\nrun\n";
+        let output = bench.call(options, script);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(!text.contains("reating files"), "{text}");
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains("deleted after 100 of 5000"), "{told}");
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_added_to_its_file_is_printed() {
+    let bench = Bench::new("postmark");
+    for name in ["nowhere/report", ".", &"n".repeat(256)] {
+        let output = bench.call("", &format!("run {name}\n"));
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains("it is printed instead"), "{told}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(timeless(below_banner(&text)), REPORT);
+        assert!(names_in(&bench.work()).is_empty());
+    }
 }
 
 #[test]
@@ -77,7 +144,7 @@ fn the_commands_of_the_printed_study_run_from_a_file() {
 fn what_is_set_is_shown_and_a_report_is_added_to_a_file() {
     let bench = Bench::new("postmark");
     let shown = bench.text("", "set seed 7\nset size 100\nshow\n");
-    assert!(shown.contains("seed: 7\n") && shown.contains("100 to 100 bytes"));
+    assert!(shown.contains("seed is 7\n") && shown.contains("Files are 100 bytes in size"));
     std::fs::write(bench.work().join("report"), "before\n").unwrap();
     bench.text("", "set report terse\nrun report\n");
     let report = std::fs::read_to_string(bench.work().join("report")).unwrap();
@@ -110,8 +177,8 @@ fn a_fault_names_file_and_line_and_ends_the_script() {
             "set number 5\nset nubmer 5\nrun\n",
             "input:2: \"set nubmer 5\"",
         ),
-        ("set size big\nrun\n", "input:1: set size: \"big\""),
-        ("set seed 0\nrun\n", "input:2: parameter \"seed\""),
+        ("set size 5k\nrun\n", "input:1: set size: \"5k\""),
+        ("set number 10000001\nrun\n", "input:2: parameter \"files\""),
         ("load nowhere\nrun\n", "from nowhere: "),
         ("set location nowhere\nrun\n", "nowhere is not a directory"),
         ("set location +b 3\nrun\n", "several locations"),
@@ -132,6 +199,9 @@ fn files_in_the_way_are_refused_and_removed_only_when_told_to() {
     std::fs::write(&file, "precious").unwrap();
     assert!(bench.complaint("", "run\n", 4).contains("--force"));
     assert_eq!(std::fs::read(&file).unwrap(), b"precious");
-    assert_eq!(timeless(&bench.text("--force", "run\n")), REPORT);
+    assert_eq!(
+        timeless(below_banner(&bench.text("--force", "run\n"))),
+        REPORT
+    );
     assert!(names_in(&bench.work()).is_empty());
 }
