@@ -17,7 +17,7 @@ pub struct Blocks<'a> {
     request: &'a Request,
     many: &'a Many,
     /// Printed first.
-    banner: String,
+    heading: String,
     has_begun: bool,
     /// Figures of the original by metric; what is missing was 0.
     pub figures: BTreeMap<String, f64>,
@@ -26,11 +26,11 @@ pub struct Blocks<'a> {
 
 impl<'a> Blocks<'a> {
     /// Nothing yet.
-    pub fn new(request: &'a Request, many: &'a Many, banner: String) -> Self {
+    pub fn new(request: &'a Request, many: &'a Many, heading: String) -> Self {
         Self {
             request,
             many,
-            banner,
+            heading,
             has_begun: false,
             figures: BTreeMap::new(),
             counters: BTreeMap::new(),
@@ -39,17 +39,11 @@ impl<'a> Blocks<'a> {
 
     fn begin(&mut self) -> String {
         self.has_begun = true;
-        let children = self.many.children;
-        let (kind, each) = match (self.request.threads, children) {
-            (true, _) => ("threads", "thread"),
-            (false, 1) => ("process", "process"),
-            (false, _) => ("processes", "process"),
-        };
         let [file_kb, record_kb] = [self.many.file_bytes, self.many.record_bytes].map(kb);
-        std::mem::take(&mut self.banner)
+        std::mem::take(&mut self.heading)
             + &format!(
-                "\tThroughput test with {children} {kind}\n\
-                 \tEach {each} writes a {file_kb} kByte file in {record_kb} kByte records\n"
+                "\tEach {} writes a {file_kb} kByte file in {record_kb} kByte records\n",
+                self.request.child()
             )
     }
 
@@ -58,11 +52,7 @@ impl<'a> Blocks<'a> {
         else {
             return String::new();
         };
-        let each = if self.request.threads {
-            "thread"
-        } else {
-            "process"
-        };
+        let each = self.request.child();
         let padded = match phase.is_padded {
             true => format!("{children:>2}"),
             false => children.to_string(),
@@ -160,6 +150,27 @@ impl Printer for Blocks<'_> {
         }
         String::new()
     }
+}
+
+/// Stands once above all blocks, as in the original: of several numbers of children after -t it
+/// names the last, of a range the first.
+pub fn heading(request: &Request, all: &[Many]) -> String {
+    let children = match request.children.last() {
+        Some(&last) => last,
+        None => all.first().map_or(0, |many| many.children),
+    };
+    let child = request.child();
+    let kind = match (request.threads, children) {
+        (_, 1) => child,
+        (true, _) => "threads",
+        (false, _) => "processes",
+    };
+    let mut text = String::new();
+    if let (Some(least), Some(most), true) = (all.first(), all.last(), request.has_range()) {
+        let [least, most] = [least, most].map(|many| many.children);
+        text += &format!("\tMin {child} = {least} \n\tMax {child} = {most} \n");
+    }
+    text + &format!("\tThroughput test with {children} {kind}\n")
 }
 
 /// What the children saw, by number of children.

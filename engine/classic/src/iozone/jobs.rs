@@ -3,6 +3,7 @@
 mod many;
 mod single;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -11,6 +12,7 @@ use serde_json::{json, Map, Value};
 use wire::{Failure, Job};
 
 pub use self::many::Many;
+use super::columns::{LAST_MOTION, LAST_USUAL, PHASES};
 use super::logs;
 use super::request::{Figures, Request};
 
@@ -54,6 +56,55 @@ impl Request {
             job.conditions.cpus = (0..count).map(|child| (first + child) % count).collect();
         }
         job
+    }
+}
+
+impl Request {
+    /// Tests that are asked for and that are not there as things are, each with the reason. As in
+    /// the original, the others are executed.
+    ///
+    /// # Errors
+    /// `BadJob` where there are no others: the original prints a table without figures.
+    pub fn left_out(&self) -> Result<BTreeMap<u32, String>, Failure> {
+        let lacking = |&number: &u32| Some((number, self.lacks(number)?));
+        let left_out: BTreeMap<_, _> = self.tests.iter().filter_map(lacking).collect();
+        if let Some((number, why)) = left_out.first_key_value() {
+            let is_all = left_out.len() == self.tests.len();
+            refuse(is_all, &format!("-i {number}"), why)?;
+        }
+        Ok(left_out)
+    }
+
+    /// Tests that are asked for, without those left out; empty for those that are usual.
+    fn tests_there(&self) -> Result<BTreeSet<u32>, Failure> {
+        let left_out = self.left_out()?;
+        let is_there = |number: &&u32| !left_out.contains_key(number);
+        Ok(self.tests.iter().filter(is_there).copied().collect())
+    }
+
+    /// Why there is no such test.
+    fn lacks(&self, number: u32) -> Option<String> {
+        let is_moved_otherwise = self.has_own_backend();
+        if self.is_throughput() {
+            let mut phases = PHASES.iter();
+            return match phases.find(|phase| phase.test == number) {
+                None => Some("many children have no such test".to_owned()),
+                Some(phase) if is_moved_otherwise && phase.is_stream() => {
+                    Some(format!("{MOVED_OTHERWISE} nothing is moved by C streams"))
+                }
+                Some(_) => None,
+            };
+        }
+        match number {
+            8 => Some("the mixed workload needs many children: add -t".to_owned()),
+            _ if is_moved_otherwise && number > LAST_MOTION => Some(format!(
+                "{MOVED_OTHERWISE} there are tests 0 to {LAST_MOTION}"
+            )),
+            _ if number > LAST_USUAL && !self.with_positioned => {
+                Some("a single stream needs -E for it".to_owned())
+            }
+            _ => None,
+        }
     }
 }
 

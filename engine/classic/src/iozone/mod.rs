@@ -58,6 +58,10 @@ impl Tool for Iozone {
             Some(Asks::Help) => bench.print(&help::of(self)),
             Some(Asks::Version) => bench.print(&banner::version()),
             None => {
+                for (number, why) in request.left_out()? {
+                    let remark = format!("option -i {number}: {why}; left out, as in the original");
+                    bench.remark(&remark);
+                }
                 prepare_spreadsheet(&request, bench)?;
                 match request.is_throughput() {
                     true => many(&request, &line, bench)?,
@@ -112,11 +116,12 @@ fn many(request: &Request, line: &str, bench: &mut Bench) -> Result<(), Failure>
     let jobs = request.throughput()?;
     let all = jobs.iter().flat_map(|many| &many.jobs);
     logs::prepare(all, iozone::Throughput::logs, bench)?;
-    let mut banner = banner::of(request, line);
+    let mut heading = banner::of(request, line) + &children::heading(request, &jobs);
     let mut series = Vec::new();
     for many in &jobs {
         make_room(&many.paths, bench)?;
-        let mut blocks = Blocks::new(request, many, std::mem::take(&mut banner));
+        let above = std::mem::replace(&mut heading, "\n\n".to_owned());
+        let mut blocks = Blocks::new(request, many, above);
         for job in &many.jobs {
             bench.execute(job, &mut blocks)?;
         }

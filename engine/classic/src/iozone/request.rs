@@ -103,7 +103,20 @@ impl Request {
 
     /// Whether many children are asked for.
     pub fn is_throughput(&self) -> bool {
-        !self.children.is_empty() || self.fewest.is_some() || self.most.is_some()
+        !self.children.is_empty() || self.has_range()
+    }
+
+    /// Whether a range of numbers of children is asked for.
+    pub fn has_range(&self) -> bool {
+        self.fewest.is_some() || self.most.is_some()
+    }
+
+    /// What one of many children is called.
+    pub fn child(&self) -> &'static str {
+        match self.threads {
+            true => "thread",
+            false => "process",
+        }
     }
 
     /// Whether records are moved otherwise than by plain calls, in the tests that can do so.

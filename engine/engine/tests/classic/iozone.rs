@@ -223,10 +223,12 @@ fn many_children_have_a_block_for_each_phase_and_a_matrix() {
 fn children_keep_the_files_that_they_were_given() {
     let bench = bench();
     let text = bench.text("-l 1 -u 2 -T -s 256k -r 16k -i 0 -x -O -w -F a b", "");
-    for (children, kind) in [(1, "threads"), (2, "threads")] {
-        let words = format!("\tThroughput test with {children} {kind}\n");
-        assert!(text.contains(&words), "{text}");
-    }
+    let heading =
+        "\tMin thread = 1 \n\tMax thread = 2 \n\tThroughput test with 1 thread\n\tEach thread";
+    assert!(text.contains(heading), "{text}");
+    assert_eq!(text.matches("Throughput test with").count(), 1, "{text}");
+    assert_eq!(text.matches("\tEach thread writes").count(), 2, "{text}");
+    assert!(text.contains(" ops\n\n\n\tEach thread writes"), "{text}");
     assert!(
         text.contains("Min xfer \t\t\t\t\t=      16.00 ops\n"),
         "{text}"

@@ -8,7 +8,7 @@ use wire::{Failure, Job};
 
 use super::super::columns::{Phase, PHASES};
 use super::super::request::{Figures, Readers, Request};
-use super::{object, refuse, split, FILE_BYTES, MOVED_OTHERWISE, RECORD_BYTES};
+use super::{object, refuse, split, FILE_BYTES, RECORD_BYTES};
 use crate::bench::job;
 
 const FILE_NAME: &str = "iozone.DUMMY";
@@ -63,6 +63,7 @@ impl Request {
         }
         let phases = self.phases()?;
         let counts = self.counts();
+        refuse(counts.is_empty(), "-u", "it is less than -l")?;
         let last = counts.len() - 1;
         let counts = counts.into_iter().enumerate();
         counts
@@ -149,27 +150,10 @@ impl Request {
     }
 
     fn phases(&self) -> Result<Vec<&'static Phase>, Failure> {
-        let without: Option<&u32> = self
-            .tests
-            .iter()
-            .find(|&&number| PHASES.iter().all(|phase| phase.test != number));
-        if let Some(number) = without {
-            refuse(
-                true,
-                &format!("-i {number}"),
-                "many children have no such test",
-            )?;
-        }
+        let asked = self.tests_there()?;
         let has_streams = !self.has_own_backend();
-        for phase in PHASES.iter().filter(|phase| phase.is_stream()) {
-            refuse(
-                !has_streams && self.tests.contains(&phase.test),
-                &format!("-i {}", phase.test),
-                &format!("{MOVED_OTHERWISE} nothing is moved by C streams"),
-            )?;
-        }
         let is_wanted = |phase: &&Phase| {
-            let is_named = self.tests.is_empty() || self.tests.contains(&phase.test);
+            let is_named = asked.is_empty() || asked.contains(&phase.test);
             is_named && !(self.no_retest && phase.is_retest) && (has_streams || !phase.is_stream())
         };
         Ok(PHASES.iter().filter(is_wanted).collect())

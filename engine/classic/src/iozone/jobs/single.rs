@@ -9,7 +9,7 @@ use storage::workload::iozone::grid;
 use storage::workload::iozone::grid::Grid;
 use wire::{Failure, Job};
 
-use super::super::columns::{Test, LAST_MOTION, LAST_TEST, LAST_USUAL, POSITIONED, TESTS};
+use super::super::columns::{Test, LAST_MOTION, LAST_USUAL, POSITIONED, TESTS};
 use super::super::request::Request;
 use super::{object, refuse, split, FILE_BYTES, MOVED_OTHERWISE, RECORD_BYTES};
 use crate::bench::job;
@@ -112,42 +112,18 @@ impl Request {
     }
 
     fn single_tests(&self) -> Result<Vec<&'static Test>, Failure> {
-        refuse(
-            self.tests.contains(&8),
-            "-i 8",
-            "the mixed workload needs many children: add -t",
-        )?;
-        if let Some(number) = self.tests.iter().find(|&&number| number > LAST_USUAL) {
-            let option = format!("-i {number}");
-            refuse(
-                !self.with_positioned,
-                &option,
-                "a single stream needs -E for it",
-            )?;
-        }
-        let last = self.last_test()?;
-        let is_wanted = |test: &&Test| match self.tests.is_empty() {
-            _ if test.number > last => false,
+        let has_own_backend = self.has_own_backend();
+        let why = format!("{MOVED_OTHERWISE} nothing is moved by pwrite and pread");
+        refuse(has_own_backend && self.with_positioned, "-E", &why)?;
+        let asked = self.tests_there()?;
+        let is_wanted = |test: &&Test| match asked.is_empty() {
+            // The original has only the first tests for mappings and queues.
+            true if has_own_backend => test.number <= LAST_MOTION,
             true if self.with_positioned && POSITIONED.contains(&test.number) => true,
             true => test.number <= LAST_USUAL,
-            false => self.tests.contains(&test.number),
+            false => asked.contains(&test.number),
         };
         Ok(TESTS.iter().filter(is_wanted).collect())
-    }
-
-    /// The original has only the first tests for mappings and queues.
-    fn last_test(&self) -> Result<u32, Failure> {
-        if !self.has_own_backend() {
-            return Ok(LAST_TEST);
-        }
-        let asked = self.tests.iter().find(|&&number| number > LAST_MOTION);
-        if let Some(number) = asked {
-            let why = format!("{MOVED_OTHERWISE} there are tests 0 to {LAST_MOTION}");
-            refuse(true, &format!("-i {number}"), &why)?;
-        }
-        let why = format!("{MOVED_OTHERWISE} nothing is moved by pwrite and pread");
-        refuse(self.with_positioned, "-E", &why)?;
-        Ok(LAST_MOTION)
     }
 
     fn add_sizes(&self, parameters: &mut Map<String, Value>) -> Result<(), Failure> {

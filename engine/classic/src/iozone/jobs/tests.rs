@@ -100,8 +100,27 @@ fn tests_are_chosen_by_number_and_the_positioned_by_e() {
         ),
         (8, 10, 2, 1)
     );
-    for line in ["-i 8", "-i 9"] {
+    for line in ["-i 8", "-i 9", "-i 8 -i 12"] {
         assert!(request(line).single().is_err(), "{line}");
+    }
+}
+
+#[test]
+fn tests_that_are_not_there_are_left_out_beside_others() {
+    for (line, names, left_out) in [
+        ("-i 0 -i 8 -i 9", json!(["write"]), &[8, 9][..]),
+        ("-i 0 -i 8 -i 9 -E", json!(["write", "pwrite"]), &[8]),
+        ("-i 0 -i 6 -B", json!(["write"]), &[6]),
+        ("-i 0 -i 1", json!(["write", "read"]), &[]),
+    ] {
+        assert_eq!(single(line)["tests"], names, "{line}");
+        let told = request(line).left_out().unwrap();
+        assert_eq!(told.into_keys().collect::<Vec<_>>(), left_out, "{line}");
+    }
+    for line in ["-t 2 -i 4 -i 8", "-t 2 -i 6 -i 8 -B"] {
+        let jobs = request(line).throughput().unwrap();
+        let phases = &jobs[0].jobs[0].parameters["phases"];
+        assert_eq!(phases, &json!(["mixed"]), "{line}");
     }
 }
 
@@ -195,6 +214,7 @@ fn what_has_no_meaning_together_is_refused_by_name() {
         ("-t 2 -s 1m -s 2m", "-s"),
         ("-t 2 -F a", "-F"),
         ("-t 2 -F /x/a /y/b", "-F"),
+        ("-l 3 -u 1", "-u"),
     ] {
         let failure = request(line).throughput().err().unwrap();
         assert_eq!(failure.parameter.as_deref(), Some(option), "{line}");
