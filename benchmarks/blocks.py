@@ -8,10 +8,10 @@ last, and the CPU time of one more block, less theirs. Then two
 directories, and as root ext4 and XFS on an image, are compared by trials of 1 s and of 5 s: the
 share of the whole command that lies inside their timed regions, and that of the blocks after the
 first. With `--equal`, so many studies compare an ext4 with itself: how many name a winner?
-With `--before`, another checkout with an engine in its `.venv` does the same, in turn. Of the agent
-that executes trials of `gzip -1`: what each further execution adds, and the trial beside them; the
-time from its start to the first line of its first trial, from a job to the first line of a later
-one, and its resident memory while it waits.
+With `--before`, another checkout with an engine in its `.venv` does the same, in turn. Of the
+runner that executes trials of `gzip -1`: what each further execution adds, and the trial beside
+them; the time from its start to the first line of its first trial, from a job to the first line of
+a later one, and its resident memory while it waits.
 """
 
 import argparse
@@ -42,7 +42,7 @@ BLOCKS = 20
 LINES = 40_000
 """gzip -1 takes some 5 ms for so many."""
 TRIALS = 20
-"""Of an agent that is watched, of one execution and of more."""
+"""Of a runner that is watched, of one execution and of more."""
 FURTHER = 10
 """Executions that the others have more."""
 PIPE_BYTES = 1 << 20
@@ -175,7 +175,7 @@ def around(version: Version, place: Path) -> dict[str, float]:
     return {
         **around_ms(folder),
         "the same, CPU time, ms": 1e3 * (cpu_s[1] - cpu_s[0]) / (BLOCKS - BLOCKS // 2),
-        **(agent(version, place) if "agent" in version.verbs else {}),
+        **(runner(version, place) if "runner" in version.verbs else {}),
     }
 
 
@@ -245,14 +245,14 @@ print(names_a_winner(pathlib.Path(sys.argv[1]), int(sys.argv[2])))
 """
 
 
-def agent(version: Version, place: Path) -> dict[str, float]:
-    """An agent of its own, with trials of one execution and of eleven, in turn."""
+def runner(version: Version, place: Path) -> dict[str, float]:
+    """A runner of its own, with trials of one execution and of eleven, in turn."""
     pipe = subprocess.PIPE
     began = time.monotonic()
     first_line_s: list[float] = []
     around_s: dict[int, list[float]] = {1: [], FURTHER + 1: []}
     command = gzip(place, "1")
-    with subprocess.Popen([version.engine, "agent"], stdin=pipe, stdout=pipe) as process:
+    with subprocess.Popen([version.engine, "runner"], stdin=pipe, stdout=pipe) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
@@ -272,16 +272,16 @@ def agent(version: Version, place: Path) -> dict[str, float]:
     one_s, many_s = map(statistics.median, (around_s[1][1:], around_s[FURTHER + 1][1:]))
     further_ms = 1e3 * (many_s - one_s) / FURTHER
     return {
-        "agent: around one more execution, ms": further_ms,
-        "agent: around a trial beside them, ms": 1e3 * one_s - further_ms,
-        "agent: start to first line, ms": 1e3 * first_line_s[0],
-        "agent: job to first line, ms": 1e3 * statistics.median(first_line_s[1:]),
-        "agent: resident memory, MiB": int(resident.split()[1]) / 1024,
+        "runner: around one more execution, ms": further_ms,
+        "runner: around a trial beside them, ms": 1e3 * one_s - further_ms,
+        "runner: start to first line, ms": 1e3 * first_line_s[0],
+        "runner: job to first line, ms": 1e3 * statistics.median(first_line_s[1:]),
+        "runner: resident memory, MiB": int(resident.split()[1]) / 1024,
     }
 
 
 def _request(command: Sequence[str], executions: int, place: Path) -> bytes:
-    """A line that asks an agent for a trial, as the lab does for brief ones."""
+    """A line that asks a runner for a trial, as the lab does for brief ones."""
     job = {
         "protocol": 1,
         "workload": "program",
@@ -299,7 +299,7 @@ def _until(lines: Iterable[bytes], words: bytes) -> list[bytes]:
         said.append(line)
         if words in line:
             return said
-    raise RuntimeError(f"the agent has ended before it printed {words.decode()}")
+    raise RuntimeError(f"the runner has ended before it printed {words.decode()}")
 
 
 Measure = Callable[[Version, Path], Mapping[str, float]]

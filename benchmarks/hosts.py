@@ -1,12 +1,12 @@
 """A study on many hosts: the time it takes beside one host, and what hundreds cost the controller.
 
-python -m benchmarks.hosts [--rounds 5] [--hosts 10] [--agents 200]
+python -m benchmarks.hosts [--rounds 5] [--hosts 10] [--runners 200]
 
 All hosts are this one, each reached by a command in the place of ssh: as many servers of ssh would
 share our CPUs, which those of real hosts do not. The workload sleeps, for the same reason.
 
 First the same 20 blocks on one host and on so many take turns; the blocks of each host are to take
-as long as so many of the single one. Then so many agents carry out a
+as long as so many of the single one. Then so many runners carry out a
 study at once. What is told of it is the CPU time and the memory of the lab's processes, and of
 those alone: memory is the sum of their proportional set sizes (PSS), so that what they share counts
 once.
@@ -119,26 +119,26 @@ def beside_one(place: Path, hosts: int, rounds: int) -> Iterator[str]:
         yield f"{what}, one host by {hosts}: {middle:.2f} ({told(median_interval(ratios), 2)})"
 
 
-def of_many(place: Path, agents: int) -> str:
-    """What the lab spends while so many agents carry out trials."""
+def of_many(place: Path, runners: int) -> str:
+    """What the lab spends while so many runners carry out trials."""
     text = STUDY.format(s=LONG_S, blocks=BLOCKS_OF_MANY)
     began, cpu_s, pss_kib, at_once = time.monotonic(), dict[int, float](), 0, 0
-    with running(place, text, agents) as process:
+    with running(place, text, runners) as process:
         while process.poll() is None:
             parents = dict(_tree(process.pid))
             words = {pid: _words(pid) for pid in parents}
             lab = [pid for pid in parents if b"tiltyard" in words[pid]]
             cpu_s |= {pid: _cpu_s(pid) or cpu_s.get(pid, 0.0) for pid in lab}
             pss_kib = max(pss_kib, sum(map(_pss_kib, lab)))
-            # A trial is a fork of its agent.
-            engines = {pid for pid in parents if words[pid][1:2] == [b"agent"]}
+            # A trial is a fork of its runner.
+            engines = {pid for pid in parents if words[pid][1:2] == [b"runner"]}
             at_once = max(at_once, sum(parents[pid] not in engines for pid in engines))
             time.sleep(1)
     elapsed_s = time.monotonic() - began
-    trials = agents * BLOCKS_OF_MANY * SYSTEMS
+    trials = runners * BLOCKS_OF_MANY * SYSTEMS
     used_s = sum(cpu_s.values())
     return (
-        f"{at_once} agents at once, {trials} trials of {LONG_S:g} s in {elapsed_s:.0f} s: the lab "
+        f"{at_once} runners at once, {trials} trials of {LONG_S:g} s in {elapsed_s:.0f} s: the lab "
         f"took {used_s:.0f} s of CPU time ({used_s / elapsed_s:.2f} CPUs, "
         f"{1e3 * used_s / trials:.0f} ms a trial) and {pss_kib / 1024:.0f} MiB at most"
     )
@@ -183,7 +183,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hosts", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--hosts", type=int, default=10, help="as many divide 20; 0: left out")
-    parser.add_argument("--agents", type=int, default=200, help="0: left out")
+    parser.add_argument("--runners", type=int, default=200, help="0: left out")
     given = parser.parse_args()
     say(machine())
     with tempfile.TemporaryDirectory() as name:
@@ -191,8 +191,8 @@ def main() -> None:
         if given.hosts:
             for line in beside_one(place, given.hosts, given.rounds):
                 say(line)
-        if given.agents:
-            say(of_many(place, given.agents))
+        if given.runners:
+            say(of_many(place, given.runners))
 
 
 if __name__ == "__main__":

@@ -29,9 +29,9 @@ from tempfile import TemporaryFile
 import numpy as np
 from scipy.stats import binomtest
 
-from tiltyard.executors.agent import Agents
-from tiltyard.executors.agent import Trial as Executed
 from tiltyard.executors.engine import ConditionsWanted, Engine, Job
+from tiltyard.executors.runner import Runners
+from tiltyard.executors.runner import Trial as Executed
 from tiltyard.host.isolation import isolate
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.telemetry import Watch
@@ -156,10 +156,10 @@ def _trial(directory: Path, cpu: int, transactions: int) -> Trial:
     )
     with (
         TemporaryFile() as keep,
-        closing(Agents()) as agents,
+        closing(Runners()) as runners,
         Watch(directory) as watching,
     ):
-        trial = Executed(agents.of((str(Engine.find().path),)), job.message(), keep)
+        trial = Executed(runners.of((str(Engine.find().path),)), job.message(), keep)
         for _ in trial.lines():
             pass
         seen = watching.telemetry((cpu,))

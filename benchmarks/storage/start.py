@@ -7,9 +7,9 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from tiltyard.executors.agent import Agents
-from tiltyard.executors.agent import Trial as Executed
 from tiltyard.executors.engine import Job
+from tiltyard.executors.runner import Runners
+from tiltyard.executors.runner import Trial as Executed
 
 from ..engine import engine
 from ..harness import Comparison, Limit
@@ -24,7 +24,7 @@ def comparisons() -> list[Comparison]:
     """Start, memory and size."""
     return [
         Limit("iozone", "exec to first pass", "ms", _start_ms, 1),
-        Limit("iozone, by an agent", "job to first pass", "ms", _by_an_agent_ms, 1),
+        Limit("iozone, by a runner", "job to first pass", "ms", _by_a_runner_ms, 1),
         Limit("iozone, 16 MiB records", "beside buffers", "MiB of memory", _memory_mib, 4),
         Limit("engine", "its binary", "MB", lambda _: engine().stat().st_size / 1e6, 8),
     ]
@@ -54,14 +54,14 @@ def _start_ms(directory: Path) -> float:
     return seen_ms
 
 
-def _by_an_agent_ms(directory: Path) -> float:
-    """The same from before a job is handed to an agent that has executed one before."""
-    with closing(Agents()) as agents, TemporaryFile() as keep:
-        agent = agents.of((str(engine()),))
-        for _ in Executed(agent, _job(directory), keep).lines():
+def _by_a_runner_ms(directory: Path) -> float:
+    """The same from before a job is handed to a runner that has executed one before."""
+    with closing(Runners()) as runners, TemporaryFile() as keep:
+        runner = runners.of((str(engine()),))
+        for _ in Executed(runner, _job(directory), keep).lines():
             pass
         begin_s = time.perf_counter()
-        return _first_pass_ms(begin_s, Executed(agent, _job(directory), keep).lines())
+        return _first_pass_ms(begin_s, Executed(runner, _job(directory), keep).lines())
 
 
 def _first_pass_ms(begin_s: float, lines: Iterable[bytes]) -> float:

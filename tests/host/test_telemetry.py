@@ -130,11 +130,11 @@ def test_what_we_have_started_writes_for_us(
         (sys.executable, "-c", DD, tmp_path / "ours"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-    ) as agent:
-        assert agent.stdout is not None
-        agent.stdout.readline()
+    ) as runner:
+        assert runner.stdout is not None
+        runner.stdout.readline()
         # Only whether it is one of the others is asked, not what these write meanwhile.
-        path, moved = f"/proc/{agent.pid}", disk_watch._moved_bytes
+        path, moved = f"/proc/{runner.pid}", disk_watch._moved_bytes
         monkeypatch.setattr(disk_watch, "_moved_bytes", lambda one: moved(one) * (one == path))
         own, _ = watch.seen()
     assert own is None or own >= 30 * MIB

@@ -1,4 +1,4 @@
-"""Several clients of one target: real agents that begin together, and what becomes of theirs."""
+"""Several clients of one target: real runners that begin together, and what becomes of theirs."""
 
 import contextlib
 import os
@@ -165,9 +165,9 @@ def opened(pid: int) -> list[str]:
     return found
 
 
-def is_agent(pid: int) -> bool:
+def is_runner(pid: int) -> bool:
     with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_bytes().endswith(b"\0agent\0")
+        return Path(f"/proc/{pid}/cmdline").read_bytes().endswith(b"\0runner\0")
     return False
 
 
@@ -198,9 +198,9 @@ def test_a_client_that_is_killed_makes_the_trial_fail_and_the_others_stop(
     tmp_path: Path, engine: Engine
 ) -> None:
     def at_work() -> list[int]:
-        """The forks of our agents that have opened their file, in the order of their numbers."""
-        agents = filter(is_agent, sorted(children(os.getpid())))
-        forks = [trial for agent in agents for trial in children(agent)]
+        """The forks of our runners that have opened their file, in the order of their numbers."""
+        runners = filter(is_runner, sorted(children(os.getpid())))
+        forks = [trial for runner in runners for trial in children(runner)]
         return [fork for fork in forks if any(f"{tmp_path}/d/" in name for name in opened(fork))]
 
     def kill() -> None:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from support.agents import HELLO
 from support.hosts import assert_as_before, host_state, needs_root
+from support.runners import HELLO
 from support.runs import SMOKE, Watcher, go_on, image_system, place, plan_of
-from tiltyard.executors import agent
-from tiltyard.executors.agent import KEPT_BYTES
+from tiltyard.executors import runner
 from tiltyard.executors.engine import Engine
+from tiltyard.executors.runner import KEPT_BYTES
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.packages import find_program
 from tiltyard.host.processes import named
@@ -162,14 +162,14 @@ ENGINES = {
 def test_an_engine_that(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only in its first trial: the stand-in then hands over to the real engine."""
     misbehave, reason = ENGINES[engine]
-    monkeypatch.setattr(agent, "_GRACE_S", 2.0)
+    monkeypatch.setattr(runner, "_GRACE_S", 2.0)
     if engine == "says nothing":
         monkeypatch.setattr(stages, "SILENCE_S", 0.5)
     real = Engine.find()
     marker = tmp_path / "died"
     stand_in = tmp_path / "engine"
     stand_in.write_text(
-        f'#!/bin/sh\nif [ "$1" = agent ] && [ ! -e {marker} ]; then\n'
+        f'#!/bin/sh\nif [ "$1" = runner ] && [ ! -e {marker} ]; then\n'
         f"touch {marker}; {misbehave}; fi\n"
         f'exec {real.path} "$@"\n'
     )

@@ -63,7 +63,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     yield home
-    # An agent whose node was killed ends by itself, and takes its copy with it.
+    # A runner whose node was killed ends by itself, and takes its copy with it.
     wait_until(lambda: not [*home.iterdir()], "a copy is not removed")
 
 

@@ -15,8 +15,8 @@ from support.runs import GATES, Watcher, go_on
 from tiltyard.app.freeze import frozen, open_study, planned
 from tiltyard.app.pilot import run_pilot
 from tiltyard.errors import RefusedError, UsageError
-from tiltyard.executors.agent import Agent
 from tiltyard.executors.engine import Engine
+from tiltyard.executors.runner import Runner
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import recover
 from tiltyard.importers import patterns
@@ -92,26 +92,26 @@ def reasons(record: RunRecord) -> set[str | None]:
 
 
 @pytest.mark.parametrize(
-    ("more", "agents"), [("", 2), ('[[workload]]\nuse = "random"\nfile = "1M"', 4)]
+    ("more", "runners"), [("", 2), ('[[workload]]\nuse = "random"\nfile = "1M"', 4)]
 )
-def test_an_agent_stays_where_only_programs_are_measured(
-    folder: StudyFolder, engine: Engine, monkeypatch: pytest.MonkeyPatch, more: str, agents: int
+def test_a_runner_stays_where_only_programs_are_measured(
+    folder: StudyFolder, engine: Engine, monkeypatch: pytest.MonkeyPatch, more: str, runners: int
 ) -> None:
     """What the engine executes itself meets another layout of memory in each block.
 
-    Two systems alternate, each with an agent of its own.
+    Two systems alternate, each with a runner of its own.
     """
-    started: list[Agent] = []
-    begin = Agent.__init__
+    started: list[Runner] = []
+    begin = Runner.__init__
 
-    def count(self: Agent, *args: object, **named: object) -> None:
+    def count(self: Runner, *args: object, **named: object) -> None:
         started.append(self)
         begin(self, *args, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Agent, "__init__", count)
+    monkeypatch.setattr(Runner, "__init__", count)
     record = run(folder, engine, plan_of(folder, engine, f"{METRICS}{more}"))
     assert {trial.outcome for trial in record.trials} == {"done"}
-    assert len(started) == agents
+    assert len(started) == runners
 
 
 def test_two_builds_are_measured_and_read(folder: StudyFolder, engine: Engine) -> None:

@@ -102,7 +102,7 @@ def test_one_study_here_and_there(tmp_path: Path, server: Sshd) -> None:
 
 
 class _Looking(Watcher):
-    """Sees which agents are there after each trial, without their forks."""
+    """Sees which runners are there after each trial, without their forks."""
 
     def __init__(self, server: Sshd) -> None:
         super().__init__()
@@ -138,7 +138,7 @@ def test_a_delay_is_injected_there_too(tmp_path: Path, server: Sshd) -> None:
 def test_an_engine_that_is_killed_there(tmp_path: Path, server: Sshd) -> None:
     real = Engine.find().path
     stand_in = tmp_path / "engine"
-    stand_in.write_text(f'#!/bin/sh\n[ "$1" = agent ] && kill -9 $$\nexec {real} "$@"\n')
+    stand_in.write_text(f'#!/bin/sh\n[ "$1" = runner ] && kill -9 $$\nexec {real} "$@"\n')
     stand_in.chmod(0o755)
     plan = plan_of((there(server),), blocks=1)
     folder = place(tmp_path / "study", plan)

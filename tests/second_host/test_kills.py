@@ -37,7 +37,7 @@ from tiltyard.study.model import WorkloadSpec
 
 pytestmark = needs_root
 
-KINDS = ("lab", "ssh", "deputy", "agent")
+KINDS = ("lab", "ssh", "deputy", "runner")
 """The command, a connection of it, and what is behind them on the other host."""
 LINES = 11
 """Of the ledger there, as many as a turn has, and the first one of a start some more."""
@@ -113,7 +113,7 @@ class Run:
         if kind == "ssh":
             return [u.pid for u in cpu_uses(named(("ssh",))) if u.parent == self._lab.pid]
         there = self._server.processes()
-        if kind == "agent":
+        if kind == "runner":
             return [pid for pid in there if _name(pid) == NAME[:15]]
         return [pid for pid in there if b"-deputy" in _words(pid)]
 

@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from support.patience import wait_until
-from tiltyard.executors import agent, far
+from tiltyard.executors import far, runner
 from tiltyard.host import commands, place
 from tiltyard.host.changes import network
 from tiltyard.systems.deputy import boot, link
@@ -37,7 +37,7 @@ eval "$*"
 ASKED: Final = {
     "everything": "*",
     "facts": "*mountinfo*|*'head -v'*",
-    "engine": "*tiltyard-engine*agent*",
+    "engine": "*tiltyard-engine*runner*",
     "copy": "*'cat >'*",
     "deputy": "*statvfs*",
     "settling": "*pressure*",
@@ -56,9 +56,9 @@ ANSWERS: Final = {
     "a mark and noise": "printf '\\036'; head -c 3000 /dev/urandom; exit 0",
     "a mark and endless lines": "printf '\\036'; yes; exit 0",
     "broken JSON": """echo '{"hello":'; exit 0""",
-    "another JSON": """echo '{"hello": 7, "agent": []}'; exit 0""",
+    "another JSON": """echo '{"hello": 7, "runner": []}'; exit 0""",
     "deep JSON": "head -c 500000 /dev/zero | tr '\\0' '['; echo; exit 0",
-    "an unknown agent": """printf '\\036{"agent":{"mystery":{}}}\\n'; sleep 1000""",
+    "an unknown runner": """printf '\\036{"runner":{"mystery":{}}}\\n'; sleep 1000""",
     "status 200": "exit 200",
     "status 130": "exit 130",
     "status 255": "exit 255",
@@ -115,7 +115,7 @@ def stranger(
         network: {"_RESTORES_S": 2.0},
         link: {"_BEGINS_S": 30.0, "_LOST_S": 2.0, "_REFUSED_S": 1.0, "_COPIES_S": 10.0},
         boot: {"LIMIT_S": 4.0, "_ANSWER_S": 2.0},
-        agent: {"_LOST_S": 2.0, "_GRACE_S": 2.0, "_BEAT_S": 0.5},
+        runner: {"_LOST_S": 2.0, "_GRACE_S": 2.0, "_BEAT_S": 0.5},
         far: {"_BEGINS_S": 3.0, "_ENDS_S": 1.0},
     }
     for module, limits in short.items():

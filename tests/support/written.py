@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from support.agents import stand_in
 from support.faulty_fs import READ_ONLY, Fault, schedule
+from support.runners import stand_in
 from support.runs import directory_system, plan_of
 from tiltyard.errors import TiltyardError
-from tiltyard.executors.agent import Agents, Trial
+from tiltyard.executors.runner import Runners, Trial
 from tiltyard.folder import (
     StudyFolder,
     create_file,
@@ -187,9 +187,9 @@ def a_trial(disk: Disk) -> None:
     def run() -> None:
         partial = partial_beside(path)
         try:
-            with create_file(partial) as keep, contextlib.closing(Agents()) as agents:
+            with create_file(partial) as keep, contextlib.closing(Runners()) as runners:
                 trial = Trial(
-                    agents.of(stand_in(disk.shows.parent / "cat", f"cat {source}")), b"{}", keep
+                    runners.of(stand_in(disk.shows.parent / "cat", f"cat {source}")), b"{}", keep
                 )
                 for _ in trial.lines():
                     pass

@@ -12,8 +12,8 @@ import pytest
 from support.far import Far, here_and_there
 from support.hosts import assert_as_before, host_state, needs_root
 from tiltyard.errors import TiltyardError
-from tiltyard.executors.agent import Agents, Trial
 from tiltyard.executors.engine import Engine, Job
+from tiltyard.executors.runner import Runners, Trial
 from tiltyard.host.devices import loops, throttles
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.mounts import mounts_at
@@ -89,8 +89,8 @@ def test_the_engine_finds_the_device(make: Make, filesystem: str, image: str) ->
     system = make(filesystem, image)
     up = system.bring_up()
     job = Job(workload="random", parameters={"file": "64k", "operations": 10}, target=up.target)
-    with closing(Agents()) as agents:
-        trial = Trial(agents.of((str(Engine.find().path),)), job.message(), io.BytesIO())
+    with closing(Runners()) as runners:
+        trial = Trial(runners.of((str(Engine.find().path),)), job.message(), io.BytesIO())
         *_, end = map(read_event, trial.lines())
     assert isinstance(end, EndEvent)
     assert end.data.usage.device is not None

@@ -51,8 +51,8 @@ LINES: Final = {
 }
 LIMIT_S: Final = 120.0
 """Far more than its limits here add up to, and less than one without a limit takes."""
-OF_AGENTS: Final = [
-    *("a mark and endless lines", "broken JSON", "deep JSON", "an unknown agent", "silence"),
+OF_RUNNERS: Final = [
+    *("a mark and endless lines", "broken JSON", "deep JSON", "an unknown runner", "silence"),
     *("status 200", "what does not end"),
 ]
 OF_DEPUTIES: Final = [
@@ -62,12 +62,12 @@ OF_DEPUTIES: Final = [
 ]
 CASES: Final = [
     *(("check", "directory", "everything", how) for how in ANSWERS),
-    *(("run", "directory", "engine", how) for how in OF_AGENTS),
+    *(("run", "directory", "engine", how) for how in OF_RUNNERS),
     *(("run", "image", "deputy", how) for how in OF_DEPUTIES),
     *(("run", "image", "engine", how) for how in ("silence", "a mark and endless lines")),
     ("record", "directory", "facts", "noise"),
     *(("run", "image", asked, "noise") for asked in ("settling", "way back")),
-    *(("restore", "image", "deputy", how) for how in OF_AGENTS),
+    *(("restore", "image", "deputy", how) for how in OF_RUNNERS),
 ]
 ALL: Final = [
     (verb, kind, asked, how)

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::agent::AgentArguments;
 use crate::guests::GuestExecArguments;
+use crate::runner::RunnerArguments;
 use crate::serve::ServeArguments;
 
 const EXAMPLES: &str = r#"Examples:
@@ -39,7 +39,7 @@ pub enum Command {
         job: Option<PathBuf>,
     },
     /// Execute job after job: requests on standard input, answers and trials on standard output
-    Agent(AgentArguments),
+    Runner(RunnerArguments),
     /// Check a job and print its hello line, without doing anything
     Validate {
         /// File with the job; standard input when left out
@@ -58,7 +58,7 @@ pub enum Command {
     ///
     /// As /init of a machine it makes the machine ready first, and switches it off last.
     Guest,
-    /// Execute jobs in a virtual machine: what `run` or `agent` reads on standard input, the
+    /// Execute jobs in a virtual machine: what `run` or `runner` reads on standard input, the
     /// engine's lines on standard output
     GuestExec(GuestExecArguments),
     /// Be a classic tool, with its own command line and table: `classic postmark FILE`

@@ -15,8 +15,8 @@ use rustix::process::Pid;
 use serde::Deserialize;
 use wire::{End, Event, Failure, FailureKind};
 
-use crate::agent::{self, AgentArguments};
 use crate::output::{complain, Output};
+use crate::runner::{self, RunnerArguments};
 use crate::{exit, job, registry, session};
 
 /// An `end` begins so.
@@ -39,15 +39,15 @@ pub struct GuestExecArguments {
     /// What to do there
     pub verb: GuestVerb,
     #[command(flatten)]
-    pub agent: AgentArguments,
+    pub runner: RunnerArguments,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum GuestVerb {
     /// Execute a job
     Run,
-    /// Execute job after job, as an agent
-    Agent,
+    /// Execute job after job, as a runner
+    Runner,
 }
 
 /// Serves on standard input and output.
@@ -74,14 +74,14 @@ pub fn exec(arguments: &GuestExecArguments, output: &mut Output) -> Result<ExitC
             session::heed_signals()?;
             exec_job(arguments, &job::text(None)?, output).map(ExitCode::from)
         }
-        GuestVerb::Agent => {
+        GuestVerb::Runner => {
             let execute = |job: &str, output: &mut Output| {
                 exec_job(arguments, job, output).unwrap_or_else(|failure| {
                     complain(&failure);
                     exit::number(failure.kind)
                 })
             };
-            agent::serve(&arguments.agent, &execute, output)
+            runner::serve(&arguments.runner, &execute, output)
         }
     }
 }

@@ -3,7 +3,6 @@
 //!
 //! stdout carries the protocol and nothing else; what people should read goes to stderr.
 
-mod agent;
 mod background;
 mod classic_tool;
 mod cli;
@@ -13,6 +12,7 @@ mod hash;
 mod job;
 mod output;
 mod registry;
+mod runner;
 mod serve;
 mod session;
 
@@ -48,8 +48,8 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
     let mut output = Output::stdout();
     match command {
         Command::Run { job } => return Ok(session::run(job.as_deref(), &mut output)),
-        Command::Agent(arguments) => {
-            let code = agent::serve(&arguments, &session::run_text, &mut output)?;
+        Command::Runner(arguments) => {
+            let code = runner::serve(&arguments, &session::run_text, &mut output)?;
             return output.check().map(|()| code);
         }
         Command::Validate { job } => return Ok(session::validate(job.as_deref(), &mut output)),

@@ -23,7 +23,7 @@ pub fn run(path: Option<&Path>, output: &mut Output) -> ExitCode {
     ExitCode::from(run_job(start(path), output))
 }
 
-/// Executes a job that an agent was asked for, in a fork of it; gives the exit code.
+/// Executes a job that a runner was asked for, in a fork of it; gives the exit code.
 pub fn run_text(text: &str, output: &mut Output) -> u8 {
     run_job(job::parse(text), output)
 }

@@ -2,7 +2,7 @@
 //! those of several programs take turns, execution by execution.
 //!
 //! ```text
-//! trial ── ready ─► agent ─► lab: waits for all, asks for their clocks
+//! trial ── ready ─► runner ─► lab: waits for all, asks for their clocks
 //!       ◄─ instant ─┘ ◄───── go
 //! ```
 //! The instant lies in the future and is by this host's clock, so that neither the way of the word

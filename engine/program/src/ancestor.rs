@@ -1,4 +1,4 @@
-//! A process above the engine, which has all that outlives it: an agent, or, where no group can be
+//! A process above the engine, which has all that outlives it: a runner, or, where no group can be
 //! made, one that stands there for nothing else.
 //!
 //! Orphans become children of the nearest ancestor that asked for them (PR_SET_CHILD_SUBREAPER).

@@ -7,14 +7,13 @@
 //!
 //! The JSON Schema in `schema/wire.schema.json` is generated from these types (`make schema`).
 
-mod agent;
 mod catalogue;
 mod end;
 mod event;
 mod job;
 mod network;
+mod runner;
 
-pub use agent::{AgentLine, AgentReply, AgentRequest, Held, RECORD_SEPARATOR};
 pub use catalogue::{BackendCard, Card, Catalogue, Direction, MetricCard, Role, TargetKind, Unit};
 pub use end::{
     Access, AccessKind, AccessVerdict, Device, Direct, End, Failure, FailureKind, Floor, HeldBy,
@@ -29,6 +28,7 @@ pub use job::{
     LONGEST_DELAY_NS,
 };
 pub use network::{Network, Side};
+pub use runner::{Held, RunnerLine, RunnerReply, RunnerRequest, RECORD_SEPARATOR};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,10 +45,10 @@ pub struct Wire {
     pub event: Event,
     /// What `tiltyard-engine describe` prints.
     pub catalogue: Catalogue,
-    /// What an agent is asked.
-    pub request: AgentRequest,
+    /// What a runner is asked.
+    pub request: RunnerRequest,
     /// What it says beside the events of trials.
-    pub line: AgentLine,
+    pub line: RunnerLine,
 }
 
 /// The JSON Schema of [`Wire`] as text. Deriving it at run time would take 400 kB of the engine.

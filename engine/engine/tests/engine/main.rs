@@ -1,6 +1,5 @@
 //! The binary, from outside.
 
-mod agent;
 mod common;
 mod documents;
 mod hostile;
@@ -9,6 +8,7 @@ mod out_of_cache;
 mod programs;
 mod programs_held;
 mod programs_outputs;
+mod runner;
 mod serve;
 mod serve_limits;
 mod trouble;

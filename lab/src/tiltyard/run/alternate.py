@@ -1,7 +1,7 @@
 """Executions of systems that take turns within a block.
 
 What the host does in the meantime then falls on all systems alike, and not on the one whose turn it
-was. Each system has a trial and an agent of its own; all trials begin, and of each round of
+was. Each system has a trial and a runner of its own; all trials begin, and of each round of
 executions every system has one, in an order drawn for that round.
 
 That can be done where systems differ in nothing but their programs, so that one that is up serves
@@ -18,8 +18,8 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.executors.agent import Trial
 from tiltyard.executors.barrier import Turns, hear_together
+from tiltyard.executors.runner import Trial
 from tiltyard.folder import create_file
 from tiltyard.ownership import make_directory, named_in_errors
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
@@ -167,7 +167,7 @@ def _execute(
         try:
             if turns.take(place, lambda: not stopped):
                 trial = trials[place] = Trial(
-                    agents[place],
+                    runners[place],
                     jobs[place],
                     keeps[place],
                     limit_s=limit.seconds * len(keys),
@@ -183,7 +183,7 @@ def _execute(
 
     with contextlib.ExitStack() as stack:
         keeps = [stack.enter_context(create_file(path)) for path in partials]
-        agents = [context.agent(up, place) for place in range(len(keys))]
+        runners = [context.runner(up, place) for place in range(len(keys))]
         jobs = [
             job_of(context, key, at, watched=is_watched(context, key, up)).message()
             for key, at in zip(keys, _places(up, len(keys)), strict=True)

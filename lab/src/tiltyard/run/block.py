@@ -35,7 +35,7 @@ def run_block(context: Context, systems: dict[str, System], block: Block) -> Non
     context.records.clear()
     context.tried.clear()
     if left:
-        context.renew_agents()
+        context.renew_runners()
         boot_before_turn(context, block.number, left[0].system)
         upcoming = context.course.ahead(next_look(context.plan, context.history))
         context.observer.block_started(block.number, max(block.number, upcoming.last))

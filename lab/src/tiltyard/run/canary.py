@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Final, Literal
 from pydantic import JsonValue
 
 from tiltyard.errors import InterruptedRunError, TiltyardError
-from tiltyard.executors.agent import Agent, Trial
 from tiltyard.executors.engine import Job
+from tiltyard.executors.runner import Runner, Trial
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.run.journal import CanaryRun
@@ -100,7 +100,7 @@ def _block_s(context: "Context") -> float:
 
 def _here(context: "Context") -> tuple[float | None, float | None]:
     """Times of computing and of writing on this host."""
-    return _times_s(context, context.agent(), Path(context.folder.work).resolve())
+    return _times_s(context, context.runner(), Path(context.folder.work).resolve())
 
 
 def _there(context: "Context", host: Place) -> tuple[float | None, float | None]:
@@ -113,8 +113,8 @@ def _there(context: "Context", host: Place) -> tuple[float | None, float | None]
             Steps(context.ledger, context.interrupt.check).take([kept])
         beside = Path(host.ask(f"cd {kept.directory} && pwd -P"))
         engine = other.argv(engine_in(kept.directory))
-        with contextlib.closing(context.agents.another(engine, is_far=True)) as agent:
-            cpu_s, disk_s = _times_s(context, agent, beside)
+        with contextlib.closing(context.runners.another(engine, is_far=True)) as runner:
+            cpu_s, disk_s = _times_s(context, runner, beside)
     except InterruptedRunError:
         raise
     except (TiltyardError, OSError):
@@ -125,32 +125,32 @@ def _there(context: "Context", host: Place) -> tuple[float | None, float | None]
     return cpu_s, disk_s
 
 
-def _times_s(context: "Context", agent: Agent, target: Path) -> tuple[float | None, float | None]:
+def _times_s(context: "Context", runner: Runner, target: Path) -> tuple[float | None, float | None]:
     """Times of computing, and of writing where trials work in directories."""
-    cpu_s = _time_s(context, agent, target, "random", _COMPUTE)
+    cpu_s = _time_s(context, runner, target, "random", _COMPUTE)
     disk_s = None
     if any(workload.target == "directory" for workload in context.plan.workloads):
-        disk_s = _time_s(context, agent, target, "stream", {**_WRITE, "access": "direct"})
+        disk_s = _time_s(context, runner, target, "stream", {**_WRITE, "access": "direct"})
         if disk_s is None:
-            disk_s = _time_s(context, agent, target, "stream", _WRITE)
+            disk_s = _time_s(context, runner, target, "stream", _WRITE)
     return cpu_s, disk_s
 
 
 def _time_s(
     context: "Context",
-    agent: Agent,
+    runner: Runner,
     target: Path,
     workload: str,
     parameters: dict[str, JsonValue],
 ) -> float | None:
     """Time of the timed regions of one job."""
     conditions = context.conditions
-    if agent.is_far:
+    if runner.is_far:
         # Those that others are kept off there are not for who only logs in.
         conditions = conditions.model_copy(update={"cpus": ()})
     job = Job(workload=workload, parameters=parameters, target=target, conditions=conditions)
     with TemporaryFile() as keep:
-        trial = Trial(agent, job.message(), keep, limit_s=_LIMIT_S)
+        trial = Trial(runner, job.message(), keep, limit_s=_LIMIT_S)
         with context.interrupt.stops(trial.stop):
             for _ in trial.lines():
                 pass

@@ -1,4 +1,4 @@
-"""Several clients of one system: an agent for each, one barrier, one stream of all of theirs.
+"""Several clients of one system: a runner for each, one barrier, one stream of all of theirs.
 
 A client's own stream is kept beside the trial's, and is on disk under its final name before it. One
 that fails, is killed or is lost makes the trial a failed one, never a slow one: the others are
@@ -14,9 +14,9 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from tiltyard.errors import TiltyardError
-from tiltyard.executors.agent import Trial
 from tiltyard.executors.barrier import Barrier, hear_together
 from tiltyard.executors.engine import ConditionsWanted, Inject, Job
+from tiltyard.executors.runner import Trial
 from tiltyard.folder import create_file, partial_beside, sha256
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import MakeDirectory, Steps
@@ -181,19 +181,19 @@ def _execute(
 
     with contextlib.ExitStack() as stack:
         keeps = [stack.enter_context(create_file(client.partial)) for client in clients]
-        agents = [
+        runners = [
             stack.enter_context(
                 contextlib.closing(
-                    context.agents.another(client.argv, is_far=bool(client.place.ssh))
+                    context.runners.another(client.argv, is_far=bool(client.place.ssh))
                 )
             )
             for client in clients
         ]
-        for client, agent, keep in zip(clients, agents, keeps, strict=True):
+        for client, runner, keep in zip(clients, runners, keeps, strict=True):
             job = client.job.message()
             limit = (hearing.limit_s, hearing.is_of_silence)
             trials.append(
-                Trial(agent, job, keep, limit_s=limit[0], is_of_silence=limit[1], held_by=barrier)
+                Trial(runner, job, keep, limit_s=limit[0], is_of_silence=limit[1], held_by=barrier)
             )
         with context.interrupt.stops(stop):
             hear_together(hear, len(trials), stop)

@@ -5,8 +5,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from tiltyard.executors.agent import Agent, Agents
 from tiltyard.executors.engine import ConditionsWanted, Engine, Inject
+from tiltyard.executors.runner import Runner, Runners
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import Place
@@ -51,7 +51,7 @@ class Context:
     """The host of a placement that carries this session out; else this one."""
     watches: Watches
     """Of trials that come close after each other."""
-    agents: Agents
+    runners: Runners
     """Execute trials, and end with what they are behind: the turn of a system, or the block."""
     deputies: Deputies
     """Of other hosts."""
@@ -74,7 +74,7 @@ class Context:
         systems = self.plan.systems
         return {one.name: kind(one.kind).inject(one.settings) for one in systems}
 
-    def agent(self, up: Up | None = None, place: int = 0) -> Agent:
+    def runner(self, up: Up | None = None, place: int = 0) -> Runner:
         """What executes trials on a system that is up, or on this host.
 
         Args:
@@ -82,29 +82,29 @@ class Context:
             place: which of several that are there at the same time.
         """
         if up is None:
-            return self.agents.of(self._own)
+            return self.runners.of(self._own)
         command = up.engine or (str(self.engine.path),)
         apart = () if up.engine else self.apart
         argv = (*apart, *up.prefix, *command)
-        return self.agents.of(argv, place, is_far=bool(up.place.ssh))
+        return self.runners.of(argv, place, is_far=bool(up.place.ssh))
 
     def leave(self) -> None:
-        """End the agents behind a system, which is to change or to go."""
-        self.agents.close(self._own)
+        """End the runners behind a system, which is to change or to go."""
+        self.runners.close(self._own)
 
-    def renew_agents(self) -> None:
+    def renew_runners(self) -> None:
         """End all: what the engine executes itself meets another layout of memory in each block.
 
         A program has a layout of its own in each execution.
         """
         if any(workload.program is None for workload in self.plan.workloads):
-            self.agents.renew(self._own)
+            self.runners.renew(self._own)
         else:
             self.leave()
 
     @property
     def _own(self) -> tuple[str, ...]:
-        """Starts an agent on this host."""
+        """Starts a runner on this host."""
         return (*self.apart, str(self.engine.path))
 
     @cached_property

@@ -9,8 +9,8 @@ from typing import Final
 
 from tiltyard import __version__
 from tiltyard.errors import BusyError, HostLacksError, InterruptedRunError, TrialsFailedError
-from tiltyard.executors.agent import Agents
 from tiltyard.executors.engine import Engine
+from tiltyard.executors.runner import Runners
 from tiltyard.folder import StudyFolder
 from tiltyard.host.facts import host_facts
 from tiltyard.host.isolation import Isolation, isolate
@@ -239,17 +239,17 @@ def run_study(
             with (
                 Ledger(study=folder.root) as ledger,
                 closing(Watches()) as watches,
-                closing(Agents(ledger.hold)) as agents,
+                closing(Runners(ledger.hold)) as runners,
                 Deputies() as deputies,
             ):
                 arrive(ledger)
                 context = Context(
                     folder, plan, engine, journal, history, ledger, interrupt, observer,
                     _places(plan, history), stop_on_failure, WAIT_S if wait_s is None else wait_s,
-                    place, watches, agents, deputies,
+                    place, watches, runners, deputies,
                 )  # fmt: skip
                 reason = _carry_on(context, decide, tuple(recovered))
-                agents.close()
+                runners.close()
                 deputies.close()
                 _let_go(ledger, observer)
                 return reason

@@ -15,8 +15,8 @@ from typing import Final, Literal
 from pydantic import JsonValue
 
 from tiltyard.errors import TrialsFailedError
-from tiltyard.executors.agent import Trial
 from tiltyard.executors.engine import ConditionsWanted, Job, Part, Stage
+from tiltyard.executors.runner import Trial
 from tiltyard.host.changes.cleanup import ProgramCleanup
 from tiltyard.host.commands import Command
 from tiltyard.plan.model import PlannedWorkload
@@ -240,7 +240,7 @@ def _execute(
     is_last = what == "cleanup" and context.interrupt.received is not None
     with TemporaryFile() as keep:
         trial = Trial(
-            context.agent(up),
+            context.runner(up),
             _job(context, where, workload, what).message(),
             keep,
             limit_s=_LAST_S if is_last else silence_s(workload),

@@ -16,8 +16,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal, NamedTuple
 
-from tiltyard.executors.agent import Trial
 from tiltyard.executors.engine import Job
+from tiltyard.executors.runner import Trial
 from tiltyard.folder import (
     create_file,
     partial_beside,
@@ -293,7 +293,7 @@ def _execute(
         else:
             secret = up.variables.get(SECRET, "")
             trial = Trial(
-                context.agent(up),
+                context.runner(up),
                 job.message(),
                 keep,
                 limit_s=limit.seconds,

@@ -1,6 +1,6 @@
 """Kind ``remote``: a directory on another host that ssh reaches, on whatever is mounted there.
 
-For the run the engine is copied there; it runs there as an agent behind one connection of ssh,
+For the run the engine is copied there; it runs there as a runner behind one connection of ssh,
 takes its jobs through it and streams back what it finds. It stops when the connection ends,
 whichever way, and nothing of it stays. Nothing that is timed passes through ssh.
 """

@@ -17,7 +17,7 @@ from tiltyard.wire.types import Card, CatalogueMessage, Event, ModelEvent, Sampl
 
 PROTOCOL: Final = 1
 RECORD_SEPARATOR: Final = b"\x1e"
-"""Stands before each line of an agent's own."""
+"""Stands before each line of a runner's own."""
 
 
 class Catalogue(CatalogueMessage):
@@ -44,15 +44,15 @@ class ListeningLine(Message):
     data: Listening
 
 
-class AgentHello(Message):
-    """First line of an agent: it is ready."""
+class RunnerHello(Message):
+    """First line of a runner: it is ready."""
 
     protocol: int
     engine: str
 
 
-class AgentEnded(Message):
-    """The trial of an agent has ended, with all that it started."""
+class RunnerEnded(Message):
+    """The trial of a runner has ended, with all that it started."""
 
     status: int
     """Exit status; negative is the signal that killed it."""
@@ -60,42 +60,42 @@ class AgentEnded(Message):
     """The end of what it wrote for people."""
 
 
-class AgentRefused(Message):
+class RunnerRefused(Message):
     """A request was not carried out."""
 
     message: str
 
 
-class AgentBeat(Message):
+class RunnerBeat(Message):
     """It is still there."""
 
 
-class AgentReady(Message):
+class RunnerReady(Message):
     """A trial that is held is ready for a timed region."""
 
 
-class AgentClock(Message):
+class RunnerClock(Message):
     """What time it is there."""
 
     now_ns: int
     """By CLOCK_MONOTONIC."""
 
 
-class AgentReply(Message):
+class RunnerReply(Message):
     """One of them."""
 
-    hello: AgentHello | None = None
-    ended: AgentEnded | None = None
-    beat: AgentBeat | None = None
-    ready: AgentReady | None = None
-    clock: AgentClock | None = None
-    refused: AgentRefused | None = None
+    hello: RunnerHello | None = None
+    ended: RunnerEnded | None = None
+    beat: RunnerBeat | None = None
+    ready: RunnerReady | None = None
+    clock: RunnerClock | None = None
+    refused: RunnerRefused | None = None
 
 
-class AgentLine(Message):
-    """A line of an agent's own, between the lines of trials."""
+class RunnerLine(Message):
+    """A line of a runner's own, between the lines of trials."""
 
-    agent: AgentReply
+    runner: RunnerReply
 
 
 _TYPE: Final = b'{"type":"'

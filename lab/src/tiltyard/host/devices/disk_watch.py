@@ -108,7 +108,7 @@ def _children_fetched_bytes() -> int:
 def _moved_by_others(servers: Iterable[int] = ()) -> dict[str, int] | None:
     """Bytes so far by process, all but ours; ``None`` if we may not see those of others.
 
-    What we have started, such as an agent with its ended trials, is ours, and servers of the system
+    What we have started, such as a runner with its ended trials, is ours, and servers of the system
     under test are not others. Kernel threads work for everybody, us included,
     and are left out.
     """

@@ -1,4 +1,4 @@
-"""Agents: engines that stay, and execute trial after trial behind a command that gives us pipes.
+"""Runners: engines that stay, and execute trial after trial behind a command that gives us pipes.
 
 A trial's output is read line by line, while every byte of it is kept.
 """
@@ -30,12 +30,12 @@ from tiltyard.units import format_size
 from tiltyard.wire import (
     PROTOCOL,
     RECORD_SEPARATOR,
-    AgentClock,
-    AgentEnded,
-    AgentHello,
-    AgentLine,
-    AgentReady,
-    AgentReply,
+    RunnerClock,
+    RunnerEnded,
+    RunnerHello,
+    RunnerLine,
+    RunnerReady,
+    RunnerReply,
 )
 
 LINE_BYTES: Final = 16 * 2**20
@@ -46,7 +46,7 @@ STREAM_LINES: Final = 10**6
 KEPT_BYTES: Final = 2**20
 """Of an output that is longer, only its beginning is kept."""
 _GRACE_S = 20.0
-"""How long an agent may take to end, or to end a trial, to which it gives 15 s after SIGTERM."""
+"""How long a runner may take to end, or to end a trial, to which it gives 15 s after SIGTERM."""
 _TICK_S = 0.5
 """How often deadlines are looked at while the engine says nothing."""
 _WORDS_S = 2.0
@@ -62,15 +62,15 @@ _LEASE: Final = ("--lease", "900")
 _STOP: Final = b'{"stop":{}}\n'
 _END_OF_TIME_NS: Final = 2**63
 _OWN_LINES: Final = 10**5
-"""So many lines an agent may say about itself during one trial: some a round of clients, and four
+"""So many lines a runner may say about itself during one trial: some a round of clients, and four
 a minute."""
 _CLOCK: Final = b'{"clock":{}}\n'
-OfItsOwn = AgentEnded | AgentReady | AgentClock
-"""What an agent says that somebody waits for."""
+OfItsOwn = RunnerEnded | RunnerReady | RunnerClock
+"""What a runner says that somebody waits for."""
 
 
-class Agents:
-    """The agents of a run: one for each command that starts one, while it is of use."""
+class Runners:
+    """The runners of a run: one for each command that starts one, while it is of use."""
 
     def __init__(self, hold: Sequence[int] = ()) -> None:
         """None is started yet.
@@ -79,10 +79,10 @@ class Agents:
             hold: file descriptors that they keep open, so that locks on them outlive us.
         """
         self._hold = tuple(hold)
-        self._agents: dict[tuple[tuple[str, ...], int], Agent] = {}
+        self._runners: dict[tuple[tuple[str, ...], int], Runner] = {}
 
-    def of(self, argv: Sequence[str], place: int = 0, *, is_far: bool = False) -> "Agent":
-        """The agent behind a command; a new one where there is none that can be used.
+    def of(self, argv: Sequence[str], place: int = 0, *, is_far: bool = False) -> "Runner":
+        """The runner behind a command; a new one where there is none that can be used.
 
         Args:
             argv: the engine, or the command that stands for it, without its verb.
@@ -90,32 +90,32 @@ class Agents:
             is_far: it is on another host, and may be lost without a word.
         """
         key = tuple(argv), place
-        agent = self._agents.get(key)
-        if agent is None or not agent.is_ready:
-            if agent:
-                agent.close()
-            agent = self._agents[key] = Agent(key[0], self._hold, is_far=is_far)
-        return agent
+        runner = self._runners.get(key)
+        if runner is None or not runner.is_ready:
+            if runner:
+                runner.close()
+            runner = self._runners[key] = Runner(key[0], self._hold, is_far=is_far)
+        return runner
 
-    def another(self, argv: Sequence[str], *, is_far: bool = False) -> "Agent":
+    def another(self, argv: Sequence[str], *, is_far: bool = False) -> "Runner":
         """One beside those of :meth:`of`; whoever asks for it closes it."""
-        return Agent(argv, self._hold, is_far=is_far)
+        return Runner(argv, self._hold, is_far=is_far)
 
     def renew(self, argv: Sequence[str]) -> None:
         """End all; where one was behind this command, the next one starts meanwhile."""
-        ended, self._agents = self._agents, {}
+        ended, self._runners = self._runners, {}
         if (tuple(argv), 0) in ended:
             self.of(argv)
-        for agent in ended.values():
-            agent.close()
+        for runner in ended.values():
+            runner.close()
 
     def close(self, but: Sequence[str] = ()) -> None:
         """End all, but for those behind a command."""
-        for key in [key for key in self._agents if key[0] != tuple(but)]:
-            self._agents.pop(key).close()
+        for key in [key for key in self._runners if key[0] != tuple(but)]:
+            self._runners.pop(key).close()
 
 
-class Agent:
+class Runner:
     """A process that executes trials until its input ends.
 
     It has a session of its own, so that Ctrl-C in the terminal reaches only the lab, which then
@@ -128,7 +128,7 @@ class Agent:
         """Start it; nothing is waited for."""
         self.is_far = is_far
         self._words = Words()
-        self._hello: AgentHello | None = None
+        self._hello: RunnerHello | None = None
         self._rest = b""
         self._put_back: bytes | OfItsOwn | None = None
         self.flaw: str | None = None
@@ -139,7 +139,7 @@ class Agent:
         """When it has said something last."""
         try:
             self._process = subprocess.Popen(
-                (*argv, "agent", *(_LEASE if is_far else ())),
+                (*argv, "runner", *(_LEASE if is_far else ())),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._words.into,
@@ -173,7 +173,7 @@ class Agent:
         return self._words.line(-1, _WORDS_S)
 
     def tell(self, line: bytes, wait_s: float | None = None) -> None:
-        """Write a request; an agent that has died is found out by its silence.
+        """Write a request; a runner that has died is found out by its silence.
 
         Args:
             line: the request.
@@ -193,7 +193,7 @@ class Agent:
         """What has come of a trial, or is said of it; ``None``: nothing for some time.
 
         Raises:
-            EOFError: if there is no agent, or no more.
+            EOFError: if there is no runner, or no more.
         """
         if found := self._put_back:
             self._put_back = None
@@ -228,7 +228,7 @@ class Agent:
         ``None`` if something else is said: the trial does not wait any more.
 
         Raises:
-            EOFError: if there is no agent, or no more.
+            EOFError: if there is no runner, or no more.
         """
         return closest(self._now_there)
 
@@ -237,7 +237,7 @@ class Agent:
         self.tell(_CLOCK)
         while not (heard := self.heard(_LOST_S)):
             self.give_up()
-        if isinstance(heard, AgentClock) and 0 <= heard.now_ns < _END_OF_TIME_NS:
+        if isinstance(heard, RunnerClock) and 0 <= heard.now_ns < _END_OF_TIME_NS:
             return heard.now_ns
         self._put_back = heard
         return None
@@ -262,17 +262,17 @@ class Agent:
                 return news
 
     def _of_its_own(self, line: bytes) -> OfItsOwn | None:
-        """What a line of the agent's own says of a trial."""
+        """What a line of the runner's own says of a trial."""
         self._own_lines += 1
         if self._own_lines > _OWN_LINES:
             self._refuse("the engine says too much about itself")
         try:
-            said = AgentLine.model_validate_json(line).agent
+            said = RunnerLine.model_validate_json(line).runner
         except ValidationError:
-            said = AgentReply()
+            said = RunnerReply()
         if said.refused:
             self._refuse(f"the engine refuses: {said.refused.message[:MESSAGE]}")
-        if said == AgentReply() or (said.hello and self._hello):
+        if said == RunnerReply() or (said.hello and self._hello):
             self._refuse(f"this lab does not know {line[:MESSAGE].decode(errors='replace')}")
         if said.hello:
             self._hello = said.hello
@@ -304,7 +304,7 @@ class Agent:
         # Whoever still writes there ends by that.
         self._output.close()
         if self._process.poll() is None:
-            # subprocess would sleep between looks. What is no agent has no trial to end.
+            # subprocess would sleep between looks. What is no runner has no trial to end.
             with os.fdopen(os.pidfd_open(self._process.pid), "rb", 0) as ended:
                 if not select.select([ended], [], [], _WORDS_S if self.flaw else _GRACE_S)[0]:
                     self.kill()
@@ -312,11 +312,11 @@ class Agent:
 
 
 class Trial:
-    """A trial of an agent, from its job to its end."""
+    """A trial of a runner, from its job to its end."""
 
     def __init__(
         self,
-        agent: Agent,
+        runner: Runner,
         job: bytes,
         keep: BinaryIO,
         *,
@@ -328,7 +328,7 @@ class Trial:
         """Hand the job over.
 
         Args:
-            agent: one that is ready.
+            runner: one that is ready.
             job: the document.
             keep: receives the output of the trial verbatim.
             limit_s: it is stopped after that time; ``None`` for no limit.
@@ -336,15 +336,15 @@ class Trial:
             secret: what is kept and said has ``{secret}`` in its place; see also :func:`hidden`.
             held_by: where it waits before each of its timed regions or executions.
         """
-        self._agent = agent
-        self._counts_from = self._asked_at = agent.heard_at = time.monotonic()
+        self._runner = runner
+        self._counts_from = self._asked_at = runner.heard_at = time.monotonic()
         self._keep = keep
         self._hidden = hidden(job, secret)
         self._limit_s, self._is_of_silence = limit_s, is_of_silence
         self._stopped_at: float | None = None
         self._said_bytes = 0
         self._lines = 0
-        self._ended: AgentEnded | None = None
+        self._ended: RunnerEnded | None = None
         self._is_over = False
         self.timed_out = False
         self.excess: str | None = None
@@ -352,10 +352,10 @@ class Trial:
         self._held_by = held_by
         self.starts: list[Start] = []
         """When its timed regions were to begin, where it is held."""
-        agent.begin()
+        runner.begin()
         run = {"job": job.decode()} | ({"held": held_by.each} if held_by else {})
         request = json.dumps({"run": run}, ensure_ascii=False)
-        agent.tell(f"{request}\n".encode())
+        runner.tell(f"{request}\n".encode())
 
     def lines(self) -> Iterator[bytes]:
         """Whole lines of output as they come; ends when the trial has ended.
@@ -387,27 +387,27 @@ class Trial:
         """Ask it to end; it removes its files. Safe to call from a signal handler."""
         if self._stopped_at is None:
             self._stopped_at = time.monotonic()
-            self._agent.tell(_STOP, 0)
+            self._runner.tell(_STOP, 0)
 
     @property
     def flaw(self) -> str | None:
-        """Why no agent was there to carry it out."""
-        return self._agent.flaw
+        """Why no runner was there to carry it out."""
+        return self._runner.flaw
 
     @property
     def is_told(self) -> bool:
-        """Whether the agent has lived to tell of its end, after :meth:`lines` ended."""
+        """Whether the runner has lived to tell of its end, after :meth:`lines` ended."""
         return self._ended is not None
 
     @property
     def exit_status(self) -> int:
         """Exit status; negative is the signal that killed it. Only after :meth:`lines` ended."""
-        return self._agent.exit_status if self._ended is None else self._ended.status
+        return self._runner.exit_status if self._ended is None else self._ended.status
 
     def last_words(self) -> str:
         """The last line that it wrote for people, if any."""
         if self._ended is None:
-            words = self._agent.last_words()
+            words = self._runner.last_words()
         else:
             words = (self._ended.said.strip().splitlines() or [""])[-1][:MESSAGE]
         return masked(words, self._hidden)
@@ -434,16 +434,16 @@ class Trial:
         """Output as it comes, with an eye on the deadlines."""
         while not self._is_over:
             try:
-                heard = self._agent.heard()
+                heard = self._runner.heard()
             except EOFError:
                 self._is_over = True
-                self._agent.close()
+                self._runner.close()
                 return
-            if isinstance(heard, AgentEnded):
+            if isinstance(heard, RunnerEnded):
                 self._ended, self._is_over = heard, True
-                self._agent.is_busy = False
+                self._runner.is_busy = False
                 return
-            if isinstance(heard, AgentReady):
+            if isinstance(heard, RunnerReady):
                 self._wait()
             elif isinstance(heard, bytes):
                 yield heard
@@ -452,38 +452,38 @@ class Trial:
     def _wait(self) -> None:
         """Let it begin what it is ready for; where that will never be, it is stopped."""
         if self._held_by is None:
-            self._agent.give_up("it waits for others, and there are none")
+            self._runner.give_up("it waits for others, and there are none")
             return
         with contextlib.suppress(EOFError):
-            start = self._held_by.arrive(self._agent.read_clock, self._waits)
+            start = self._held_by.arrive(self._runner.read_clock, self._waits)
             if start is None:
                 self.stop()
                 return
             self.starts.append(start)
-            self._agent.tell(f'{{"go":{{"at_ns":{start.there_ns}}}}}\n'.encode())
-        self._agent.heard_at = time.monotonic()
+            self._runner.tell(f'{{"go":{{"at_ns":{start.there_ns}}}}}\n'.encode())
+        self._runner.heard_at = time.monotonic()
 
     def _waits(self) -> bool:
         """Whether it still waits for the others; it is told that we are there."""
-        is_quiet = self._agent.is_quiet()
+        is_quiet = self._runner.is_quiet()
         self._watch_deadlines(has_a_word=True)  # It waits as it is told.
         return is_quiet and self._stopped_at is None
 
     def _watch_deadlines(self, *, has_a_word: bool = False) -> None:
-        """Stop what takes too long, and kill an agent that does not stop it."""
+        """Stop what takes too long, and kill a runner that does not stop it."""
         now = time.monotonic()
         if has_a_word and self._is_of_silence:
             self._counts_from = now
         if self._limit_s is not None and now - self._counts_from > self._limit_s:
             self.timed_out = True
             self.stop()
-        if self._agent.is_far and now - self._asked_at > _BEAT_S:
+        if self._runner.is_far and now - self._asked_at > _BEAT_S:
             self._asked_at = now
-            self._agent.tell(_BEAT)
-        if self._agent.is_far and now - self._agent.heard_at > _LOST_S:
-            self._agent.give_up()
+            self._runner.tell(_BEAT)
+        if self._runner.is_far and now - self._runner.heard_at > _LOST_S:
+            self._runner.give_up()
         if self._stopped_at is not None and now - self._stopped_at > _GRACE_S:
-            self._agent.kill()
+            self._runner.kill()
 
 
 def _excess(line_bytes: int, stream_bytes: int, lines: int) -> str | None:

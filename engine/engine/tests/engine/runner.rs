@@ -1,5 +1,5 @@
-//! The engine as an agent: trial after trial in one process, each as if it were alone, and nothing
-//! left of any, however trial, agent or whoever asked for it ends.
+//! The engine as a runner: trial after trial in one process, each as if it were alone, and nothing
+//! left of any, however trial, runner or whoever asked for it ends.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -10,10 +10,10 @@ use crate::common::{command, iozone, job, left_in, run, scratch_directory};
 use crate::programs::sh;
 use crate::trouble::{children_of, endless, lives, wait_until};
 use serde_json::{json, Value};
-use wire::{AgentLine, AgentReply, Event, Outcome};
+use wire::{Event, Outcome, RunnerLine, RunnerReply};
 
-/// An agent, and what it says.
-struct Agent {
+/// A runner, and what it says.
+struct Runner {
     process: Child,
     requests: Option<ChildStdin>,
     lines: BufReader<ChildStdout>,
@@ -21,7 +21,7 @@ struct Agent {
 
 enum Heard {
     Event(Box<Event>),
-    Reply(AgentReply),
+    Reply(RunnerReply),
     Nothing,
 }
 
@@ -31,21 +31,21 @@ impl Heard {
     }
 }
 
-impl Agent {
+impl Runner {
     fn start(arguments: &[&str]) -> Self {
-        let mut command = command(&[&["agent"], arguments].concat());
+        let mut command = command(&[&["runner"], arguments].concat());
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.stderr(Stdio::null()).spawn().unwrap();
-        let mut agent = Self {
+        let mut runner = Self {
             requests: process.stdin.take(),
             lines: BufReader::new(process.stdout.take().unwrap()),
             process,
         };
-        let Heard::Reply(AgentReply::Hello { protocol, .. }) = agent.hear() else {
+        let Heard::Reply(RunnerReply::Hello { protocol, .. }) = runner.hear() else {
             panic!("no hello");
         };
         assert_eq!(protocol, wire::PROTOCOL);
-        agent
+        runner
     }
 
     fn ask(&mut self, request: &Value) {
@@ -60,21 +60,21 @@ impl Agent {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
         match line.strip_prefix('\u{1e}') {
-            Some(own) => Heard::Reply(serde_json::from_str::<AgentLine>(own).unwrap().agent),
+            Some(own) => Heard::Reply(serde_json::from_str::<RunnerLine>(own).unwrap().runner),
             None if line.is_empty() => Heard::Nothing,
             None => Heard::Event(Box::new(serde_json::from_str(&line).unwrap())),
         }
     }
 
-    /// The events of a trial, and how the agent says that it ended.
+    /// The events of a trial, and how the runner says that it ended.
     fn hear_out(&mut self) -> (Vec<Event>, i32, String) {
         let mut events = Vec::new();
         loop {
             match self.hear() {
                 Heard::Event(event) => events.push(*event),
-                Heard::Reply(AgentReply::Ended { status, said }) => return (events, status, said),
+                Heard::Reply(RunnerReply::Ended { status, said }) => return (events, status, said),
                 Heard::Reply(other) => panic!("{other:?}"),
-                Heard::Nothing => panic!("the agent is gone"),
+                Heard::Nothing => panic!("the runner is gone"),
             }
         }
     }
@@ -84,7 +84,7 @@ impl Agent {
         loop {
             match self.hear() {
                 Heard::Event(_) => {}
-                Heard::Reply(AgentReply::Beat {}) => return,
+                Heard::Reply(RunnerReply::Beat {}) => return,
                 _ => panic!("no answer to a beat"),
             }
         }
@@ -111,7 +111,7 @@ impl Agent {
     }
 }
 
-impl Drop for Agent {
+impl Drop for Runner {
     fn drop(&mut self) {
         self.requests.take();
         let _ = self.process.wait();
@@ -157,8 +157,8 @@ fn each_of_several_trials_is_as_if_it_were_alone() {
     };
     let alone = printed(&crate::common::events(&run(&["run"], &looking(STATE))));
     assert!(alone.contains("Cpus_allowed_list"), "{alone}");
-    let mut agent = Agent::start(&[]);
-    let first = printed(&agent.execute(&looking(DESCRIPTORS)).0);
+    let mut runner = Runner::start(&[]);
+    let first = printed(&runner.execute(&looking(DESCRIPTORS)).0);
     assert!(first.contains("/dev/null"), "{first}");
     let mut pinned = small(directory.path());
     pinned["conditions"] = json!({"cpus": [0], "inject": {"delay_ns": 1000}});
@@ -171,11 +171,11 @@ fn each_of_several_trials_is_as_if_it_were_alone() {
             directory.path(),
         ),
     ] {
-        agent.execute(&disturbing);
-        assert_eq!(printed(&agent.execute(&looking(STATE)).0), alone);
-        assert_eq!(printed(&agent.execute(&looking(DESCRIPTORS)).0), first);
+        runner.execute(&disturbing);
+        assert_eq!(printed(&runner.execute(&looking(STATE)).0), alone);
+        assert_eq!(printed(&runner.execute(&looking(DESCRIPTORS)).0), first);
     }
-    let (events, status, said) = agent.execute(&small(directory.path()));
+    let (events, status, said) = runner.execute(&small(directory.path()));
     let Some(Event::End(end)) = events.last() else {
         panic!("{events:?}");
     };
@@ -187,70 +187,70 @@ fn each_of_several_trials_is_as_if_it_were_alone() {
 
 #[test]
 fn words_and_status_are_those_of_the_trial() {
-    let mut agent = Agent::start(&[]);
-    let (events, status, said) = agent.execute(&json!({"no": "job"}));
+    let mut runner = Runner::start(&[]);
+    let (events, status, said) = runner.execute(&json!({"no": "job"}));
     assert_eq!((outcome(&events), status), (Outcome::Failed, 2));
     assert!(said.contains("unknown field `no`"), "{said}");
     let directory = scratch_directory();
-    let (_, status, said) = agent.execute(&small(directory.path()));
+    let (_, status, said) = runner.execute(&small(directory.path()));
     assert_eq!((status, said.as_str()), (0, ""));
 }
 
 #[test]
 fn what_is_no_request_is_refused_and_changes_nothing() {
     let directory = scratch_directory();
-    let mut agent = Agent::start(&[]);
-    agent.ask(&json!({"stop": {}}));
+    let mut runner = Runner::start(&[]);
+    runner.ask(&json!({"stop": {}}));
     for (request, why) in [
         (json!({"dance": {}}), "unknown variant `dance`"),
         (json!([1]), "not a request"),
     ] {
-        agent.ask(&request);
-        let Heard::Reply(AgentReply::Refused { message }) = agent.hear() else {
+        runner.ask(&request);
+        let Heard::Reply(RunnerReply::Refused { message }) = runner.hear() else {
             panic!("not refused: {request}");
         };
         assert!(message.contains(why), "{message}");
     }
-    agent.in_the_middle(directory.path());
-    agent.begin(&small(directory.path()));
-    agent.ask(&json!({"stop": {}}));
+    runner.in_the_middle(directory.path());
+    runner.begin(&small(directory.path()));
+    runner.ask(&json!({"stop": {}}));
     let mut refused = 0;
     loop {
-        match agent.hear() {
-            Heard::Reply(AgentReply::Refused { .. }) => refused += 1,
-            Heard::Reply(AgentReply::Ended { status, .. }) => break assert_eq!(status, 130),
-            Heard::Nothing => panic!("the agent is gone"),
+        match runner.hear() {
+            Heard::Reply(RunnerReply::Refused { .. }) => refused += 1,
+            Heard::Reply(RunnerReply::Ended { status, .. }) => break assert_eq!(status, 130),
+            Heard::Nothing => panic!("the runner is gone"),
             _ => {}
         }
     }
     assert_eq!(refused, 1);
-    let (events, ..) = agent.execute(&small(directory.path()));
+    let (events, ..) = runner.execute(&small(directory.path()));
     assert_eq!(outcome(&events), Outcome::Done);
     assert!(left_in(directory.path()).is_empty());
 }
 
 #[test]
-fn the_end_of_the_input_ends_trial_and_agent() {
+fn the_end_of_the_input_ends_trial_and_runner() {
     let directory = scratch_directory();
-    let mut agent = Agent::start(&[]);
-    let trial = agent.in_the_middle(directory.path());
-    agent.requests.take();
-    let (events, status, _) = agent.hear_out();
+    let mut runner = Runner::start(&[]);
+    let trial = runner.in_the_middle(directory.path());
+    runner.requests.take();
+    let (events, status, _) = runner.hear_out();
     assert_eq!((outcome(&events), status), (Outcome::Interrupted, 130));
-    assert_eq!(agent.code(), Some(0));
+    assert_eq!(runner.code(), Some(0));
     assert!(!lives(trial));
     assert!(left_in(directory.path()).is_empty());
 }
 
 #[test]
-fn the_fork_that_waits_is_replaced_when_it_is_killed_and_ends_with_its_agent() {
+fn the_fork_that_waits_is_replaced_when_it_is_killed_and_ends_with_its_runner() {
     let directory = scratch_directory();
     let job = small(directory.path());
     // More than a pipe holds.
     let long = json!({"run": {"job": format!("{}{job}", " ".repeat(300_000))}});
     for signal in ["", "-TERM", "-KILL"] {
-        let mut agent = Agent::start(&[]);
-        let waiting = |agent: &Agent| children_of(agent.process.id()).first().copied();
+        let mut runner = Runner::start(&[]);
+        let waiting = |runner: &Runner| children_of(runner.process.id()).first().copied();
         let kill = |signal: &str, pid: u32| {
             let mut kill = std::process::Command::new("kill");
             assert!(kill
@@ -259,20 +259,20 @@ fn the_fork_that_waits_is_replaced_when_it_is_killed_and_ends_with_its_agent() {
                 .unwrap()
                 .success());
         };
-        wait_until(|| waiting(&agent).is_some(), "none waits");
-        let first = waiting(&agent).unwrap();
+        wait_until(|| waiting(&runner).is_some(), "none waits");
+        let first = waiting(&runner).unwrap();
         kill("-KILL", first);
         wait_until(|| !lives(first), "it is still there");
-        agent.ask(&long);
-        assert_eq!(outcome(&agent.hear_out().0), Outcome::Done);
-        wait_until(|| waiting(&agent).is_some(), "none waits for the next job");
-        let second = waiting(&agent).unwrap();
+        runner.ask(&long);
+        assert_eq!(outcome(&runner.hear_out().0), Outcome::Done);
+        wait_until(|| waiting(&runner).is_some(), "none waits for the next job");
+        let second = waiting(&runner).unwrap();
         match signal {
-            "" => drop(agent.requests.take()),
-            _ => kill(signal, agent.process.id()),
+            "" => drop(runner.requests.take()),
+            _ => kill(signal, runner.process.id()),
         }
-        agent.code();
-        wait_until(|| !lives(second), "it outlives its agent");
+        runner.code();
+        wait_until(|| !lives(second), "it outlives its runner");
     }
 }
 
@@ -280,40 +280,40 @@ fn the_fork_that_waits_is_replaced_when_it_is_killed_and_ends_with_its_agent() {
 fn a_lease_that_runs_out_ends_both_and_beats_make_it_longer() {
     let directory = scratch_directory();
     // So long that a machine which stands still for a moment sends the beats in time.
-    let mut agent = Agent::start(&["--lease", "5"]);
-    agent.in_the_middle(directory.path());
+    let mut runner = Runner::start(&["--lease", "5"]);
+    runner.in_the_middle(directory.path());
     for _ in 0..60 {
         std::thread::sleep(std::time::Duration::from_millis(100));
-        agent.ask(&json!({"beat": {}}));
-        agent.hear_a_beat();
+        runner.ask(&json!({"beat": {}}));
+        runner.hear_a_beat();
     }
-    assert!(agent.process.try_wait().unwrap().is_none());
-    let (events, status, _) = agent.hear_out();
+    assert!(runner.process.try_wait().unwrap().is_none());
+    let (events, status, _) = runner.hear_out();
     assert_eq!((outcome(&events), status), (Outcome::Interrupted, 130));
-    assert_eq!(agent.code(), Some(130));
+    assert_eq!(runner.code(), Some(130));
     assert!(left_in(directory.path()).is_empty());
 }
 
 #[test]
-fn a_signal_and_sigkill_of_the_agent_end_the_trial() {
+fn a_signal_and_sigkill_of_the_runner_end_the_trial() {
     for (signal, code) in [("-TERM", Some(130)), ("-KILL", None)] {
         let directory = scratch_directory();
-        let mut agent = Agent::start(&[]);
-        let trial = agent.in_the_middle(directory.path());
-        let pid = agent.process.id().to_string();
+        let mut runner = Runner::start(&[]);
+        let trial = runner.in_the_middle(directory.path());
+        let pid = runner.process.id().to_string();
         let killed = std::process::Command::new("kill")
             .args([signal, &pid])
             .status();
         assert!(killed.unwrap().success());
-        assert_eq!(agent.code(), code);
+        assert_eq!(runner.code(), code);
         wait_until(|| !lives(trial), "the trial goes on");
         assert!(left_in(directory.path()).is_empty(), "{signal}");
     }
 }
 
 #[test]
-fn an_agent_does_not_outlive_whoever_started_it() {
-    let line = "exec 3<&0; \"$0\" agent <&3 & wait";
+fn a_runner_does_not_outlive_whoever_started_it() {
+    let line = "exec 3<&0; \"$0\" runner <&3 & wait";
     let mut starter = std::process::Command::new("sh")
         .args(["-c", line, env!("CARGO_BIN_EXE_tiltyard-engine")])
         .stdin(Stdio::piped())
@@ -324,26 +324,26 @@ fn an_agent_does_not_outlive_whoever_started_it() {
     let mut lines = BufReader::new(starter.stdout.take().unwrap());
     lines.read_line(&mut hello).unwrap();
     assert!(hello.contains("hello"), "{hello}");
-    let agent = children_of(starter.id())[0];
+    let runner = children_of(starter.id())[0];
     // Its input stays open: we hold the other end.
     let _input = starter.stdin.take();
     starter.kill().unwrap();
     starter.wait().unwrap();
-    wait_until(|| !lives(agent), "the agent goes on without its starter");
+    wait_until(|| !lives(runner), "the runner goes on without its starter");
 }
 
 #[test]
-fn a_trial_that_is_killed_leaves_no_process_and_the_agent_goes_on() {
+fn a_trial_that_is_killed_leaves_no_process_and_the_runner_goes_on() {
     let directory = scratch_directory();
-    let mut agent = Agent::start(&[]);
+    let mut runner = Runner::start(&[]);
     let line = "setsid sleep 600 & setsid sh -c 'trap \"\" TERM; sleep 600' & echo; wait";
-    agent.begin(&job(
+    runner.begin(&job(
         "program",
         json!({"command": sh(line)}),
         directory.path(),
     ));
-    let all_below = |agent: &Agent| {
-        let mut found = children_of(agent.process.id());
+    let all_below = |runner: &Runner| {
+        let mut found = children_of(runner.process.id());
         let mut next = 0;
         while let Some(pid) = found.get(next) {
             found.extend(children_of(*pid));
@@ -351,29 +351,29 @@ fn a_trial_that_is_killed_leaves_no_process_and_the_agent_goes_on() {
         }
         found
     };
-    wait_until(|| all_below(&agent).len() >= 6, "the program does not run");
-    let below = all_below(&agent);
+    wait_until(|| all_below(&runner).len() >= 6, "the program does not run");
+    let below = all_below(&runner);
     let engine = below[0].to_string();
     let killed = std::process::Command::new("kill")
         .args(["-KILL", &engine])
         .status();
     assert!(killed.unwrap().success());
-    let (_, status, _) = agent.hear_out();
+    let (_, status, _) = runner.hear_out();
     assert_eq!(status, -9);
     assert!(!below.iter().any(|&process| lives(process)), "{below:?}");
     let other = scratch_directory();
     assert_eq!(
-        outcome(&agent.execute(&small(other.path())).0),
+        outcome(&runner.execute(&small(other.path())).0),
         Outcome::Done
     );
 }
 
 #[test]
-fn an_agent_is_small_and_sleeps_while_a_trial_runs() {
+fn a_runner_is_small_and_sleeps_while_a_trial_runs() {
     let directory = scratch_directory();
-    let mut agent = Agent::start(&[]);
-    agent.execute(&small(directory.path()));
-    agent.in_the_middle(directory.path());
+    let mut runner = Runner::start(&[]);
+    runner.execute(&small(directory.path()));
+    runner.in_the_middle(directory.path());
     let number = |status: &str, name: &str| -> u64 {
         let line = status.lines().find(|line| line.starts_with(name)).unwrap();
         line.split_ascii_whitespace()
@@ -382,18 +382,18 @@ fn an_agent_is_small_and_sleeps_while_a_trial_runs() {
             .parse()
             .unwrap()
     };
-    let before = agent.status();
+    let before = runner.status();
     for _ in 0..20 {
-        while !agent.hear().is_sample() {}
+        while !runner.hear().is_sample() {}
     }
-    let now = agent.status();
+    let now = runner.status();
     for switches in ["voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"] {
         assert_eq!(number(&before, switches), number(&now, switches));
     }
     // Without the pages of the program itself, of which a debug build has more.
     assert!(number(&now, "RssAnon:") <= 2 << 10, "{now}");
-    agent.ask(&json!({"stop": {}}));
-    agent.hear_out();
+    runner.ask(&json!({"stop": {}}));
+    runner.hear_out();
 }
 
 #[test]
@@ -406,16 +406,16 @@ fn an_execution_that_is_held_begins_with_what_is_prepared_for_it() {
         "command": line("run"), "prepare": line("prepare"), "warmup": 1, "executions": 3,
     });
     let job = job("program", parameters, directory.path());
-    let mut agent = Agent::start(&[]);
-    agent.ask(&json!({"run": {"job": job.to_string(), "held": "executions"}}));
+    let mut runner = Runner::start(&[]);
+    runner.ask(&json!({"run": {"job": job.to_string(), "held": "executions"}}));
     let mut expected = "prepare\nrun\n".to_owned();
     for _ in 0..3 {
-        while !matches!(agent.hear(), Heard::Reply(AgentReply::Ready {})) {}
+        while !matches!(runner.hear(), Heard::Reply(RunnerReply::Ready {})) {}
         assert_eq!(written(), expected);
-        agent.ask(&json!({"go": {"at_ns": 0}}));
+        runner.ask(&json!({"go": {"at_ns": 0}}));
         expected += "prepare\nrun\n";
     }
-    let (_, status, said) = agent.hear_out();
+    let (_, status, said) = runner.hear_out();
     assert_eq!((status, said.as_str()), (0, ""));
     assert_eq!(written(), expected);
 }

@@ -1,4 +1,4 @@
-//! Signals of an agent: kept back, and read when it sleeps, so that none is lost between two looks.
+//! Signals of a runner: kept back, and read when it sleeps, so that none is lost between two looks.
 
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -54,7 +54,7 @@ impl Signals {
         is_end
     }
 
-    /// In a child: what came before the agent kept any back.
+    /// In a child: what came before the runner kept any back.
     pub fn restore(&self) {
         // SAFETY: the set is one that the kernel has given.
         unsafe {

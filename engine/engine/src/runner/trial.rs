@@ -1,4 +1,4 @@
-//! A trial of an agent: a fork that waits for one job, and executes it.
+//! A trial of a runner: a fork that waits for one job, and executes it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -48,7 +48,7 @@ impl Trial {
         let ((hears, job), (words, mouth)) = (pipe()?, pipe()?);
         let ((ready, says_ready), (go, says_go)) = (pipe()?, pipe()?);
         rustix::io::ioctl_fionbio(&words, true)?;
-        let (agent, starter) = (getpid(), getppid());
+        let (runner, starter) = (getpid(), getppid());
         // SAFETY: there is one thread, which goes on in both processes.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
@@ -59,7 +59,7 @@ impl Trial {
                     proc::set_starter(starter);
                     stop::install()?;
                     signals.restore();
-                    if getppid() != Some(agent) {
+                    if getppid() != Some(runner) {
                         stop::request();
                     }
                     let Some((held, job)) = hear(hears.into())? else {
@@ -73,7 +73,7 @@ impl Trial {
                 }));
                 let code = code.unwrap_or(Ok(PANICKED));
                 let code = code.unwrap_or_else(|error: io::Error| lacks(&error));
-                // SAFETY: what is to be put away was put away; the rest is the agent's.
+                // SAFETY: what is to be put away was put away; the rest is the runner's.
                 unsafe { libc::_exit(code.into()) }
             }
             pid => Ok(Self {
@@ -205,7 +205,7 @@ impl Trial {
     }
 }
 
-/// In the fork: before what it is held, and its job; `None` where the agent has ended without one.
+/// In the fork: before what it is held, and its job; `None` where the runner has ended without one.
 fn hear(mut hears: File) -> io::Result<Option<(Option<Held>, String)>> {
     let mut held = [0];
     if hears.read(&mut held)? == 0 {
@@ -216,11 +216,11 @@ fn hear(mut hears: File) -> io::Result<Option<(Option<Held>, String)>> {
     Ok(Some((Held::of(held[0]), job)))
 }
 
-/// In the fork: a session of its own, no input, a mouth for people, and nothing of the agent's.
-fn become_engine(mouth: OwnedFd, agents: BorrowedFd) -> io::Result<()> {
+/// In the fork: a session of its own, no input, a mouth for people, and nothing of the runner's.
+fn become_engine(mouth: OwnedFd, runners: BorrowedFd) -> io::Result<()> {
     let nothing = OpenOptions::new().read(true).open("/dev/null")?;
     // SAFETY: no memory is passed. A fork leads no group, so that setsid does not fail; all are
-    // descriptors of this process, and the agent's own is used by nobody here.
+    // descriptors of this process, and the runner's own is used by nobody here.
     unsafe {
         libc::setsid();
         for (from, to) in [
@@ -231,7 +231,7 @@ fn become_engine(mouth: OwnedFd, agents: BorrowedFd) -> io::Result<()> {
                 return Err(io::Error::last_os_error());
             }
         }
-        libc::close(agents.as_raw_fd());
+        libc::close(runners.as_raw_fd());
     }
     Ok(())
 }

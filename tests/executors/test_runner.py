@@ -10,23 +10,23 @@ from typing import BinaryIO
 
 import pytest
 
-from support.agents import ENDED, HELLO, stand_in
 from support.patience import wait_until
-from tiltyard.executors import agent as executors
+from support.runners import ENDED, HELLO, stand_in
+from tiltyard.executors import runner as executors
 from tiltyard.executors import words
-from tiltyard.executors.agent import Agents, Trial
 from tiltyard.executors.engine import Engine, Job
+from tiltyard.executors.runner import Runners, Trial
 from tiltyard.executors.words import without
 from tiltyard.wire import (
-    AgentBeat,
-    AgentClock,
-    AgentEnded,
-    AgentHello,
-    AgentReady,
-    AgentRefused,
-    AgentReply,
     EndEvent,
     HelloEvent,
+    RunnerBeat,
+    RunnerClock,
+    RunnerEnded,
+    RunnerHello,
+    RunnerReady,
+    RunnerRefused,
+    RunnerReply,
     read_event,
 )
 
@@ -34,22 +34,22 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def agents() -> Iterator[Agents]:
+def runners() -> Iterator[Runners]:
     """Afterwards none of them runs."""
-    with closing(Agents()) as agents:
-        yield agents
+    with closing(Runners()) as runners:
+        yield runners
 
 
 @pytest.fixture
-def start(tmp_path: Path, agents: Agents) -> "Start":
-    return Start(tmp_path, agents)
+def start(tmp_path: Path, runners: Runners) -> "Start":
+    return Start(tmp_path, runners)
 
 
 class Start:
-    """Starts trials of agents that misbehave."""
+    """Starts trials of runners that misbehave."""
 
-    def __init__(self, place: Path, agents: Agents) -> None:
-        self._place, self._agents = place, agents
+    def __init__(self, place: Path, runners: Runners) -> None:
+        self._place, self._runners = place, runners
 
     def __call__(
         self,
@@ -63,9 +63,9 @@ class Start:
         is_far: bool = False,
     ) -> Trial:
         argv = stand_in(self._place / "engine", text, greets=greets, ends=ends)
-        agent = self._agents.of(argv, is_far=is_far)
+        runner = self._runners.of(argv, is_far=is_far)
         kept = keep or io.BytesIO()
-        return Trial(agent, b'{"job": 1}', kept, limit_s=limit_s, is_of_silence=is_of_silence)
+        return Trial(runner, b'{"job": 1}', kept, limit_s=limit_s, is_of_silence=is_of_silence)
 
 
 def smoke(engine: Engine, directory: Path) -> bytes:
@@ -75,14 +75,14 @@ def smoke(engine: Engine, directory: Path) -> bytes:
     return Job(workload="iozone", parameters=card.smoke, target=directory).message()
 
 
-def test_beside_a_trial_it_sleeps_and_is_small(tmp_path: Path, agents: Agents) -> None:
+def test_beside_a_trial_it_sleeps_and_is_small(tmp_path: Path, runners: Runners) -> None:
     """On another host it is what stays beside the trial: at most 5 MiB, and no wake-up."""
-    agent = agents.of((str(Engine.find().path),))
-    status = Path(f"/proc/{agent._process.pid}/status")
+    runner = runners.of((str(Engine.find().path),))
+    status = Path(f"/proc/{runner._process.pid}/status")
     parameters = {"file": "1M", "operations": 100_000_000, "runtime_s": 2}
     job = Job(workload="random", parameters=parameters, target=tmp_path)
     seen = []
-    for line in Trial(agent, job.message(), io.BytesIO()).lines():
+    for line in Trial(runner, job.message(), io.BytesIO()).lines():
         if isinstance(read_event(line), HelloEvent):
             for pause_s in (0.5, 1):  # It has gone to sleep; the trial goes on.
                 time.sleep(pause_s)
@@ -94,13 +94,13 @@ def test_beside_a_trial_it_sleeps_and_is_small(tmp_path: Path, agents: Agents) -
 
 
 def test_the_real_engine_speaks_from_hello_to_end_again_and_again(
-    tmp_path: Path, agents: Agents
+    tmp_path: Path, runners: Runners
 ) -> None:
     engine = Engine.find()
     found = set()
     for _ in range(3):
-        keep, agent = io.BytesIO(), agents.of((str(engine.path),))
-        trial = Trial(agent, smoke(engine, tmp_path), keep)
+        keep, runner = io.BytesIO(), runners.of((str(engine.path),))
+        trial = Trial(runner, smoke(engine, tmp_path), keep)
         events = [read_event(line) for line in trial.lines()]
         assert isinstance(events[0], HelloEvent)
         assert isinstance(events[-1], EndEvent)
@@ -108,28 +108,28 @@ def test_the_real_engine_speaks_from_hello_to_end_again_and_again(
         assert (trial.exit_status, trial.is_told, trial.last_words()) == (0, True, "")
         assert len(keep.getvalue().splitlines()) == len(events)
         assert not list(tmp_path.iterdir())
-        found.add(agent)
+        found.add(runner)
     assert len(found) == 1
 
 
-def test_an_agent_that_was_killed_is_replaced(tmp_path: Path, agents: Agents) -> None:
+def test_a_runner_that_was_killed_is_replaced(tmp_path: Path, runners: Runners) -> None:
     engine = Engine.find()
-    first = agents.of((str(engine.path),))
+    first = runners.of((str(engine.path),))
     os.kill(first._process.pid, signal.SIGKILL)
     lost = Trial(first, smoke(engine, tmp_path), io.BytesIO())
     assert (list(lost.lines()), lost.is_told, lost.exit_status) == ([], False, -9)
-    trial = Trial(agents.of((str(engine.path),)), smoke(engine, tmp_path), io.BytesIO())
+    trial = Trial(runners.of((str(engine.path),)), smoke(engine, tmp_path), io.BytesIO())
     assert len(list(trial.lines())) > 2
 
 
-def test_words_of_a_trial_are_its_own(tmp_path: Path, agents: Agents) -> None:
+def test_words_of_a_trial_are_its_own(tmp_path: Path, runners: Runners) -> None:
     """Those of one before are not told of the next one."""
     engine = Engine.find()
     for job, words_, status in (
         (b"{}", "job: missing field", 2),
         (smoke(engine, tmp_path), "", 0),
     ):
-        trial = Trial(agents.of((str(engine.path),)), job, io.BytesIO())
+        trial = Trial(runners.of((str(engine.path),)), job, io.BytesIO())
         assert list(trial.lines())
         assert words_ in trial.last_words()
         assert trial.exit_status == status
@@ -148,14 +148,14 @@ def test_the_job_is_a_part_of_the_request(start: Start) -> None:
     assert json.loads(line) == {"run": {"job": '{"job": 1}'}}
 
 
-def test_an_agent_that_dies_at_once_is_no_surprise(start: Start) -> None:
+def test_a_runner_that_dies_at_once_is_no_surprise(start: Start) -> None:
     trial = start("exec 0<&-; echo 'no luck' >&2; exit 7", greets=False, ends=False)
     assert list(trial.lines()) == []
     assert (trial.exit_status, trial.last_words()) == (7, "no luck")
     assert not trial.is_told
 
 
-def test_a_killed_agent_is_seen(start: Start) -> None:
+def test_a_killed_runner_is_seen(start: Start) -> None:
     trial = start("kill -9 $$", ends=False)
     assert list(trial.lines()) == []
     assert trial.exit_status == -9
@@ -174,20 +174,20 @@ def test_what_else_speaks_first_is_named(start: Start, monkeypatch: pytest.Monke
     [
         ('{"hello":{"protocol":9,"engine":"0"}}', "speaks protocol 9, this lab speaks 1"),
         ('{"refused":{"message":"no process"}}', "the engine refuses: no process"),
-        ('"nonsense"', 'this lab does not know {"agent":"nonsense"}'),
+        ('"nonsense"', 'this lab does not know {"runner":"nonsense"}'),
     ],
 )
-def test_another_agent_is_not_listened_to(
+def test_another_runner_is_not_listened_to(
     start: Start, monkeypatch: pytest.MonkeyPatch, line: str, flaw: str
 ) -> None:
     monkeypatch.setattr(executors, "_WORDS_S", 0.2)
-    text = f"""printf '\\036%s\\n' '{{"agent":{line}}}'; exec sleep 60"""
+    text = f"""printf '\\036%s\\n' '{{"runner":{line}}}'; exec sleep 60"""
     trial = start(text, greets=False, ends=False)
     assert list(trial.lines()) == []
     assert flaw in str(trial.flaw)
 
 
-BEATS = """while read -r asked; do printf '\\036{"agent":{"beat":{}}}\\n'; done"""
+BEATS = """while read -r asked; do printf '\\036{"runner":{"beat":{}}}\\n'; done"""
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ BEATS = """while read -r asked; do printf '\\036{"agent":{"beat":{}}}\\n'; done"
     ],
     ids=["lost", "here", "silent and there"],
 )
-def test_an_agent_on_another_host_is_asked_and_given_up(
+def test_a_runner_on_another_host_is_asked_and_given_up(
     start: Start, monkeypatch: pytest.MonkeyPatch, text: str, is_far: bool, flaw: str | None
 ) -> None:
     for name, seconds in (("_BEAT_S", 0.2), ("_LOST_S", 0.8), ("_TICK_S", 0.05)):
@@ -210,8 +210,8 @@ def test_an_agent_on_another_host_is_asked_and_given_up(
     assert trial.flaw == flaw
 
 
-@pytest.mark.parametrize(("is_far", "words"), [(True, b"agent --lease 900"), (False, b"agent")])
-def test_only_an_agent_on_another_host_has_a_lease(
+@pytest.mark.parametrize(("is_far", "words"), [(True, b"runner --lease 900"), (False, b"runner")])
+def test_only_a_runner_on_another_host_has_a_lease(
     start: Start, is_far: bool, words: bytes
 ) -> None:
     assert [*start('echo "$*"', is_far=is_far).lines()] == [words]
@@ -222,18 +222,18 @@ def test_the_lab_knows_every_reply_of_the_wire() -> None:
     wire = json.loads((ROOT / "schema/wire.schema.json").read_text())["$defs"]
     sent = {
         name: set(data.get("properties", {}))
-        for variant in wire["AgentReply"]["oneOf"]
+        for variant in wire["RunnerReply"]["oneOf"]
         for name, data in variant["properties"].items()
     }
     assert sent == {
-        "hello": set(AgentHello.model_fields),
-        "ended": set(AgentEnded.model_fields),
-        "beat": set(AgentBeat.model_fields),
-        "ready": set(AgentReady.model_fields),
-        "clock": set(AgentClock.model_fields),
-        "refused": set(AgentRefused.model_fields),
+        "hello": set(RunnerHello.model_fields),
+        "ended": set(RunnerEnded.model_fields),
+        "beat": set(RunnerBeat.model_fields),
+        "ready": set(RunnerReady.model_fields),
+        "clock": set(RunnerClock.model_fields),
+        "refused": set(RunnerRefused.model_fields),
     }
-    assert set(sent) == set(AgentReply.model_fields)
+    assert set(sent) == set(RunnerReply.model_fields)
 
 
 def test_stop_asks_politely_and_once(start: Start) -> None:
@@ -246,7 +246,7 @@ def test_stop_asks_politely_and_once(start: Start) -> None:
     assert trial.exit_status == 130
 
 
-def test_an_agent_that_does_not_stop_is_killed(
+def test_a_runner_that_does_not_stop_is_killed(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(executors, "_GRACE_S", 0.2)
@@ -286,7 +286,7 @@ def test_ctrl_c_in_the_terminal_does_not_reach_it(start: Start) -> None:
     assert int(session) != os.getsid(0)
 
 
-def test_an_error_while_reading_stops_the_trial_and_not_the_agent(start: Start) -> None:
+def test_an_error_while_reading_stops_the_trial_and_not_the_runner(start: Start) -> None:
     trial = start("echo hi; read -r asked; echo over; exit 130")
     lines = trial.lines()
     next(lines)
@@ -336,7 +336,7 @@ def test_of_many_words_the_first_and_the_last_are_kept(start: Start) -> None:
     trial = start(text, ends=False)
     assert list(trial.lines()) == []
     assert (trial.exit_status, trial.last_words()) == (3, "last")
-    kept = trial._agent._words.heard(0)
+    kept = trial._runner._words.heard(0)
     assert kept.startswith("first\n")
     assert len(kept) < words.HEAD_BYTES + words.TAIL_BYTES + 100
     assert "bytes …" in kept

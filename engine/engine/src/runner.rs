@@ -1,11 +1,11 @@
-//! `agent`: the engine as a process that stays, and executes one job after the other.
+//! `runner`: the engine as a process that stays, and executes one job after the other.
 //!
-//! Each job is executed by a fork of the agent, which begins as a new engine would: a session,
+//! Each job is executed by a fork of the runner, which begins as a new engine would: a session,
 //! signals and standard streams of its own, and nothing of the trial before. It is made before its
-//! job is asked for, when the last trial has ended with all that it has left, and waits. The agent
+//! job is asked for, when the last trial has ended with all that it has left, and waits. The runner
 //! itself sleeps until a trial has ended, or somebody asks for something. The end of standard
 //! input, a signal, the death of whoever started it and a lease that runs out are the end of the
-//! trial and of the agent.
+//! trial and of the runner.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -19,7 +19,7 @@ use kit::limits::JOB_BYTES;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{set_parent_process_death_signal, Signal};
-use wire::{AgentLine, AgentReply, AgentRequest, Failure, FailureKind, Held, PROTOCOL};
+use wire::{Failure, FailureKind, Held, RunnerLine, RunnerReply, RunnerRequest, PROTOCOL};
 
 use crate::output::Output;
 use crate::registry;
@@ -34,13 +34,13 @@ const REQUEST_BYTES: u64 = 2 * JOB_BYTES;
 const CHUNK_BYTES: usize = 1 << 16;
 
 #[derive(Debug, Args)]
-pub struct AgentArguments {
+pub struct RunnerArguments {
     /// End when no request has come for so many seconds [default: wait for ever]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     lease: Option<u32>,
 }
 
-/// What a fork of the agent does with the text of a job; it gives the exit code.
+/// What a fork of the runner does with the text of a job; it gives the exit code.
 pub type Execute<'a> = &'a dyn Fn(&str, &mut Output) -> u8;
 
 /// Serves requests on standard input until there will be no more.
@@ -48,17 +48,17 @@ pub type Execute<'a> = &'a dyn Fn(&str, &mut Output) -> u8;
 /// # Errors
 /// `HostLacks` when the kernel does not let us, `Interrupted` by a signal or the end of the lease.
 pub fn serve(
-    arguments: &AgentArguments,
+    arguments: &RunnerArguments,
     execute: Execute,
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
     let lacks = |error: io::Error| {
         failure(
             FailureKind::HostLacks,
-            format!("cannot be an agent: {error}"),
+            format!("cannot be a runner: {error}"),
         )
     };
-    let mut agent = Agent {
+    let mut runner = Runner {
         signals: Signals::block().map_err(lacks)?,
         execute,
         output,
@@ -71,15 +71,15 @@ pub fn serve(
     };
     set_parent_process_death_signal(Some(Signal::TERM)).map_err(|error| lacks(error.into()))?;
     program::adopt_orphans();
-    agent.say(AgentReply::Hello {
+    runner.say(RunnerReply::Hello {
         protocol: PROTOCOL,
         engine: registry::VERSION.to_owned(),
     });
-    agent.prepare();
-    agent.serve().map_err(lacks)
+    runner.prepare();
+    runner.serve().map_err(lacks)
 }
 
-/// Why an agent ends.
+/// Why a runner ends.
 #[derive(Debug, Clone, Copy)]
 enum Ending {
     NoMoreRequests,
@@ -87,7 +87,7 @@ enum Ending {
     Lease,
 }
 
-struct Agent<'a> {
+struct Runner<'a> {
     signals: Signals,
     execute: Execute<'a>,
     output: &'a mut Output,
@@ -102,7 +102,7 @@ struct Agent<'a> {
     ending: Option<Ending>,
 }
 
-impl Agent<'_> {
+impl Runner<'_> {
     /// Makes the fork that will execute the next job. It reads kernel threads by the files that are
     /// open of them.
     fn prepare(&mut self) {
@@ -135,7 +135,7 @@ impl Agent<'_> {
             }
             if ready {
                 let times = self.trial.as_mut().map_or(0, Trial::times_ready);
-                (0..times).for_each(|_| self.say(AgentReply::Ready {}));
+                (0..times).for_each(|_| self.say(RunnerReply::Ready {}));
             }
             // What was asked for goes before the news of an end: a stop is meant for that trial.
             if input && !self.hear()? {
@@ -211,20 +211,20 @@ impl Agent<'_> {
 
     fn obey(&mut self, line: &[u8]) {
         match serde_json::from_slice(line) {
-            Ok(AgentRequest::Run { .. }) if self.trial.is_some() => {
+            Ok(RunnerRequest::Run { .. }) if self.trial.is_some() => {
                 self.refuse("a trial runs already; stop it first".to_owned());
             }
-            Ok(AgentRequest::Run { job, held }) => {
+            Ok(RunnerRequest::Run { job, held }) => {
                 if let Err(error) = self.begin(&job, held) {
                     self.refuse(format!("cannot start a trial: {error}"));
                 }
             }
-            Ok(AgentRequest::Stop {}) => self.trial.iter_mut().for_each(Trial::stop),
-            Ok(AgentRequest::Go { at_ns }) => self.trial.iter().for_each(|trial| trial.go(at_ns)),
-            Ok(AgentRequest::Clock {}) => self.say(AgentReply::Clock {
+            Ok(RunnerRequest::Stop {}) => self.trial.iter_mut().for_each(Trial::stop),
+            Ok(RunnerRequest::Go { at_ns }) => self.trial.iter().for_each(|trial| trial.go(at_ns)),
+            Ok(RunnerRequest::Clock {}) => self.say(RunnerReply::Clock {
                 now_ns: clock::now_ns(),
             }),
-            Ok(AgentRequest::Beat {}) => self.say(AgentReply::Beat {}),
+            Ok(RunnerRequest::Beat {}) => self.say(RunnerReply::Beat {}),
             Err(error) => self.refuse(format!("not a request: {error}")),
         }
     }
@@ -238,7 +238,7 @@ impl Agent<'_> {
         trial.insist();
         if let Some((status, said)) = trial.ended() {
             self.trial = None;
-            self.say(AgentReply::Ended { status, said });
+            self.say(RunnerReply::Ended { status, said });
             if self.ending.is_none() {
                 self.prepare();
             }
@@ -251,11 +251,11 @@ impl Agent<'_> {
     }
 
     fn refuse(&mut self, message: String) {
-        self.say(AgentReply::Refused { message });
+        self.say(RunnerReply::Refused { message });
     }
 
-    fn say(&mut self, agent: AgentReply) {
-        self.output.record(&AgentLine { agent });
+    fn say(&mut self, runner: RunnerReply) {
+        self.output.record(&RunnerLine { runner });
     }
 }
 

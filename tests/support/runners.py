@@ -1,9 +1,9 @@
-"""Agents that misbehave as a shell script says."""
+"""Runners that misbehave as a shell script says."""
 
 from pathlib import Path
 
-HELLO = """printf '\\036{"agent":{"hello":{"protocol":1,"engine":"0"}}}\\n'"""
-ENDED = """printf '\\036{"agent":{"ended":{"status":%s,"said":"%s"}}}\\n'"""
+HELLO = """printf '\\036{"runner":{"hello":{"protocol":1,"engine":"0"}}}\\n'"""
+ENDED = """printf '\\036{"runner":{"ended":{"status":%s,"said":"%s"}}}\\n'"""
 
 
 def stand_in(path: Path, text: str, *, greets: bool = True, ends: bool = True) -> tuple[str]:

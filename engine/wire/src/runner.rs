@@ -1,20 +1,20 @@
-//! What passes between the lab and an agent: the engine as a process that executes job after job.
+//! What passes between the lab and a runner: the engine as a process that executes job after job.
 //!
 //! Requests go in, one JSON object a line. Out come the lines of each trial as `run` prints them,
-//! and between them the agent's own: each is an [`AgentLine`] behind the character RS
+//! and between them the runner's own: each is an [`RunnerLine`] behind the character RS
 //! (RFC 7464), which cannot stand in JSON, so that a trial that was killed in the middle of a line
-//! is told from what the agent says of it.
+//! is told from what the runner says of it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Stands before each line of the agent's own.
+/// Stands before each line of the runner's own.
 pub const RECORD_SEPARATOR: u8 = 0x1e;
 
-/// What an agent can be asked. One trial runs at a time.
+/// What a runner can be asked. One trial runs at a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum AgentRequest {
+pub enum RunnerRequest {
     /// Execute a job, given as the text of its document. Answered by the lines of the trial and
     /// `ended`. One that is held says `ready` before each of these, and waits for `go`.
     Run {
@@ -54,16 +54,16 @@ impl Held {
     }
 }
 
-/// One line of the agent's own.
+/// One line of the runner's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AgentLine {
-    pub agent: AgentReply,
+pub struct RunnerLine {
+    pub runner: RunnerReply,
 }
 
-/// What an agent says.
+/// What a runner says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum AgentReply {
+pub enum RunnerReply {
     /// First line: it is ready.
     Hello {
         protocol: u32,
