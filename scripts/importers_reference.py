@@ -15,8 +15,8 @@ _NO_REPETITION = "A value that stands twice in a file is refused: nothing says t
 def page() -> str:
     """Everything that can be imported, and what becomes of a file that is cut off."""
     text = (
-        "# Importers\n\n`tiltyard import` recognises a file by its first 64 KiB, or is told its "
-        "kind: `--as iozone`.\nA program's output is read in the same way while it is measured: "
+        "# Importers\n\n`tiltyard import` recognises a file by its first 64 KiB, or else by up to 4 MiB at "
+        "each end, or is told its kind: `--as iozone`.\nA program's output is read in the same way while it is measured: "
         '`read = "iozone"`. Where a metric has the name of\none that the engine measures (`time`, '
         "`read`), the reader's name stands before it: `fio_read`.\nUnits are converted exactly; a figure that the tool did not measure "
         "is missing, and no zero.\nWhat one file repeats of a cell is of one process or of one sequence: "
@@ -32,6 +32,8 @@ def page() -> str:
         text += f"\nNot taken over: {one.left_out}.\n"
         again = f"Repetitions in a file: {one.repeats}." if one.repeats else _NO_REPETITION
         text += f"\n{again}\n"
+        if one.for_people:
+            text += f"\nIts output for people is refused: {one.for_people.instead}.\n"
         text += _live(one)
     return text + _mapping()
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from support.imported import REFUSED, data_of, imported, measured, values
+from support.imported import data_of, imported, measured, values
 from tiltyard.errors import UsageError
 from tiltyard.importers.fio.claims import disproved
 
@@ -201,14 +201,6 @@ def test_where_the_rate_was_given_latency_is_compared() -> None:
     compared = {one.name for one in workload.metrics if one.headline}
     assert {"read_completion_latency", "write_completion_latency"} <= compared
     assert not {"read", "write", "read_latency"} & compared
-
-
-@pytest.mark.parametrize(
-    "text", [(REFUSED / "fio-normal.txt").read_bytes(), b"3;fio-3.33;job;0;0;1024\n"]
-)
-def test_rounded_output_is_refused(text: bytes) -> None:
-    with pytest.raises(UsageError, match=r"^x.txt: fio's output for people.*--output-format=json"):
-        imported("fio/x.txt", text)
 
 
 def test_two_reports_are_refused() -> None:

@@ -6,8 +6,6 @@ import pytest
 
 from support.imported import REFUSED, data_of, imported, values
 from tiltyard.errors import UsageError
-from tiltyard.importers import IMPORTERS, iperf3
-from tiltyard.importers.sniff import importer_of
 
 UP, DOWN = "client to server", "server to client"
 
@@ -90,10 +88,3 @@ def test_a_server_that_does_not_know_what_was_sent() -> None:
 def test_an_error_is_no_result() -> None:
     with pytest.raises(UsageError, match="error: iperf3 ended with: unable to connect to server"):
         imported("x", (REFUSED / "iperf3-error.json").read_bytes())
-
-
-def test_rounded_output_is_recognised_and_refused() -> None:
-    text = b"Connecting to host ::1, port 5201\n[ ID] Interval           Transfer     Bitrate\n"
-    assert importer_of(text, "a.txt", IMPORTERS) is iperf3.IMPORTER
-    with pytest.raises(UsageError, match=r"^a\.txt: iperf3's output for people.*--json"):
-        iperf3.read(text, "a.txt")

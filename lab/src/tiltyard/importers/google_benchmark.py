@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from tiltyard.importers.importer import Imported, Importer, Measured, detail, single
+from tiltyard.importers.importer import ForPeople, Imported, Importer, Measured, detail, single
 from tiltyard.importers.json_file import Node, json_of
 from tiltyard.importers.quantities import BYTES_S, NANOSECONDS, PER_S, Unit, metric, unit_named
 
@@ -133,6 +133,10 @@ IMPORTER: Final = Importer(
     repeats="`--benchmark_repetitions`",
     recognises=lambda head: '"real_time"' in head and '"cpu_time"' in head,
     read=read,
+    for_people=ForPeople(
+        r"^Benchmark +Time(?:\(ns\))? +CPU(?:\(ns\))? +Iterations",
+        "add --benchmark_out=FILE to its command line",
+    ),
     metrics=METRICS,
     grid=("benchmark",),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from tiltyard.importers.importer import Imported, Importer, Measured, single
+from tiltyard.importers.importer import ForPeople, Imported, Importer, Measured, single
 from tiltyard.importers.json_file import Node, json_of
 from tiltyard.importers.quantities import SECONDS, metric
 
@@ -92,6 +92,10 @@ IMPORTER: Final = Importer(
     cut_off="refused, as it is no JSON then",
     recognises=lambda head: '"results"' in head and '"command"' in head and '"median"' in head,
     read=read,
+    for_people=ForPeople(
+        r"^ *Time \(mean ± σ\): |^\| Command \| Mean \[",
+        "add --export-json FILE to its command line",
+    ),
     metrics=METRICS,
     grid=("command",),
 )

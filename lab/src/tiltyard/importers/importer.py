@@ -122,6 +122,16 @@ class Disproved:
 
 
 @dataclass(frozen=True)
+class ForPeople:
+    """What a tool prints where nobody asks it for figures that are not rounded."""
+
+    known_by: str
+    """An expression for a line of it."""
+    instead: str
+    """What to do: one clause, with the option that writes what is read."""
+
+
+@dataclass(frozen=True)
 class Importer:
     """One kind of result file."""
 
@@ -134,7 +144,7 @@ class Importer:
     cut_off: str
     """What becomes of a file that ends too early, between two lines: one clause for the manual."""
     recognises: Callable[[str], bool]
-    """Whether a file is its own, by the text of its first 64 KiB. Never raises."""
+    """Whether a text of a file is its own: its first 64 KiB, or more of it. Never raises."""
     read: Callable[[bytes, str], Imported]
     """Bytes of a file and its name → what it holds.
 
@@ -146,6 +156,8 @@ class Importer:
     that a value which stands there twice is of something else, and left out."""
     disowns: str = ""
     """An expression for a line by which its tool says that what it printed does not count."""
+    for_people: ForPeople | None = None
+    """Its output that is refused, with what is read instead."""
     metrics: tuple[CollectedMetric, ...] = ()
     """Every metric that it can yield, known without a file: what reads output live (``read =
     "NAME"``) needs. Empty where only a file says it."""

@@ -6,7 +6,14 @@ from fractions import Fraction
 from typing import Final
 
 from tiltyard.errors import UsageError
-from tiltyard.importers.importer import Imported, Importer, Measured, detail, single
+from tiltyard.importers.importer import (
+    ForPeople,
+    Imported,
+    Importer,
+    Measured,
+    detail,
+    single,
+)
 from tiltyard.importers.json_file import Node, json_of, texts_of
 from tiltyard.importers.quantities import (
     BITS_S,
@@ -52,14 +59,8 @@ _OF_SENDER: Final = (
 
 def read(data: bytes, name: str) -> Imported:
     """One file as ``iperf3 --json`` wrote it, at the client or at the server."""
-    if _is_for_people(head_of(data[:_HEAD_BYTES])):
-        raise UsageError(
-            f"{name}: iperf3's output for people, whose figures are rounded; add --json to its "
-            "command line"
-        )
-    top = (
-        _streamed(data, name) if _EVENT.search(head_of(data[:_HEAD_BYTES])) else json_of(data, name)
-    )
+    is_stream = _EVENT.search(head_of(data[:_HEAD_BYTES]))
+    top = _streamed(data, name) if is_stream else json_of(data, name)
     error = top.get("error")
     if error is not None:
         raise UsageError(f"{name}: error: iperf3 ended with: {error.text()}; run it again")
@@ -165,15 +166,6 @@ def _number(node: Node, key: str) -> Fraction:
     return found.value() if found else Fraction(0)
 
 
-def _recognised(head: str) -> bool:
-    return ('"iperf 3' in head and '"start"' in head) or _is_for_people(head[:_HEAD_BYTES])
-
-
-def _is_for_people(head: str) -> bool:
-    """Whether it is no JSON; that may hold a server's output for people."""
-    return "[ ID] Interval " in head and not head.lstrip().startswith("{")
-
-
 IMPORTER: Final = Importer(
     name="iperf3",
     about="iperf3 --json or --json-stream, TCP, UDP and SCTP, also --reverse and --bidir, of "
@@ -181,8 +173,10 @@ IMPORTER: Final = Importer(
     left_out="intervals, single streams, counts of bytes and packets",
     cut_off="refused, as it is no JSON then",
     disowns=r"^iperf3: (?:error|interrupt) - ",
-    recognises=_recognised,
+    recognises=lambda head: '"iperf 3' in head and '"start"' in head,
     read=read,
+    # iperf 2 has another number of blanks.
+    for_people=ForPeople(r"^\[ ID\] Interval {11}Transfer ", "add --json to its command line"),
     metrics=METRICS,
     grid=("direction",),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Final
 
-from tiltyard.importers.importer import Imported, Importer, Measured, single
+from tiltyard.importers.importer import ForPeople, Imported, Importer, Measured, single
 from tiltyard.importers.json_file import Node, json_of
 from tiltyard.importers.quantities import (
     BYTES,
@@ -143,6 +143,10 @@ IMPORTER: Final = Importer(
     cut_off="refused, as it is no JSON then",
     recognises=lambda head: '"jmhVersion"' in head or '"primaryMetric"' in head,
     read=read,
+    for_people=ForPeople(
+        r"^Benchmark +(?:\(\w+\) +)*Mode +(?:Cnt|Samples) +Score ",
+        "add -rf json to its command line",
+    ),
     metrics=METRICS,
     grid=("benchmark",),
     timed=("sampled_time",),

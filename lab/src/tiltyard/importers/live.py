@@ -23,7 +23,7 @@ from tiltyard.importers.names import told_apart
 from tiltyard.importers.printed import Printed, require_readable, value_of
 from tiltyard.importers.quantities import name_in, percentile_name, unit_named
 from tiltyard.importers.reading import text_of
-from tiltyard.importers.sniff import HEAD_BYTES, read_with
+from tiltyard.importers.sniff import is_output_of, read_with
 from tiltyard.study.problems import not_a
 from tiltyard.study.program import BuiltIn, Metrics, MetricTable
 from tiltyard.wire import Execution, MetricCard, Output, Sample, Unit, WarningNote
@@ -308,7 +308,7 @@ def _of_reader(
     """What one execution printed: on standard output, in files, or else on standard error."""
     stdout, *files, stderr = outputs
     for candidates in ([stdout], files, [stderr]):
-        if found := [one for one in candidates if reader.recognises(one.text[:HEAD_BYTES])]:
+        if found := [one for one in candidates if is_output_of(reader, one.text)]:
             break
     else:
         raise stdout.refused(f"read: no output of {reader.name} ({reader.about})")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
-from tiltyard.importers.importer import Imported, Importer, Measured, single
+from tiltyard.importers.importer import ForPeople, Imported, Importer, Measured, single
 from tiltyard.importers.json_file import Node, json_of
 from tiltyard.importers.quantities import BYTES, COUNT, SECONDS, Unit, metric
 
@@ -76,6 +76,7 @@ IMPORTER: Final = Importer(
         '"perf_version"' in head or ('"benchmarks":' in head and '"runs":' in head)
     ),
     read=read,
+    for_people=ForPeople(r"^(?:\S+: )?Mean \+- std dev: ", "add -o FILE to its command line"),
     metrics=METRICS,
     grid=("benchmark",),
 )

@@ -6,7 +6,7 @@ All rounds of a benchmark are of one process, so a file is one repetition, whate
 from collections.abc import Iterator
 from typing import Final
 
-from tiltyard.importers.importer import Imported, Importer, Measured, single
+from tiltyard.importers.importer import ForPeople, Imported, Importer, Measured, single
 from tiltyard.importers.json_file import Node, json_of
 from tiltyard.importers.quantities import SECONDS, metric
 
@@ -59,6 +59,9 @@ IMPORTER: Final = Importer(
         '"machine_info"' in head and ('"commit_info"' in head or '"benchmarks"' in head)
     ),
     read=read,
+    for_people=ForPeople(
+        r"^Name \(time in \w+\) +Min ", "add --benchmark-json=FILE to its command line"
+    ),
     metrics=METRICS,
     grid=("benchmark",),
 )

@@ -1,4 +1,7 @@
-"""Which importer reads a file: the first that recognises it."""
+"""Which importer reads a file: the first that recognises it, or else what its tool tells people.
+
+Most files are known by their first 64 KiB; only where these tell nothing, more is looked at.
+"""
 
 import re
 from collections import Counter
@@ -19,7 +22,7 @@ from tiltyard.units import few
 
 HEAD_BYTES: Final = 2**16
 SEARCHED_BYTES: Final = 2**22
-"""In which results of a second tool are looked for."""
+"""Of the beginning, and as much of the end, where a report stands behind its log."""
 _PACKED: Final = {
     b"\x1f\x8b": "gzip -dk",
     b"\xfd7zXZ\x00": "xz -dk",
@@ -37,15 +40,17 @@ def importer_of(data: bytes, name: str, importers: Collection[Importer]) -> Impo
         UsageError: if none does, which lists them all; if several do; if the file is empty.
     """
     _refuse_unread(data, name)
-    head = head_of(data[:HEAD_BYTES])
-    first = next((one for one in importers if one.recognises(head)), None)
+    text = searched(head_of(data))
+    own = (one for part in (text[:HEAD_BYTES], text) for one in importers if one.recognises(part))
+    first = next(own, None) or next((one for one in importers if _for_people(one, text)), None)
     if first is None:
+        looked = f" by its first and last {SEARCHED_BYTES >> 20} MiB"
         raise UsageError(
-            f"{name}: not recognised. Name its kind with --as: "
+            f"{name}: not recognised{looked if len(data) > 2 * SEARCHED_BYTES else ''}. "
+            "Name its kind with --as: "
             f"{', '.join(importer.name for importer in importers)}; "
             "a table of your own: --mapping"
         )
-    text = head_of(data[:SEARCHED_BYTES])
     others = [one.name for one in importers if one is not first and one.recognises(text)]
     if others:
         raise UsageError(
@@ -53,6 +58,34 @@ def importer_of(data: bytes, name: str, importers: Collection[Importer]) -> Impo
             f"file of its own, or read one of them with --as {first.name}"
         )
     return first
+
+
+def searched(text: str) -> str:
+    """The part of a text by which it is recognised: all of it, or its beginning and its end."""
+    if len(text) <= 2 * SEARCHED_BYTES:
+        return text
+    return f"{text[:SEARCHED_BYTES]}\n{text[-SEARCHED_BYTES:]}"
+
+
+def is_output_of(importer: Importer, text: str) -> bool:
+    """Whether a text is of its tool, be it of the form that is read or the one for people."""
+    part = searched(text)
+    return importer.recognises(part) or _for_people(importer, part)
+
+
+def _for_people(importer: Importer, text: str) -> bool:
+    known = importer.for_people and re.search(importer.for_people.known_by, text, re.MULTILINE)
+    return bool(known)
+
+
+def _refuse_for_people(importer: Importer, data: bytes, name: str) -> None:
+    """Refuse what has rounded figures, and neither trials nor settings."""
+    text = searched(head_of(data))
+    if importer.for_people and not importer.recognises(text) and _for_people(importer, text):
+        raise UsageError(
+            f"{name}: {importer.name}'s output for people, whose figures are rounded; "
+            f"{importer.for_people.instead}"
+        )
 
 
 def _refuse_unread(data: bytes, name: str) -> None:
@@ -163,6 +196,7 @@ def read_with(importer: Importer, data: bytes, name: str, *, is_whole: bool = Fa
             "read: give the summary that the tool wrote, not its log of every operation"
         )
     _refuse_unread(data, name)
+    _refuse_for_people(importer, data, name)
     _refuse_disowned(importer, data, name)
     found = importer.read(data, name)
     if importer.last_bin_s:

@@ -12,9 +12,9 @@ from typing import Final
 
 from tiltyard.collected.model import CollectedMetric
 from tiltyard.importers.fio.claims import disproved
-from tiltyard.importers.fio.report import FOR_PEOPLE, jobs_of, report_of
+from tiltyard.importers.fio.report import jobs_of, report_of
 from tiltyard.importers.fio.ways import METRICS, measured
-from tiltyard.importers.importer import Imported, Importer, Measured, single
+from tiltyard.importers.importer import ForPeople, Imported, Importer, Measured, single
 
 _PACING: Final = frozenset(("rate", "rate_iops", "rate_min", "thinktime"))
 _SLICES: Final = (
@@ -96,8 +96,11 @@ IMPORTER: Final = Importer(
     "depths, priorities, utilisation of disks",
     cut_off="refused, as it is no JSON then",
     repeats="a job that stands there again as it is",
-    recognises=lambda head: '"fio version"' in head or bool(FOR_PEOPLE.search(head[:4096])),
+    recognises=lambda head: '"fio version"' in head,
     read=read,
+    for_people=ForPeople(
+        r"^\S.*: \(g=\d+\): rw=|^\d;fio-\d", "let fio write --output-format=json or json+"
+    ),
     metrics=METRICS,
     grid=("job",),
     timed=tuple(one.name for one in METRICS if one.unit == "s"),

@@ -1,15 +1,11 @@
 """fio's report: where it stands in a file, and the jobs in it with their threads and options."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tiltyard.errors import UsageError
 from tiltyard.importers.json_file import Node, json_of
-from tiltyard.importers.reading import text_of
 
-FOR_PEOPLE: Final = re.compile(r"^\S.*: \(g=\d+\): rw=|^\d;fio-\d", re.MULTILINE)
 _OF_ONE_SYSTEM: Final = frozenset(("name", "filename", "directory", "description", "hostname"))
 """Options that say where, not what."""
 _ONE_WAY: Final = {"read": "read", "randread": "read", "write": "write", "randwrite": "write"}
@@ -87,12 +83,6 @@ def report_of(data: bytes, name: str) -> Node:
     Raises:
         UsageError: if there is none, or another one after it.
     """
-    text = text_of(data, name)
-    if FOR_PEOPLE.search(text[:4096]) and '"fio version"' not in text:
-        raise UsageError(
-            f"{name}: fio's output for people, whose figures are rounded; "
-            "let fio write --output-format=json or json+"
-        )
     return json_of(data, name)
 
 
