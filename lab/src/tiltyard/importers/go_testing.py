@@ -22,6 +22,7 @@ from tiltyard.importers.quantities import (
     unit_named,
 )
 from tiltyard.importers.reading import Line, head_of, lines_of
+from tiltyard.units import agreeing, few
 
 _MB_S: Final = unit_named("MB/s") or BYTES_S
 _UNITS: Final = {
@@ -37,6 +38,7 @@ METRICS: Final = (
     metric("allocations", COUNT, 0, label="allocations of an operation", headline=False),
 )
 _RESULT: Final = re.compile(r"Benchmark(\S+?)(?:-(\d+))?\s+(\d+)((?:\s+\S+ \S+)+)\s*")
+_ROW: Final = re.compile(r"^Benchmark\S+[ \t]+\d+[ \t]+[\d.e+-]+ [^\s\d]\S*", re.MULTILINE)
 _BEGUN: Final = re.compile(r"(Benchmark\S+)\s*\t")
 _FIGURES: Final = re.compile(r"\s*\d+\s+\S+ ns/op.*")
 _EVENT: Final = re.compile(r'^\{"(?:Time|Action)":.*"Output":', re.MULTILINE)
@@ -83,6 +85,7 @@ def _printed(data: bytes, name: str) -> bytes:
 def _measured(lines: Sequence[Line], processors: Set[str], limits: list[str]) -> Iterator[Measured]:
     """Each figure of each result, under its package."""
     package = begun = ""
+    of_program: dict[str, None] = {}
     for line in lines:
         if begun and (match := _FIGURES.fullmatch(line.text)):
             # What a program logs stands between a name and its figures.
@@ -100,12 +103,15 @@ def _measured(lines: Sequence[Line], processors: Set[str], limits: list[str]) ->
             apart = {"benchmark": (package, several)}
             for text, unit in zip(words[::2], words[1::2], strict=True):
                 if unit not in _UNITS:
-                    limits.append(f"{line.file}: left out, a metric of the program: {unit}.")
+                    of_program[unit] = None
                     continue
                 name, known = _UNITS[unit]
                 figure = partial(_figure, line, name, text, known)
                 for one in detail(f"{line.file}: {match[1]}: {unit}", figure, limits):
                     yield replace(one, at=at, apart=apart)
+    if of_program:
+        what = agreeing(len(of_program), "a metric", "metrics")
+        limits.append(f"{lines[0].file}: left out, {what} of the program: {few([*of_program])}.")
     if begun:
         limits.append(f"{lines[0].file}: {begun} left out: its figures are not there.")
 
@@ -121,8 +127,7 @@ IMPORTER: Final = Importer(
     cut_off="benchmarks that are there are kept",
     repeats="`-count`",
     recognises=lambda head: (
-        bool(re.search(r"^Benchmark\S+\s+\d+\s+\S+ ns/op", head, re.MULTILINE))
-        or (bool(_EVENT.search(head)) and " ns/op" in head)
+        bool(_ROW.search(head)) or (bool(_EVENT.search(head)) and " ns/op" in head)
     ),
     read=read,
     metrics=METRICS,

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from tiltyard.importers.importer import ForPeople, Imported, Importer, Measured, detail, single
-from tiltyard.importers.json_file import Node, json_of
+from tiltyard.importers.json_file import Node, result_of
 from tiltyard.importers.quantities import BYTES_S, NANOSECONDS, PER_S, Unit, metric, unit_named
 
 METRICS: Final = (
@@ -27,7 +27,7 @@ _RATES: Final = (
 
 def read(data: bytes, name: str) -> Imported:
     """One file of a program that links Google Benchmark."""
-    top = json_of(data, name)
+    top = result_of(data, name)
     entries = _with_aggregates(top["benchmarks"].entries())
     failed = [one for one in entries if _is(one, "error_occurred")]
     skipped = [one for one in entries if _is(one, "skipped") and one not in failed]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from tiltyard.importers.importer import ForPeople, Imported, Importer, Measured, single
-from tiltyard.importers.json_file import Node, json_of
+from tiltyard.importers.json_file import Node, result_of
 from tiltyard.importers.quantities import SECONDS, metric
 
 METRICS: Final = (
@@ -26,7 +26,7 @@ _FAILED: Final = "{} of {} runs of {} ended with an error and were timed all the
 
 def read(data: bytes, name: str) -> Imported:
     """One file of ``hyperfine --export-json``."""
-    results = json_of(data, name)["results"].entries()
+    results = result_of(data, name)["results"].entries()
     commands = tuple(dict.fromkeys(result["command"].text() for result in results))
     return single(
         use="hyperfine",

@@ -14,7 +14,7 @@ from tiltyard.importers.importer import (
     detail,
     single,
 )
-from tiltyard.importers.json_file import Node, json_of, texts_of
+from tiltyard.importers.json_file import Node, result_of, texts_of
 from tiltyard.importers.quantities import (
     BITS_S,
     MBIT_S,
@@ -60,7 +60,7 @@ _OF_SENDER: Final = (
 def read(data: bytes, name: str) -> Imported:
     """One file as ``iperf3 --json`` wrote it, at the client or at the server."""
     is_stream = _EVENT.search(head_of(data[:_HEAD_BYTES]))
-    top = _streamed(data, name) if is_stream else json_of(data, name)
+    top = _streamed(data, name) if is_stream else result_of(data, name)
     error = top.get("error")
     if error is not None:
         raise UsageError(f"{name}: error: iperf3 ended with: {error.text()}; run it again")

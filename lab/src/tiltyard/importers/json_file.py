@@ -131,6 +131,24 @@ def json_of(data: bytes, name: str) -> Node:
     return first
 
 
+def result_of(data: bytes, name: str) -> Node:
+    """The same where a result is a table; also the only one in a list.
+
+    Raises:
+        UsageError: if there is none, or another one that is not the same again.
+    """
+    top = json_of(data, name)
+    if not isinstance(top.content, list):
+        return top
+    first, *others = top.entries() or [top]
+    if any(other.content != first.content for other in others):
+        raise UsageError(
+            f"{name}: a list of {len(top.content)} results; give one alone, or each in a file of "
+            "its own"
+        )
+    return first
+
+
 def texts_of(data: bytes, name: str) -> list[tuple[int, Node]]:
     """Every JSON text that begins a line of a file, with the number of that line.
 

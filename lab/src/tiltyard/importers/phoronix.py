@@ -28,6 +28,7 @@ from tiltyard.importers.quantities import (
     Unit,
 )
 from tiltyard.importers.reading import NoFigureError, number, refusal, shown
+from tiltyard.units import few
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -85,6 +86,7 @@ def read(data: bytes, name: str) -> Imported:
         "depends on the values; it clears no cache between them."
     ]
     skipped = 0
+    without: list[str] = []
     for result in (*root.iter("Result"), *root.iter("Benchmark")):
         if _text(result, "DisplayFormat") not in ("BAR_GRAPH", ""):
             skipped += 1
@@ -97,9 +99,11 @@ def read(data: bytes, name: str) -> Imported:
             )
             continue
         if workload is None:
-            limits.append(f"{name}: {_told(result)} left out: no value{_why(result)}.")
+            without.append(f"{_told(result)}{_why(result)}")
         else:
             found.append(workload)
+    if without:
+        limits.append(f"{name}: left out, as they have no value: {few(without)}.")
     if skipped:
         limits.append(f"{name}: {skipped} results are no numbers to compare, and were left out.")
     return Imported(

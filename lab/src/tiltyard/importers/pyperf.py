@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Final
 
 from tiltyard.importers.importer import ForPeople, Imported, Importer, Measured, single
-from tiltyard.importers.json_file import Node, json_of
+from tiltyard.importers.json_file import Node, result_of
 from tiltyard.importers.quantities import BYTES, COUNT, SECONDS, Unit, metric
 
 METRICS: Final = (
@@ -25,7 +25,7 @@ _UNITS: Final[dict[str, tuple[str, Unit]]] = {
 
 def read(data: bytes, name: str) -> Imported:
     """One file of a benchmark or of a suite."""
-    top = json_of(data, name)
+    top = result_of(data, name)
     common = top.get("metadata")
     found = [(one, _metadata(one, common, "name")) for one in top["benchmarks"].entries()]
     return single(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tiltyard.importers.importer import ForPeople, Imported, Importer, Measured, single
-from tiltyard.importers.json_file import Node, json_of
+from tiltyard.importers.json_file import Node, result_of
 from tiltyard.importers.quantities import SECONDS, metric
 
 METRICS: Final = (
@@ -20,7 +20,7 @@ _FIGURES: Final = (("mean", "time"), ("median", "time_median"), ("min", "time_mi
 
 def read(data: bytes, name: str) -> Imported:
     """One file of one ``pytest``."""
-    top = json_of(data, name)
+    top = result_of(data, name)
     version = top.get("version")
     return single(
         use="pytest-benchmark",

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tiltyard.importers.json_file import Node, json_of
+from tiltyard.importers.json_file import Node, result_of
 
 _OF_ONE_SYSTEM: Final = frozenset(("name", "filename", "directory", "description", "hostname"))
 """Options that say where, not what."""
@@ -83,7 +83,7 @@ def report_of(data: bytes, name: str) -> Node:
     Raises:
         UsageError: if there is none, or another one after it.
     """
-    return json_of(data, name)
+    return result_of(data, name)
 
 
 def _entries(top: Node) -> Iterator[Node]:
