@@ -64,6 +64,23 @@ def test_fsyncs_are_timed() -> None:
     assert ("sync", "trimmed") not in found
 
 
+@pytest.mark.parametrize(
+    ("missing", "unit_bytes"), [(("bw_bytes",), 1), (("bw_bytes", "io_kbytes"), 1024)]
+)
+def test_bytes_of_threads_are_in_the_unit_of_their_version(
+    missing: tuple[str, ...], unit_bytes: int
+) -> None:
+    """Of fio 3.0 in bytes, though its rates are in KiB/s; of fio 2 in KiB."""
+    report = json.loads(data_of("fio/plus-two-threads.json"))
+    reads = [thread["read"] for thread in report["jobs"]]
+    for one in reads:
+        for key in missing:
+            del one[key]
+    longest_s = max(one["runtime"] for one in reads) / 1000
+    found = values(imported("fio/x.json", json.dumps(report).encode()))["read", "mix"]
+    assert found == pytest.approx(unit_bytes * sum(one["io_bytes"] for one in reads) / longest_s)
+
+
 def test_threads_are_put_together_as_fio_does_it() -> None:
     found = imported("fio/plus-two-threads.json")
     threads = json.loads(data_of("fio/plus-two-threads.json"))["jobs"]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tiltyard.importers.fio.report import Job, jobs_of, report_of
+from tiltyard.importers.fio.report import Job, bytes_moved, jobs_of, report_of
 from tiltyard.importers.importer import Disproved
 
 _ENOUGH: Final = 0.9
@@ -140,7 +140,7 @@ def _first_bytes(job: Job) -> int:
 def _bytes(job: Job, way: str) -> int:
     """Of all threads of a job."""
     ways = (thread.get(way) for thread in job.threads)
-    return int(sum(own["io_bytes"].value() or 0 for own in ways if own is not None))
+    return int(sum(bytes_moved(own) for own in ways if own is not None))
 
 
 def _is_on(options: Mapping[str, str], name: str, default: str) -> bool:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
 from tiltyard.importers.json_file import Node, result_of
 
+KIB: Final = 1024
 _OF_ONE_SYSTEM: Final = frozenset(("name", "filename", "directory", "description", "hostname"))
 """Options that say where, not what."""
 _ONE_WAY: Final = {"read": "read", "randread": "read", "write": "write", "randwrite": "write"}
@@ -84,6 +86,13 @@ def report_of(data: bytes, name: str) -> Node:
         UsageError: if there is none, or another one after it.
     """
     return result_of(data, name)
+
+
+def bytes_moved(way: Node) -> Fraction:
+    """In B: fio 2 counts KiB under the same key, without ``io_kbytes`` beside it."""
+    table = way.table()
+    exact = "io_kbytes" in table or "bw_bytes" in table
+    return way["io_bytes"].value() * (1 if exact else KIB)
 
 
 def _entries(top: Node) -> Iterator[Node]:

@@ -1,9 +1,10 @@
 """What one job did: reads, writes, trims and syncs, of all its threads together."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Final
 
+from tiltyard.importers.fio.report import KIB, bytes_moved
 from tiltyard.importers.importer import Measured
 from tiltyard.importers.json_file import Node
 from tiltyard.importers.quantities import (
@@ -18,7 +19,6 @@ from tiltyard.importers.quantities import (
 )
 from tiltyard.importers.reading import number, shown
 
-KIB: Final = 1024
 _DIRECTIONS: Final = ("read", "write", "trim", "mixed")
 """``mixed`` is all of them together (``--unified_rw_reporting``)."""
 _LATENCIES: Final = (
@@ -73,25 +73,27 @@ def _operations(way: Node) -> Fraction:
 def _throughput(active: Sequence[Node]) -> Fraction:
     """In B/s: as stated of one thread; of several, all bytes over the longest runtime.
 
-    fio 2 states KiB/s, and calls KiB ``io_bytes``.
+    Versions before 3.2 state KiB/s only.
     """
-    exact = "bw_bytes" in active[0].table()
     if len(active) == 1:
-        return active[0]["bw_bytes"].value() if exact else active[0]["bw"].value() * KIB
-    return _total(active, "io_bytes") * (1 if exact else KIB)
+        exact = active[0].get("bw_bytes")
+        return exact.value() if exact else active[0]["bw"].value() * KIB
+    return _total(active, bytes_moved)
 
 
 def _rate(active: Sequence[Node]) -> Fraction:
     """Operations per second, in the same way."""
-    return active[0]["iops"].value() if len(active) == 1 else _total(active, "total_ios")
+    if len(active) == 1:
+        return active[0]["iops"].value()
+    return _total(active, lambda one: one["total_ios"].value())
 
 
-def _total(active: Sequence[Node], key: str) -> Fraction:
+def _total(active: Sequence[Node], amount: Callable[[Node], Fraction]) -> Fraction:
     """A sum over threads, per second of the longest runtime."""
     longest_ms = max(one["runtime"].value() for one in active)
     if not longest_ms:
         raise active[0]["runtime"].refused("no runtime, so the threads cannot be added up")
-    return sum((one[key].value() for one in active), Fraction(0)) * 1000 / longest_ms
+    return sum(map(amount, active), Fraction(0)) * 1000 / longest_ms
 
 
 def _timed(latency: Node) -> bool:
