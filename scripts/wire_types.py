@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-MODULES = {"end_types": ("End",), "types": ("Event", "Catalogue")}
+MODULES = {"end_types": ("End",), "types": ("Event", "Catalogue"), "host_types": ("HostLine",)}
 """Module → what the engine sends, with all that it needs and no earlier module has; the types of
 jobs are the lab's own."""
 NAMES = {"Warning": "WarningNote", "Catalogue": "CatalogueMessage"}
@@ -73,10 +73,9 @@ def wire_types(schema: Schema) -> dict[str, str]:
         body = body if known else BASE + body
         imports = _imports({**IMPORTS, **known}, "".join((*literals, body)))
         modules[module] = HEAD.format(imports=imports, literals="\n".join(literals)) + body
-        known[f"tiltyard.wire.{module}"] = (
-            *("Message", "Compact", "Count", "Quantity"),
-            *(NAMES.get(name, name) for name in done),
-        )
+        base = () if known else ("Message", "Compact", "Count", "Quantity")
+        own = (NAMES.get(name, name) for name in done if name not in earlier)
+        known[f"tiltyard.wire.{module}"] = (*base, *own)
     return modules
 
 
@@ -89,7 +88,7 @@ def _imports(offered: dict[str, tuple[str, ...]], text: str) -> str:
             line = f"from {module} import {', '.join(used)}\n"
             if module.startswith("tiltyard"):
                 listed = "".join(f"    {name},\n" for name in used)
-                ours = f"\nfrom {module} import (\n{listed})\n"
+                ours = (ours or "\n") + f"from {module} import (\n{listed})\n"
             else:
                 # Only that of the standard library stands above.
                 gap = "\n" if lines.count("\n") == 1 else ""
@@ -104,11 +103,13 @@ def _define(name: str, definitions: dict[str, Schema], done: dict[str, str]) -> 
     schema = definitions[name]
     for needed in dict.fromkeys(re.findall(r'#/\$defs/(\w+)"', json.dumps(schema))):
         _define(needed, definitions, done)
-    variants = schema.get("oneOf", [])
+    variants = schema.get("oneOf", schema.get("anyOf", []))
     if any("properties" in variant for variant in variants):
-        done[name] = _union(name, variants)
-    elif "properties" in schema:
-        done[name] = "\n\n" + "\n".join(_model(name, schema)) + "\n"
+        is_tagged = all("type" in variant["properties"] for variant in variants)
+        one = _of_forms(schema, variants)
+        done[name] = _union(name, variants) if is_tagged else _class(name, one)
+    elif schema.get("type") == "object":
+        done[name] = _class(name, schema)
     else:
         of = variants or [schema]
         values = [value for own in of for value in own.get("enum", [own.get("const")])]
@@ -137,13 +138,29 @@ def _union(name: str, variants: list[Schema]) -> str:
     return f"{text}{name} = {' | '.join((f'Model{name}', *structs))}\n"
 
 
+def _of_forms(schema: Schema, variants: list[Schema]) -> Schema:
+    """One message for forms that their keys tell apart: each key may be absent."""
+    fields = {name: of for variant in variants for name, of in variant["properties"].items()}
+    absent: Schema = {"type": "null"}
+    optional = {
+        name: of if "null" in of.get("type", ()) else {"anyOf": [of, absent]}
+        for name, of in fields.items()
+    }
+    return {"description": schema.get("description", ""), "properties": optional}
+
+
+def _class(name: str, schema: Schema) -> str:
+    """A class, after two empty lines."""
+    return "\n\n" + "\n".join(_model(name, schema)).rstrip("\n") + "\n"
+
+
 def _model(name: str, schema: Schema) -> Iterator[str]:
     """A class, the fields that are required first."""
     base = "Compact, frozen=True" if name in COMPACT else "Message"
     yield f"class {NAMES.get(name, name)}({base}):"
     yield _text(schema, "    ") or f'    """`{name}` of the wire."""\n'
     required = schema.get("required", [])
-    properties: dict[str, Schema] = schema["properties"]
+    properties: dict[str, Schema] = schema.get("properties", {})
     for own in sorted(properties, key=lambda own: own not in required):
         kind = _type(properties[own], (name, own))
         default = "" if own in required else f" = {_default(properties[own], kind)}"

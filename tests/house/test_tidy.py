@@ -139,13 +139,24 @@ def test_imports_go_one_way() -> None:
         ("network", {"wire", "kit"}),
         ("netperf", {"wire", "kit", "network"}),
         ("program", {"wire", "kit"}),
+        ("agent", {"wire", "kit", "program"}),
         ("classic", {"wire", "kit", "storage", "netperf"}),
         ("guest", {"wire", "kit"}),
         (
             "engine",
-            {"wire", "kit", "storage", "network", "netperf", "program", "classic", "guest"},
+            {
+                "wire",
+                "kit",
+                "storage",
+                "network",
+                "netperf",
+                "program",
+                "agent",
+                "classic",
+                "guest",
+            },
         ),
-        ("fuzz", {"wire", "kit", "network", "netperf"}),
+        ("fuzz", {"wire", "kit", "network", "netperf", "agent"}),
     ],
 )
 def test_crates_depend_one_way(crate: str, may_use: set[str]) -> None:

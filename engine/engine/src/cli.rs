@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::guests::GuestExecArguments;
-use crate::runner::RunnerArguments;
+use crate::lease::LeaseArguments;
 use crate::serve::ServeArguments;
 
 const EXAMPLES: &str = r#"Examples:
@@ -39,7 +39,10 @@ pub enum Command {
         job: Option<PathBuf>,
     },
     /// Execute job after job: requests on standard input, answers and trials on standard output
-    Runner(RunnerArguments),
+    Runner(LeaseArguments),
+    /// Read this host and execute commands on it: requests on standard input, answers on standard
+    /// output
+    Agent(LeaseArguments),
     /// Check a job and print its hello line, without doing anything
     Validate {
         /// File with the job; standard input when left out

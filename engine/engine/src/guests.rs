@@ -15,8 +15,9 @@ use rustix::process::Pid;
 use serde::Deserialize;
 use wire::{End, Event, Failure, FailureKind};
 
+use crate::lease::LeaseArguments;
 use crate::output::{complain, Output};
-use crate::runner::{self, RunnerArguments};
+use crate::runner;
 use crate::{exit, job, registry, session};
 
 /// An `end` begins so.
@@ -39,7 +40,7 @@ pub struct GuestExecArguments {
     /// What to do there
     pub verb: GuestVerb,
     #[command(flatten)]
-    pub runner: RunnerArguments,
+    pub lease: LeaseArguments,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -81,7 +82,7 @@ pub fn exec(arguments: &GuestExecArguments, output: &mut Output) -> Result<ExitC
                     exit::number(failure.kind)
                 })
             };
-            runner::serve(&arguments.runner, &execute, output)
+            runner::serve(&arguments.lease, &execute, output)
         }
     }
 }

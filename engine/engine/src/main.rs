@@ -10,6 +10,7 @@ mod exit;
 mod guests;
 mod hash;
 mod job;
+mod lease;
 mod output;
 mod registry;
 mod runner;
@@ -23,8 +24,9 @@ use clap::Parser;
 use cli::{Cli, Command};
 use kit::place::Place;
 use kit::removal;
+use lease::LeaseArguments;
 use output::Output;
-use wire::{ConditionsWanted, Failure, FailureKind};
+use wire::{ConditionsWanted, Failure, FailureKind, HostLine};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
@@ -52,6 +54,10 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
             let code = runner::serve(&arguments, &session::run_text, &mut output)?;
             return output.check().map(|()| code);
         }
+        Command::Agent(lease) => {
+            let code = serve_host(&lease, &mut output)?;
+            return output.check().map(|()| code);
+        }
         Command::Validate { job } => return Ok(session::validate(job.as_deref(), &mut output)),
         Command::Classic { line } => {
             let mut arguments = line.into_iter();
@@ -73,6 +79,14 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         }
     }
     output.check().map(|()| ExitCode::SUCCESS)
+}
+
+/// Serves requests about this host.
+fn serve_host(lease: &LeaseArguments, output: &mut Output) -> Result<ExitCode, Failure> {
+    let mut say = |line: &HostLine| output.record(line);
+    let ended = agent::serve(registry::VERSION, lease.time(), &mut say);
+    let ended = ended.map_err(|error| lease::lacks("an agent", &error))?;
+    Ok(lease::code_of(ended))
 }
 
 /// Removes all of them; says of each that stays why.

@@ -9,7 +9,7 @@ use kit::failure::io_failure;
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::io::Errno;
 use serde::Serialize;
-use wire::{Event, Failure, RunnerLine, RECORD_SEPARATOR};
+use wire::{Event, Failure, RECORD_SEPARATOR};
 
 /// Standard output, held for as long as the engine lives.
 pub struct Output {
@@ -71,8 +71,8 @@ impl Output {
         self.heed(written);
     }
 
-    /// Writes a line of a runner's own.
-    pub fn record(&mut self, line: &RunnerLine) {
+    /// Writes a line of a runner's own, or of an agent.
+    pub fn record(&mut self, line: &impl Serialize) {
         let separated = self.out.write_all(&[RECORD_SEPARATOR]);
         self.heed(separated);
         self.line(line);

@@ -10,35 +10,25 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use clap::Args;
 use kit::clock;
-use kit::failure::failure;
 use kit::limits::JOB_BYTES;
+use kit::requests::{Ending, Requests, Then};
+use kit::signals::Signals;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use rustix::process::{set_parent_process_death_signal, Signal};
-use wire::{Failure, FailureKind, Held, RunnerLine, RunnerReply, RunnerRequest, PROTOCOL};
+use wire::{Failure, Held, RunnerLine, RunnerReply, RunnerRequest, PROTOCOL};
 
+use crate::lease::{code_of, lacks, LeaseArguments};
 use crate::output::Output;
 use crate::registry;
-use signals::Signals;
 use trial::Trial;
 
-mod signals;
 mod trial;
 
 /// A job is a string of a request: each byte of it may take two there.
-const REQUEST_BYTES: u64 = 2 * JOB_BYTES;
-const CHUNK_BYTES: usize = 1 << 16;
-
-#[derive(Debug, Args)]
-pub struct RunnerArguments {
-    /// End when no request has come for so many seconds [default: wait for ever]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
-    lease: Option<u32>,
-}
+const REQUEST_BYTES: usize = 2 * JOB_BYTES as usize;
 
 /// What a fork of the runner does with the text of a job; it gives the exit code.
 pub type Execute<'a> = &'a dyn Fn(&str, &mut Output) -> u8;
@@ -48,57 +38,36 @@ pub type Execute<'a> = &'a dyn Fn(&str, &mut Output) -> u8;
 /// # Errors
 /// `HostLacks` when the kernel does not let us, `Interrupted` by a signal or the end of the lease.
 pub fn serve(
-    arguments: &RunnerArguments,
+    lease: &LeaseArguments,
     execute: Execute,
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
-    let lacks = |error: io::Error| {
-        failure(
-            FailureKind::HostLacks,
-            format!("cannot be a runner: {error}"),
-        )
-    };
+    let lacks = |error: io::Error| lacks("a runner", &error);
     let mut runner = Runner {
-        signals: Signals::block().map_err(lacks)?,
+        signals: program::stay().map_err(lacks)?,
         execute,
         output,
-        heard: Vec::new(),
+        requests: Requests::new(REQUEST_BYTES, lease.time()),
         trial: None,
         next: None,
-        lease: arguments.lease.map(|s| Duration::from_secs(s.into())),
-        heard_at: Instant::now(),
         ending: None,
     };
-    set_parent_process_death_signal(Some(Signal::TERM)).map_err(|error| lacks(error.into()))?;
-    program::adopt_orphans();
     runner.say(RunnerReply::Hello {
         protocol: PROTOCOL,
         engine: registry::VERSION.to_owned(),
     });
     runner.prepare();
-    runner.serve().map_err(lacks)
-}
-
-/// Why a runner ends.
-#[derive(Debug, Clone, Copy)]
-enum Ending {
-    NoMoreRequests,
-    Signal,
-    Lease,
+    runner.serve().map(code_of).map_err(lacks)
 }
 
 struct Runner<'a> {
     signals: Signals,
     execute: Execute<'a>,
     output: &'a mut Output,
-    /// The beginning of a request.
-    heard: Vec<u8>,
+    requests: Requests,
     trial: Option<Trial>,
     /// The one that waits for its job, if there could be one.
     next: Option<Trial>,
-    lease: Option<Duration>,
-    /// When something was heard last.
-    heard_at: Instant,
     ending: Option<Ending>,
 }
 
@@ -123,11 +92,11 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn serve(&mut self) -> io::Result<ExitCode> {
+    fn serve(&mut self) -> io::Result<Ending> {
         loop {
             if let (Some(why), None) = (self.ending, &self.trial) {
                 self.next.take().into_iter().for_each(Trial::dismiss);
-                return Ok(code_of(why));
+                return Ok(why);
             }
             let [input, signal, words, ready] = self.wait()?;
             if words {
@@ -179,34 +148,17 @@ impl Runner<'_> {
 
     /// How long the lease lasts, if it ends.
     fn time_left(&self) -> Option<Duration> {
-        let lease = self.lease.filter(|_| self.ending.is_none())?;
-        Some(lease.saturating_sub(self.heard_at.elapsed()))
+        self.requests.time_left().filter(|_| self.ending.is_none())
     }
 
     /// Carries out what whole lines ask for; whether there may be more.
     fn hear(&mut self) -> io::Result<bool> {
-        let mut chunk = vec![0; CHUNK_BYTES];
-        let count = match rustix::io::read(io::stdin(), &mut chunk) {
-            Err(Errno::INTR | Errno::AGAIN) => return Ok(true),
-            other => other?,
-        };
-        self.heard_at = Instant::now();
-        let mut searched = self.heard.len();
-        self.heard.extend_from_slice(&chunk[..count]);
-        let end = |heard: &[u8], from| heard[from..].iter().position(|byte| *byte == b'\n');
-        while let Some(length) = end(&self.heard, searched) {
-            let line: Vec<u8> = self.heard.drain(..=searched + length).collect();
-            searched = 0;
-            self.obey(&line);
-        }
-        if self.heard.is_empty() {
-            self.heard.shrink_to_fit();
-        }
-        if self.heard.len() as u64 > REQUEST_BYTES {
+        let (lines, then) = self.requests.hear()?;
+        lines.iter().for_each(|line| self.obey(line));
+        if then == Then::TooLong {
             self.refuse(format!("a request is longer than {REQUEST_BYTES} bytes"));
-            return Ok(false);
         }
-        Ok(count > 0)
+        Ok(then == Then::More)
     }
 
     fn obey(&mut self, line: &[u8]) {
@@ -257,18 +209,6 @@ impl Runner<'_> {
     fn say(&mut self, runner: RunnerReply) {
         self.output.record(&RunnerLine { runner });
     }
-}
-
-fn code_of(why: Ending) -> ExitCode {
-    match why {
-        Ending::NoMoreRequests => return ExitCode::SUCCESS,
-        Ending::Signal => {}
-        Ending::Lease => {
-            let message = "nobody has asked for anything as long as the lease lasts".to_owned();
-            crate::output::complain(&failure(FailureKind::Interrupted, message));
-        }
-    }
-    crate::exit::code(FailureKind::Interrupted)
 }
 
 fn timespec(pause: Duration) -> Timespec {

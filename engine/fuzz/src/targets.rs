@@ -1,5 +1,6 @@
 //! ● What is fuzzed: whatever reads what others say, before it acts upon it.
 
+mod agent;
 mod control;
 mod job;
 mod netperf;
@@ -17,7 +18,7 @@ pub struct Target {
 }
 
 /// All of them.
-pub static ALL: &[Target] = &[control::TARGET, netperf::TARGET, job::TARGET];
+pub static ALL: &[Target] = &[control::TARGET, netperf::TARGET, job::TARGET, agent::TARGET];
 
 /// Numbers and words that no program likes in JSON.
 macro_rules! json_tokens {

@@ -127,7 +127,10 @@ fn of_node(node: u32, allowed: &[u32]) -> Result<Vec<u32>, Failure> {
 }
 
 /// CPUs that this process may use, ascending.
-fn allowed_cpus() -> io::Result<Vec<u32>> {
+///
+/// # Errors
+/// Those of sched_getaffinity(2).
+pub fn allowed_cpus() -> io::Result<Vec<u32>> {
     let set = sched_getaffinity(None)?;
     Ok((0..CpuSet::MAX_CPU)
         .filter(|&cpu| set.is_set(cpu))

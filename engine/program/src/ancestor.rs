@@ -1,4 +1,4 @@
-//! A process above the engine, which has all that outlives it: a runner, or, where no group can be
+//! A process above the engine, which has all that outlives it: a runner or an agent, or, where no group can be
 //! made, one that stands there for nothing else.
 //!
 //! Orphans become children of the nearest ancestor that asked for them (PR_SET_CHILD_SUBREAPER).
@@ -10,6 +10,7 @@ use std::ptr;
 use std::thread;
 use std::time::Duration;
 
+use kit::signals::Signals;
 use kit::{cgroup, proc, stop};
 use libc::{c_int, pid_t, sigset_t};
 use rustix::fs::Access;
@@ -91,9 +92,16 @@ fn watch(engine: pid_t, signals: &sigset_t) -> ! {
     }
 }
 
-/// Makes this process the one that has what its children leave behind.
-pub fn adopt_orphans() {
+/// Makes this process one that stays: it is asked to end when whoever started it ends, and has what
+/// its children leave behind. Gives the signals that it has to look at.
+///
+/// # Errors
+/// Those of signalfd(2) and prctl(2).
+pub fn stay() -> io::Result<Signals> {
+    let signals = Signals::block()?;
+    set_parent_process_death_signal(Some(Signal::TERM))?;
     reap::become_subreaper(true);
+    Ok(signals)
 }
 
 /// Takes leave of all children that have ended; whether there are others.

@@ -10,6 +10,7 @@
 mod catalogue;
 mod end;
 mod event;
+mod host;
 mod job;
 mod network;
 mod runner;
@@ -22,6 +23,10 @@ pub use end::{
 pub use event::{
     Client, ClientRegion, Conditions, Connection, Event, Execution, Hello, Interval, Latency,
     Native, Output, Progress, Region, Sample, Step, Timing, Warning, WhichEnd,
+};
+pub use host::{
+    HostBeat, HostDone, HostFailure, HostFailureKind, HostFound, HostHello, HostLine, HostOutput,
+    HostRead, HostRequest, HostRun, HostSpace, HOST_LINE_BYTES,
 };
 pub use job::{
     Call, ConditionsWanted, FarEnd, FarPlace, Inject, Job, Part, Stage, Target, FAR_PORT,
@@ -49,6 +54,10 @@ pub struct Wire {
     pub request: RunnerRequest,
     /// What it says beside the events of trials.
     pub line: RunnerLine,
+    /// What an agent is asked.
+    pub host_request: HostRequest,
+    /// What it says.
+    pub host_line: HostLine,
 }
 
 /// The JSON Schema of [`Wire`] as text. Deriving it at run time would take 400 kB of the engine.

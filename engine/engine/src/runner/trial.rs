@@ -6,13 +6,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
+use kit::signals::Signals;
 use kit::{barrier, proc, stop};
 use libc::{c_int, pid_t};
 use rustix::pipe::{pipe_with, PipeFlags};
 use rustix::process::{getpid, getppid};
 use wire::Held;
 
-use super::signals::Signals;
 use super::Execute;
 use crate::output::Output;
 

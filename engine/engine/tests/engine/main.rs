@@ -1,5 +1,6 @@
 //! The binary, from outside.
 
+mod agent;
 mod common;
 mod documents;
 mod hostile;

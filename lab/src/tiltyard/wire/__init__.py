@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 
 from tiltyard.wire.end_types import *  # noqa: F403
 from tiltyard.wire.end_types import Message
+from tiltyard.wire.host_types import *  # noqa: F403
 from tiltyard.wire.types import *  # noqa: F403
 from tiltyard.wire.types import Card, CatalogueMessage, Event, ModelEvent, SampleEvent
 

@@ -1,4 +1,5 @@
-//! Signals of a runner: kept back, and read when it sleeps, so that none is lost between two looks.
+//! Signals of a process that sleeps: kept back, and read when it wakes, so that none is lost between
+//! two looks.
 
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -54,11 +55,17 @@ impl Signals {
         is_end
     }
 
-    /// In a child: what came before the runner kept any back.
+    /// In a child: what came before any were kept back.
     pub fn restore(&self) {
+        self.restorer()();
+    }
+
+    /// What does that, and outlives this.
+    pub fn restorer(&self) -> impl Fn() + Send + Sync + use<> {
+        let before = self.before;
         // SAFETY: the set is one that the kernel has given.
-        unsafe {
-            libc::sigprocmask(libc::SIG_SETMASK, &raw const self.before, ptr::null_mut());
+        move || unsafe {
+            libc::sigprocmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
         }
     }
 }

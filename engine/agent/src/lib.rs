@@ -1,0 +1,386 @@
+//! The engine as what reads and changes a host, for as long as somebody asks for something: the
+//! control pipe. It has one thread and never executes a job.
+//!
+//! ```text
+//! a line ─► request: what is asked ─► found: files, links, programs, space ─► an answer
+//!                                 └─► command: up to four at a time ─────────┘
+//! ```
+//! Requests are carried out one after the other; a beat is answered meanwhile. What a command has
+//! started ends with it. All ends with the input, by a signal, or when the lease has run out.
+
+mod command;
+mod found;
+mod pattern;
+pub mod request;
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use kit::requests::{Ending, Requests, Then};
+use kit::signals::Signals;
+use kit::{place, stop};
+use rustix::event::{poll, PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::process::{geteuid, Pid, WaitOptions, WaitStatus};
+use rustix::system::uname;
+use wire::{
+    HostBeat, HostDone, HostFailure, HostFailureKind, HostHello, HostLine, HostOutput, HostRun,
+    HOST_LINE_BYTES, PROTOCOL,
+};
+
+use command::{complaint, failure, Running};
+use found::{fit, Found};
+use request::{parse, Asked, Flaw};
+
+/// Commands of one request at a time: they mostly wait for each other's pages.
+const AT_ONCE: usize = 4;
+/// A command that only tells has so long, and so much of each stream is kept.
+const OUTPUT_S: f64 = 60.0;
+const OUTPUT_BYTES: usize = 64 << 10;
+/// Kept of each stream of any other.
+const STREAM_BYTES: usize = 256 << 10;
+/// For each of the two, in an answer.
+const STREAM_ROOM: usize = HOST_LINE_BYTES / 2 - (2 << 10);
+
+/// Serves requests on standard input until there will be no more; why it ends.
+///
+/// # Errors
+/// The kernel lacks something.
+pub fn serve(
+    version: &str,
+    lease: Option<Duration>,
+    say: &mut dyn FnMut(&HostLine),
+) -> io::Result<Ending> {
+    let mut agent = Agent {
+        signals: program::stay()?,
+        say,
+        requests: Requests::new(HOST_LINE_BYTES, lease),
+        waiting: VecDeque::new(),
+        waiting_bytes: 0,
+        work: None,
+        ending: None,
+    };
+    let hello = hello(version)?;
+    (agent.say)(&HostLine::Hello { hello });
+    agent.serve()
+}
+
+fn hello(version: &str) -> io::Result<HostHello> {
+    let system = uname();
+    let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    Ok(HostHello {
+        protocol: PROTOCOL,
+        engine: version.to_owned(),
+        system: std::env::consts::OS.to_owned(),
+        machine: text(system.machine()),
+        release: text(system.release()),
+        uid: geteuid().as_raw(),
+        cpus: place::allowed_cpus()?,
+        boot: boot.trim().to_owned(),
+        does: ["read", "run"].map(str::to_owned).to_vec(),
+    })
+}
+
+struct Agent<'a> {
+    signals: Signals,
+    say: &'a mut dyn FnMut(&HostLine),
+    requests: Requests,
+    /// What was asked while something else was carried out, each with the length of its line.
+    waiting: VecDeque<(Asked, usize)>,
+    waiting_bytes: usize,
+    work: Option<Work>,
+    ending: Option<Ending>,
+}
+
+/// A request that is being carried out.
+struct Work {
+    id: u64,
+    purpose: Purpose,
+    /// Commands that have not begun, with their places.
+    left: VecDeque<(usize, HostRun)>,
+    running: Vec<(usize, Running)>,
+}
+
+enum Purpose {
+    /// What was found, and what commands have said, each in its place.
+    Read(Box<Found>, Vec<HostOutput>),
+    /// What was asked for, and what came of it.
+    Run(HostRun, Option<Result<HostOutput, HostFailure>>),
+}
+
+impl Agent<'_> {
+    fn serve(&mut self) -> io::Result<Ending> {
+        loop {
+            self.carry_on();
+            if let (Some(why), None) = (self.ending, &self.work) {
+                return Ok(why);
+            }
+            let [input, signal] = self.wait()?;
+            if input && !self.hear()? {
+                self.end(Ending::NoMoreRequests);
+            }
+            if signal && self.signals.read_asks_for_end() {
+                self.end(Ending::Signal);
+            }
+            if stop::requested() {
+                self.end(Ending::NoMoreRequests);
+            }
+            if self.ending.is_none() && self.requests.time_left() == Some(Duration::ZERO) {
+                self.end(Ending::Lease);
+            }
+        }
+    }
+
+    /// Sleeps until there is a request, a signal, or something of a command.
+    fn wait(&self) -> io::Result<[bool; 2]> {
+        let stdin = io::stdin();
+        let running = self.work.iter().flat_map(|work| &work.running);
+        let mut polled = vec![PollFd::new(&self.signals, PollFlags::IN)];
+        if self.ending.is_none() {
+            polled.push(PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN));
+        }
+        let first = polled.len();
+        polled.extend(running.clone().flat_map(|(_, command)| command.polled()));
+        let lease = self.requests.time_left().filter(|_| self.ending.is_none());
+        let times = running.filter_map(|(_, command)| command.time_left());
+        let pause = times.chain(lease).min();
+        let pause = pause.and_then(|pause| pause.try_into().ok());
+        match poll(&mut polled, pause.as_ref()) {
+            Err(Errno::INTR) => return Ok([false; 2]),
+            other => other?,
+        };
+        let is_ready = |at: usize| at < first && !polled[at].revents().is_empty();
+        Ok([is_ready(1), is_ready(0)])
+    }
+
+    /// Answers what can be answered at once, and keeps what waits; whether there may be more.
+    fn hear(&mut self) -> io::Result<bool> {
+        let (lines, then) = self.requests.hear()?;
+        for line in lines {
+            match parse(&line) {
+                Ok(Asked::Beat) => (self.say)(&HostLine::Beat { beat: HostBeat {} }),
+                Ok(asked) => {
+                    let bytes = self.waiting_bytes + line.len();
+                    if bytes > HOST_LINE_BYTES && !self.waiting.is_empty() {
+                        let (Asked::Read(id, _) | Asked::Run(id, _)) = asked else {
+                            continue;
+                        };
+                        self.fail(Some(id), HostFailureKind::Limit, "too many requests wait");
+                        continue;
+                    }
+                    self.waiting_bytes = bytes;
+                    self.waiting.push_back((asked, line.len()));
+                }
+                Err(Flaw { id, text }) => self.fail(id, HostFailureKind::Request, &text),
+            }
+            self.carry_on();
+        }
+        if then == Then::TooLong {
+            let text = format!("a request is longer than {HOST_LINE_BYTES} bytes");
+            self.fail(None, HostFailureKind::Request, &text);
+        }
+        Ok(then == Then::More)
+    }
+
+    /// Does what can be done now without waiting for anything.
+    fn carry_on(&mut self) {
+        loop {
+            self.reap();
+            match &mut self.work {
+                Some(work) => {
+                    work.advance(&self.signals);
+                    if !work.running.is_empty() {
+                        return;
+                    }
+                }
+                None => {
+                    let Some((asked, bytes)) = self.waiting.pop_front() else {
+                        return;
+                    };
+                    self.waiting_bytes -= bytes;
+                    self.work = Work::begin(asked);
+                    continue;
+                }
+            }
+            if let Some(work) = self.work.take() {
+                // What it has left.
+                program::end_descendants();
+                (self.say)(&work.answer(self.ending.is_some()));
+                give_back_memory();
+            }
+        }
+    }
+
+    /// Takes leave of all that has ended: commands, and what they have left.
+    fn reap(&mut self) {
+        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+            self.work.iter_mut().for_each(|work| work.note(pid, status));
+        }
+    }
+
+    fn end(&mut self, why: Ending) {
+        self.ending.get_or_insert(why);
+        self.waiting.clear();
+        if let Some(work) = &mut self.work {
+            work.left.clear();
+            work.running
+                .iter_mut()
+                .for_each(|(_, command)| command.stop(false));
+        }
+    }
+
+    fn fail(&mut self, id: Option<u64>, kind: HostFailureKind, text: &str) {
+        let failed = failure(kind, text.to_owned());
+        (self.say)(&HostLine::Failed { id, failed });
+    }
+}
+
+impl Work {
+    /// Reads what can be read at once; commands begin later.
+    fn begin(asked: Asked) -> Option<Self> {
+        let (id, purpose, left) = match asked {
+            Asked::Beat => return None,
+            Asked::Read(id, read) => {
+                let found = Box::new(Found::read(&read));
+                let outputs = read.outputs.iter().map(|argv| HostOutput {
+                    argv: argv.clone(),
+                    ..HostOutput::default()
+                });
+                let purpose = Purpose::Read(found, outputs.collect());
+                let telling = |argv| HostRun {
+                    argv,
+                    environment: None,
+                    stdin: None,
+                    limit_s: OUTPUT_S,
+                    ok: Vec::new(),
+                };
+                let commands = read.outputs.into_iter().map(telling);
+                (id, purpose, commands.enumerate().collect())
+            }
+            Asked::Run(id, mut run) => {
+                let stdin = run.stdin.take();
+                let left = [(
+                    0,
+                    HostRun {
+                        stdin,
+                        ..run.clone()
+                    },
+                )]
+                .into();
+                (id, Purpose::Run(run, None), left)
+            }
+        };
+        Some(Self {
+            id,
+            purpose,
+            left,
+            running: Vec::new(),
+        })
+    }
+
+    /// Looks after those that run, and begins those that there is room for.
+    fn advance(&mut self, signals: &Signals) {
+        self.running
+            .iter_mut()
+            .for_each(|(_, command)| command.advance());
+        while self.running.len() < AT_ONCE {
+            let Some((place, mut run)) = self.left.pop_front() else {
+                return;
+            };
+            let most_bytes = match self.purpose {
+                Purpose::Read(..) => OUTPUT_BYTES,
+                Purpose::Run(..) => STREAM_BYTES,
+            };
+            match Running::start(&mut run, most_bytes, signals) {
+                Ok(command) => self.running.push((place, command)),
+                Err(failed) => self.keep(place, Err(failed)),
+            }
+        }
+    }
+
+    /// Keeps what an ended command has left, if it is one of these.
+    fn note(&mut self, pid: Pid, status: WaitStatus) {
+        let of_it = |(_, command): &(usize, Running)| command.pid() == pid;
+        if let Some(at) = self.running.iter().position(of_it) {
+            let (place, command) = self.running.swap_remove(at);
+            self.keep(place, command.ended(status));
+        }
+    }
+
+    fn keep(&mut self, place: usize, ended: Result<HostOutput, HostFailure>) {
+        match &mut self.purpose {
+            Purpose::Run(_, kept) => *kept = Some(ended),
+            Purpose::Read(_, outputs) => {
+                let argv = std::mem::take(&mut outputs[place].argv);
+                outputs[place] = match ended {
+                    Ok(output) => HostOutput { argv, ..output },
+                    Err(failed) => HostOutput {
+                        argv,
+                        stderr: failed.text,
+                        ..HostOutput::default()
+                    },
+                };
+            }
+        }
+    }
+
+    /// What is said of it at last.
+    fn answer(self, is_interrupted: bool) -> HostLine {
+        let id = self.id;
+        let done = match self.purpose {
+            _ if is_interrupted => Err(failure(
+                HostFailureKind::Interrupted,
+                "it was ended before it was done".to_owned(),
+            )),
+            Purpose::Read(mut found, outputs) => {
+                outputs.into_iter().for_each(|output| found.add(output));
+                found.answer().map(HostDone::Read).ok_or_else(|| {
+                    let text = "there is more than one answer can hold: ask for less at a time";
+                    failure(HostFailureKind::Limit, text.to_owned())
+                })
+            }
+            Purpose::Run(run, ended) => judge(&run, ended),
+        };
+        match done {
+            Ok(done) => HostLine::Done { id, done },
+            Err(failed) => HostLine::Failed {
+                id: Some(id),
+                failed,
+            },
+        }
+    }
+}
+
+/// What an answer has taken: beside a trial this process is to be small.
+fn give_back_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it only returns what is free.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
+/// Whether a command has ended as it may.
+fn judge(
+    run: &HostRun,
+    ended: Option<Result<HostOutput, HostFailure>>,
+) -> Result<HostDone, HostFailure> {
+    let mut output = ended.unwrap_or_else(|| {
+        Err(failure(
+            HostFailureKind::Interrupted,
+            "it has not begun".to_owned(),
+        ))
+    })?;
+    let code = output.status.or(output.signal.map(|signal| 128 + signal));
+    if !code.is_some_and(|code| run.ok.contains(&code)) {
+        return Err(complaint(run, &output));
+    }
+    for text in [&mut output.stdout, &mut output.stderr] {
+        output.cut |= fit(text, STREAM_ROOM);
+    }
+    Ok(HostDone::Run(output))
+}

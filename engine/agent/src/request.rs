@@ -1,0 +1,224 @@
+//! Requests, as they are read: refused where nobody could carry them out.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use wire::{HostRead, HostRequest, HostRun};
+
+/// Longest time that a command can be given.
+const LONGEST: Duration = Duration::from_secs(366 * 86_400);
+/// Of what others wrote, so many characters are of use in a message.
+const SHOWN_CHARS: usize = 500;
+
+/// What is asked, with its number.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asked {
+    Beat,
+    Read(u64, HostRead),
+    Run(u64, HostRun),
+}
+
+/// What is no request: its number, where it can be read, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flaw {
+    pub id: Option<u64>,
+    pub text: String,
+}
+
+/// Reads a line.
+///
+/// # Errors
+/// It is no request.
+pub fn parse(line: &[u8]) -> Result<Asked, Flaw> {
+    let request: HostRequest = serde_json::from_slice(line).map_err(|error| {
+        let text = shown(&format!("not a request: {error}"));
+        Flaw {
+            id: number(line),
+            text,
+        }
+    })?;
+    let id = request.id;
+    let asked = match request {
+        HostRequest {
+            id: Some(id),
+            read: Some(read),
+            run: None,
+            beat: None,
+        } => check_read(&read).map(|()| Asked::Read(id, read)),
+        HostRequest {
+            id: Some(id),
+            read: None,
+            run: Some(run),
+            beat: None,
+        } => check_run(&run).map(|()| Asked::Run(id, run)),
+        HostRequest {
+            read: None,
+            run: None,
+            beat: Some(_),
+            ..
+        } => Ok(Asked::Beat),
+        _ => Err("not a request: one has a number, and asks for one thing".to_owned()),
+    };
+    asked.map_err(|text| Flaw {
+        id,
+        text: shown(&text),
+    })
+}
+
+/// Of a line that is no request, its number.
+fn number(line: &[u8]) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Numbered {
+        id: u64,
+    }
+    let numbered: Option<Numbered> = serde_json::from_slice(line).ok();
+    numbered.map(|numbered| numbered.id)
+}
+
+fn check_read(read: &HostRead) -> Result<(), String> {
+    let paths = [&read.files, &read.links, &read.space];
+    paths
+        .into_iter()
+        .flatten()
+        .try_for_each(|path| match path.starts_with('/') {
+            true => check_text(path),
+            false => Err(format!("{path:?} is no absolute path")),
+        })?;
+    read.programs.iter().try_for_each(|name| check_text(name))?;
+    read.outputs.iter().try_for_each(|argv| check_argv(argv))
+}
+
+fn check_run(run: &HostRun) -> Result<(), String> {
+    check_argv(&run.argv)?;
+    if !(run.limit_s > 0.0 && run.limit_s <= LONGEST.as_secs_f64()) {
+        return Err(format!("limit_s: {} s is no time to wait", run.limit_s));
+    }
+    let environment = run.environment.iter().flatten();
+    environment.into_iter().try_for_each(|(name, value)| {
+        if name.is_empty() || name.contains('=') {
+            return Err(format!("{name:?} is no name of a variable"));
+        }
+        check_text(name).and_then(|()| check_text(value))
+    })
+}
+
+fn check_argv(argv: &[String]) -> Result<(), String> {
+    if argv.first().is_none_or(String::is_empty) {
+        return Err("a command has no program".to_owned());
+    }
+    argv.iter().try_for_each(|word| check_text(word))
+}
+
+fn check_text(text: &str) -> Result<(), String> {
+    match text.contains('\0') {
+        true => Err(format!("{text:?} has a byte that is 0")),
+        false => Ok(()),
+    }
+}
+
+/// The beginning of a text.
+pub fn shown(text: &str) -> String {
+    text.chars().take(SHOWN_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flaw_is_told_with_its_number_where_there_is_one() {
+        for (line, id, text) in [
+            ("", None, "not a request: EOF"),
+            ("{\"id\":1", None, "not a request: EOF"),
+            ("[]", None, "not a request: one has a number"),
+            (
+                "{\"id\":-1,\"beat\":{}}",
+                None,
+                "not a request: invalid value",
+            ),
+            ("{\"id\":3}", Some(3), "not a request: one has a number"),
+            ("{\"read\":{}}", None, "not a request: one has a number"),
+            (
+                "{\"id\":3,\"read\":{},\"run\":{\"argv\":[\"a\"]}}",
+                Some(3),
+                "not a request: one has",
+            ),
+            (
+                "{\"id\":3,\"erase\":{}}",
+                Some(3),
+                "not a request: unknown field `erase`",
+            ),
+            (
+                "{\"id\":3,\"read\":{\"file\":[]}}",
+                Some(3),
+                "not a request: unknown field `file`",
+            ),
+            (
+                "{\"id\":3,\"read\":{\"files\":[\"etc/x\"]}}",
+                Some(3),
+                "\"etc/x\" is no absolute",
+            ),
+            (
+                "{\"id\":3,\"read\":{\"files\":[\"/\\u0000\"]}}",
+                Some(3),
+                "\"/\\0\" has a byte",
+            ),
+            (
+                "{\"id\":3,\"read\":{\"outputs\":[[]]}}",
+                Some(3),
+                "a command has no program",
+            ),
+            (
+                "{\"id\":3,\"run\":{\"argv\":[]}}",
+                Some(3),
+                "a command has no program",
+            ),
+            (
+                "{\"id\":3,\"run\":{\"argv\":[\"a\"],\"limit_s\":0}}",
+                Some(3),
+                "limit_s: 0 s",
+            ),
+            (
+                "{\"id\":3,\"run\":{\"argv\":[\"a\"],\"limit_s\":1e300}}",
+                Some(3),
+                "limit_s: 1",
+            ),
+            (
+                "{\"id\":3,\"run\":{\"argv\":[\"a\"],\"environment\":{\"A=B\":\"\"}}}",
+                Some(3),
+                "\"A=B\" is no name",
+            ),
+        ] {
+            let flaw = parse(line.as_bytes()).unwrap_err();
+            assert_eq!(flaw.id, id, "{line}");
+            assert!(flaw.text.starts_with(text), "{line}: {}", flaw.text);
+        }
+        let long = format!("{{\"id\":3,\"{}\":1}}", "x".repeat(100_000));
+        assert!(parse(long.as_bytes()).unwrap_err().text.len() <= SHOWN_CHARS);
+    }
+
+    #[test]
+    fn what_is_left_out_has_its_usual_value() {
+        let run = parse(b"{\"id\":7,\"run\":{\"argv\":[\"true\"]}}\n").unwrap();
+        let Asked::Run(
+            7,
+            HostRun {
+                limit_s,
+                ok,
+                environment,
+                stdin,
+                ..
+            },
+        ) = run
+        else {
+            panic!("{run:?}");
+        };
+        assert_eq!(
+            (limit_s, ok, environment, stdin),
+            (60.0, vec![0], None, None)
+        );
+        let read = parse(b"{\"id\":7,\"read\":{}}").unwrap();
+        assert_eq!(read, Asked::Read(7, HostRead::default()));
+        assert_eq!(parse(b"{\"beat\":{}}"), Ok(Asked::Beat));
+    }
+}

@@ -1,0 +1,70 @@
+//! Requests to an agent.
+
+use agent::request::{parse, Asked};
+use serde_json::json;
+
+use super::{json_tokens, Target};
+
+/// The target.
+pub const TARGET: Target = Target {
+    name: "agent",
+    seeds,
+    tokens: json_tokens![
+        "\"id\"",
+        "\"beat\"",
+        "\"read\"",
+        "\"files\"",
+        "\"links\"",
+        "\"programs\"",
+        "\"space\"",
+        "\"outputs\"",
+        "\"run\"",
+        "\"argv\"",
+        "\"environment\"",
+        "\"stdin\"",
+        "\"limit_s\"",
+        "\"ok\"",
+        "\"/\"",
+        "=",
+    ],
+    run,
+};
+
+fn seeds() -> Vec<Vec<u8>> {
+    let read = json!({"files": ["/proc/meminfo"], "links": ["/sys/block/*"], "programs": ["sh"],
+        "space": ["/"], "outputs": [["lsblk", "--json"]]});
+    let run = json!({"argv": ["cat", "-"], "environment": {"A": "b"}, "stdin": "text",
+        "limit_s": 0.5, "ok": [0, 1]});
+    [
+        json!({"beat": {}}),
+        json!({"id": 1, "read": read}),
+        json!({"id": 2, "run": run}),
+    ]
+    .map(|request| request.to_string().into_bytes())
+    .into()
+}
+
+fn run(input: &[u8]) {
+    let is_text = |text: &String| !text.contains('\0');
+    let is_command = |argv: &Vec<String>| !argv[0].is_empty() && argv.iter().all(is_text);
+    match parse(input) {
+        Err(flaw) => assert!(!flaw.text.is_empty() && flaw.text.len() <= 4 * 500),
+        Ok(Asked::Beat) => {}
+        Ok(Asked::Read(_, read)) => {
+            let paths = [read.files, read.links, read.space].concat();
+            assert!(paths
+                .iter()
+                .all(|path| path.starts_with('/') && is_text(path)));
+            assert!(read.programs.iter().all(is_text));
+            assert!(read.outputs.iter().all(is_command));
+        }
+        Ok(Asked::Run(_, run)) => {
+            assert!(is_command(&run.argv));
+            assert!(std::time::Duration::try_from_secs_f64(run.limit_s).is_ok());
+            for (name, value) in run.environment.iter().flatten() {
+                assert!(!name.is_empty() && !name.contains('='));
+                assert!(is_text(name) && is_text(value));
+            }
+        }
+    }
+}

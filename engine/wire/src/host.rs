@@ -1,0 +1,194 @@
+//! What passes between the lab and an agent: the engine as what reads and changes a host.
+//!
+//! A request is one JSON object on a line; an answer is a [`HostLine`] behind the character RS, as
+//! a runner's own lines are. Neither is longer than [`HOST_LINE_BYTES`]. An answer bears the number
+//! of its request; requests are carried out one after the other, and a beat is answered meanwhile.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The longest request and the longest answer.
+pub const HOST_LINE_BYTES: usize = 1 << 20;
+
+/// What an agent is asked: one of `read`, `run` and `beat`. All but a beat have a number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostRequest {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<HostRead>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<HostRun>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beat: Option<HostBeat>,
+}
+
+/// What is to be read; nothing is changed by it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HostRead {
+    /// Absolute patterns of files: `*`, `?` and `[0-9]` stand for a part of one name, and for a dot
+    /// at its begin only where it is written.
+    pub files: Vec<String>,
+    /// Absolute patterns of what may be there; it is not opened.
+    pub links: Vec<String>,
+    /// Names of programs, or their absolute paths.
+    pub programs: Vec<String>,
+    /// Absolute paths of which the file system's space is to be told.
+    pub space: Vec<String>,
+    /// Commands that only tell: program and arguments. Each has 60 s.
+    pub outputs: Vec<Vec<String>>,
+}
+
+/// A command: it gets a session of its own, and whatever it has started ends with it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostRun {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Instead of the agent's; messages are in English (`LC_ALL=C`) either way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<BTreeMap<String, String>>,
+    /// What it reads; nothing if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<String>,
+    /// After so many seconds it is ended, and that is a failure.
+    #[serde(default = "minute")]
+    pub limit_s: f64,
+    /// Exit codes that are no failure; 128 and a signal's number stand for that signal.
+    #[serde(default = "success")]
+    pub ok: Vec<i32>,
+}
+
+fn minute() -> f64 {
+    60.0
+}
+
+fn success() -> Vec<i32> {
+    vec![0]
+}
+
+/// A sign of life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostBeat {}
+
+/// A line of an agent: one of its forms.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum HostLine {
+    /// First line: it is ready.
+    Hello { hello: HostHello },
+    /// A request was carried out.
+    Done { id: u64, done: HostDone },
+    /// A request was not carried out, or what it asked for has failed. One without a number that
+    /// can be read has none here.
+    Failed {
+        id: Option<u64>,
+        failed: HostFailure,
+    },
+    /// It is still there.
+    Beat { beat: HostBeat },
+}
+
+/// Who answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostHello {
+    pub protocol: u32,
+    /// Version of the engine.
+    pub engine: String,
+    /// Of the operating system, as in `linux`.
+    pub system: String,
+    /// As `uname -m` has it.
+    pub machine: String,
+    /// Release of the kernel.
+    pub release: String,
+    /// The user as whom it reads and changes.
+    pub uid: u32,
+    /// Processors that it may use, ascending.
+    pub cpus: Vec<u32>,
+    /// Changes with each boot; empty where the kernel does not tell it.
+    pub boot: String,
+    /// The requests that it knows.
+    pub does: Vec<String>,
+}
+
+/// What came of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HostDone {
+    Read(HostFound),
+    Run(HostOutput),
+}
+
+/// What was found. What is not there, or cannot be read, is left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostFound {
+    /// Path → text; what is no UTF-8 in it is replaced.
+    pub files: BTreeMap<String, String>,
+    /// Path → where it really is.
+    pub links: BTreeMap<String, String>,
+    /// Name → path.
+    pub programs: BTreeMap<String, String>,
+    /// Path → space of its file system.
+    pub space: BTreeMap<String, HostSpace>,
+    /// As they were asked for.
+    pub outputs: Vec<HostOutput>,
+    /// What is not whole or has no room in the answer: a file or link by its path, or by its
+    /// pattern where that means too many.
+    pub cut: Vec<String>,
+}
+
+/// Space of a file system, in blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostSpace {
+    pub block_bytes: u64,
+    pub blocks: u64,
+    pub free_blocks: u64,
+    /// Of the free ones, those that are not kept for root.
+    pub available_blocks: u64,
+}
+
+/// How a command has ended, and what it has printed; what is no UTF-8 in it is replaced.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostOutput {
+    /// As it was asked for, where several were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub argv: Vec<String>,
+    /// `None`: it was ended by a signal, or could not be started, and its standard error says why.
+    pub status: Option<i32>,
+    /// Number of the signal that has ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+    /// Whether it has printed more.
+    pub cut: bool,
+}
+
+/// Why there is nothing else to say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostFailure {
+    pub kind: HostFailureKind,
+    /// For people.
+    pub text: String,
+}
+
+/// What a failure is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HostFailureKind {
+    /// It is no request, or asks for what nobody can do.
+    Request,
+    /// The host has no such program.
+    Lacks,
+    /// The command has ended with a code that is not accepted, or could not be started.
+    Failed,
+    /// It has taken too long, or there is too much to answer.
+    Limit,
+    /// The agent was ended meanwhile.
+    Interrupted,
+}
