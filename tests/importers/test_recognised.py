@@ -15,7 +15,8 @@ from tiltyard.importers.sniff import (
 FOR_PEOPLE = {
     "fio": [(REFUSED / "fio-normal.txt").read_text(), "3;fio-3.33;job;0;0;1024\n"],
     "iperf3": [
-        "Connecting to host ::1, port 5201\n[ ID] Interval           Transfer     Bitrate\n"
+        "[ ID] Interval           Transfer\n[  5]   0.00-1.00   sec  2.27 GBytes\n",
+        "[ ID][Role] Interval\n[SUM][TX-C]   0.00-10.00  sec  22.7 GBytes  19.5 Gbits/sec\n",
     ],
     "hyperfine": [
         "Benchmark 1: true\n  Time (mean ± σ):       0.5 ms ±   0.1 ms    [User: 0.3 ms]\n",
@@ -51,6 +52,12 @@ def test_output_for_people_is_refused_with_the_option_that_is_read(kind: str, te
             f"x: {kind}'s output for people, whose figures are rounded; "
             f"{importer.for_people.instead}"
         )
+
+
+def test_output_of_iperf_2_is_not_taken_for_that_of_iperf3() -> None:
+    for row in ("[  3]  0.0-10.0 sec  1.10 GBytes", "[  1] 0.0000-10.0123 sec  436 MBytes"):
+        with pytest.raises(UsageError, match=r"^x: not recognised"):
+            imported("x", f"[ ID] Interval           Transfer     Bandwidth\n{row}\n".encode())
 
 
 def test_every_output_for_people_is_tried() -> None:

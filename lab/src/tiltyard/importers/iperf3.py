@@ -175,8 +175,11 @@ IMPORTER: Final = Importer(
     disowns=r"^iperf3: (?:error|interrupt) - ",
     recognises=lambda head: '"iperf 3' in head and '"start"' in head,
     read=read,
-    # iperf 2 has another number of blanks.
-    for_people=ForPeople(r"^\[ ID\] Interval {11}Transfer ", "add --json to its command line"),
+    # iperf 2 prints one decimal or four.
+    for_people=ForPeople(
+        r"^\[ *(?:\d+|SUM)\](?:\[[RT]X-[CS]\])? +\d+\.\d\d-\d+\.\d\d +sec ",
+        "add --json to its command line",
+    ),
     metrics=METRICS,
     grid=("direction",),
 )

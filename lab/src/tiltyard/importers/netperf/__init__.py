@@ -40,10 +40,19 @@ def read(data: bytes, name: str) -> Imported:
 
 
 def _workloads(outcomes: Sequence[Outcome]) -> tuple[ImportedWorkload, ...]:
-    """One for each test."""
+    """One for each test, and for each host where a file has several."""
+    hosts = {outcome.host for outcome in outcomes if outcome.host}
     return tuple(
         ImportedWorkload(
-            name=f"netperf {outcome.test}".strip(),
+            name=" ".join(
+                filter(
+                    None,
+                    (
+                        f"netperf {outcome.test}".strip(),
+                        f"to {outcome.host}" if outcome.host and len(hosts) > 1 else "",
+                    ),
+                )
+            ),
             use=f"netperf {outcome.test}".strip(),
             metrics=metrics(outcome),
             measured=tuple(

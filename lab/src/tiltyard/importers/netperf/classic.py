@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
@@ -10,6 +10,7 @@ from tiltyard.importers.netperf.figures import US_PER_KB, Outcome, rate_unit, te
 from tiltyard.importers.quantities import MICROSECONDS, PERCENT, Unit
 from tiltyard.importers.reading import Line, number
 
+_HOST: Final = re.compile(r" port \d+ \S+ to ([\w.:-]+) ")
 _BURST: Final = re.compile(r" : first burst (\d+)")
 _NUMERIC: Final = re.compile(r"[-\d.]+(?:\s+[-\d.na]+)*")
 
@@ -40,12 +41,14 @@ def tables(lines: Sequence[Line]) -> Iterator[Outcome]:
     Raises:
         UsageError: if one is not whole, or in an unknown unit.
     """
-    test, burst = "", 0
+    test, burst, host = "", 0, ""
     rest = iter(lines)
     for line in rest:
         if announced := test_of(line.text):
             match = _BURST.search(line.text)
             test, burst = announced, line.count(match[1]) if match else 0
+            to = _HOST.search(line.text)
+            host = to[1] if to else ""
         elif re.match(r"\s*bytes\b.*\bsecs\b", line.text):
             unit = rate_unit(line.text)
             if unit is None:
@@ -54,7 +57,7 @@ def tables(lines: Sequence[Line]) -> Iterator[Outcome]:
                     "netperf prints bytes as bits)"
                 )
             table = _Table(line, test or _guessed(line), unit, burst)
-            yield _outcome(table, rest)
+            yield replace(_outcome(table, rest), host=host)
 
 
 def _guessed(head: Line) -> str:

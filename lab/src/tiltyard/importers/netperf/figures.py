@@ -52,6 +52,8 @@ class Outcome:
     values: dict[str, float] = field(default_factory=dict)
     """Metric → value in base units."""
     percentiles: dict[str, dict[str, float]] = field(default_factory=dict)
+    host: str = ""
+    """Its other end, as its banner names it."""
 
     @property
     def headline(self) -> str:
