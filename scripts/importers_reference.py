@@ -21,7 +21,7 @@ def page() -> str:
         "`read`), the reader's name stands before it: `fio_read`.\nUnits are converted exactly; a figure that the tool did not measure "
         "is missing, and no zero.\nWhat one file repeats of a cell is of one process or of one sequence: "
         "it counts as one value, the mean, and files\nare the repetitions; only rows of a CSV and runs of LKP "
-        "count by themselves.\nA text that ends in the middle of a line is always refused.\n\n"
+        "count by themselves.\nA text that ends in the middle of a line is refused, unless that ends in a closing bracket.\n\n"
         "| kind | files | a file that ends too early, between two lines |\n| --- | --- | --- |\n"
     )
     for one in IMPORTERS:

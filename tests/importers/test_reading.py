@@ -65,6 +65,12 @@ def test_text_is_read_in_every_encoding_that_tools_write(data: bytes) -> None:
     assert [line.words for line in lines_of(data, "a.txt")] == [["größer", "1"]]
 
 
+def test_a_last_line_that_ends_in_a_bracket_lacks_its_line_feed_only() -> None:
+    for last in ("tps = 712.5 (without initial connection time)", "```", "tps = 1 (x) "):
+        data = f"first 1\n{last}".encode()
+        assert [line.text for line in lines_of(data, "a.txt")] == ["first 1", last]
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

@@ -135,8 +135,8 @@ IMPORTER: Final = Importer(
     disowns=r"^.+ \(error: .+\)$",
     recognises=lambda head: bool(
         re.search(
-            r"^\W*Running (in \w+ mode )?with \d+.* \(== \d+\)? tasks|"
-            r"^\s*# \d+ sender and receiver \w+ per group",
+            r"^[^\w\n]*Running (in \w+ mode )?with \d+.* \(== \d+\)? tasks|"
+            r"^[ \t]*# \d+ sender and receiver \w+ per group",
             head,
             re.MULTILINE,
         )

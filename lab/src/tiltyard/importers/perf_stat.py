@@ -199,7 +199,7 @@ IMPORTER: Final = Importer(
     cut_off="events that are there are kept",
     repeats="statistics of the same command; `-r` states means only",
     recognises=lambda head: (
-        bool(re.search(r"^\s*Performance counter stats for .+:\s*$", head, re.MULTILINE))
+        bool(re.search(r"^[ \t]*Performance counter stats for .+:\s*$", head, re.MULTILINE))
         or any(_CSV.fullmatch(line.strip("\r")) for line in head.split("\n"))
     ),
     read=read,

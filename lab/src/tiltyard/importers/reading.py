@@ -1,7 +1,8 @@
 """From bytes to lines and numbers, so that no damaged file becomes a wrong number.
 
-A text file that ends in the middle of a line is refused: its last number may lack digits. Files
-that end between two lines are each tool's own matter.
+A text file that ends in the middle of a line is refused: its last number may lack digits. One that
+ends in a closing bracket lacks its line feed only. Files that end between two lines are each tool's
+own matter.
 """
 
 import re
@@ -30,6 +31,10 @@ _IN_GROUPS: Final = re.compile(r"-?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
 _NO_FIGURE: Final = re.compile(r"[-+]?(?:nan|inf(?:inity)?)", re.IGNORECASE)
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+
+
+_CLOSED: Final = (")", "]", "`")
+"""What ends a line that lacks its line feed only: ``tps = 712.5 (without initial …)``, a fence."""
 
 
 class NoFigureError(UsageError):
@@ -171,9 +176,11 @@ def lines_of(data: bytes, name: str) -> list[Line]:
     if not text.strip():
         raise UsageError(f"{name}: empty; give the file that the tool wrote")
     lines = [Line(name, place, one) for place, one in enumerate(text.split("\n"), 1)]
-    if lines.pop().text.strip():
+    if not lines[-1].text.strip():
+        lines.pop()
+    elif not lines[-1].text.rstrip().endswith(_CLOSED):
         raise UsageError(
-            f"{name}:{len(lines) + 1}: ends in the middle of a line, so its last number may be cut "
+            f"{name}:{len(lines)}: ends in the middle of a line, so its last number may be cut "
             "off; if it is whole, end it with a newline"
         )
     for line in lines:
