@@ -18,7 +18,7 @@ from tiltyard.importers.quantities import (
     Unit,
     metric,
 )
-from tiltyard.importers.reading import Line, lines_of
+from tiltyard.importers.reading import Line, lines_of, text_of
 
 METRICS: Final = (
     metric("transactions", PER_S, 0),
@@ -34,6 +34,8 @@ METRICS: Final = (
     metric("data_read", MIB_S, 2, headline=False),
     metric("data_written", MIB_S, 2, headline=False),
 )
+_PROMPTS: Final = re.compile(r"(?:pm>)+\Z")
+"""Those that nobody answered; commands from a pipe leave one at the end, without a newline."""
 _RATE: Final = r"\((\S+) per second\)"
 _TOTAL: Final = re.compile(r"\s*(\S+) seconds total")
 _LINES: Final = (
@@ -68,7 +70,7 @@ _SETTINGS: Final = (
 
 def read(data: bytes, name: str) -> Imported:
     """Everything that PostMark printed to one file."""
-    lines = lines_of(data, name)
+    lines = lines_of(_PROMPTS.sub("", text_of(data, name)).encode(), name)
     measured: list[Measured] = []
     for place, line in enumerate(lines):
         if _TOTAL.fullmatch(line.text):
