@@ -74,17 +74,20 @@ pub struct Files<B, P> {
 
 impl<B: Backend, P: Probe> Files<B, P> {
     /// Operations on files in the directory `home` of `working_dir`, which hold the `text`.
+    ///
+    /// # Errors
+    /// `BadJob` when their names are too long.
     pub fn new(
         (backend, opening): (B, Opening),
         (working_dir, home): (&Arc<WorkingDirGuard>, &Path),
         params: &Params,
         text: Text,
-    ) -> Self {
+    ) -> Result<Self, Failure> {
         let read_block = params.read_block.bytes() as usize;
-        Self {
+        Ok(Self {
             backend,
             opening,
-            names: Names::new(home, params),
+            names: Names::new(home, params)?,
             working_dir: Arc::clone(working_dir),
             write_block: params.write_block.bytes() as usize,
             // Not zero, so that its pages are touched here and not while the clock runs.
@@ -95,7 +98,7 @@ impl<B: Backend, P: Probe> Files<B, P> {
             checksum: 0,
             calls: CallsOfRun::new(),
             probe: PhantomData,
-        }
+        })
     }
 
     /// Checksum over what was read so far.

@@ -5,11 +5,16 @@ use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use kit::failure::bad_parameter;
+use wire::Failure;
+
 use super::params::Params;
 use super::pool::File;
 
 /// Room for `sK/`, the number of a file and the final NUL.
 const TAIL_BYTES: usize = 1 + 10 + 1 + 10 + 1;
+/// What the kernel takes as a path, the final NUL included.
+const PATH_BYTES: usize = libc::PATH_MAX as usize;
 
 /// Makes path names in one buffer, without allocating.
 pub struct Names {
@@ -20,18 +25,30 @@ pub struct Names {
 }
 
 impl Names {
-    /// Names of files under `directory`.
-    pub fn new(directory: &Path, params: &Params) -> Self {
+    /// Names of files under `directory`, which is empty where it is the working directory.
+    ///
+    /// # Errors
+    /// `BadJob` when a name might be longer than the kernel takes.
+    pub fn new(directory: &Path, params: &Params) -> Result<Self, Failure> {
         let locations: Vec<Vec<u8>> = locations(directory, params)
             .into_iter()
             .map(|path| path.join("").into_os_string().into_vec())
             .collect();
         let longest = locations.iter().map(Vec::len).max().unwrap_or(0);
-        Self {
+        let room = longest + TAIL_BYTES;
+        if room > PATH_BYTES {
+            let message = format!(
+                "{}: names of files in it may have {room} bytes, of which {PATH_BYTES} are taken; \
+                 use a directory whose path is shorter",
+                directory.display()
+            );
+            return Err(bad_parameter("target.directory", message));
+        }
+        Ok(Self {
             locations,
             has_subdirectories: params.subdirectories > 1,
-            path: Vec::with_capacity(longest + TAIL_BYTES),
-        }
+            path: Vec::with_capacity(room),
+        })
     }
 
     /// The path of `file`.
@@ -133,7 +150,7 @@ mod tests {
             subdirectory: 2,
             size: 1,
         };
-        (made, text(Names::new(target, &params).of(&file)))
+        (made, text(Names::new(target, &params).unwrap().of(&file)))
     }
 
     #[test]
@@ -158,7 +175,7 @@ mod tests {
     #[test]
     fn a_path_never_outgrows_its_buffer() {
         let params = params(json!({"subdirectories": 100_000}));
-        let mut names = Names::new(Path::new("/mnt/t"), &params);
+        let mut names = Names::new(Path::new("/mnt/t"), &params).unwrap();
         let room = names.path.capacity();
         let last = File {
             number: u32::MAX,
@@ -167,6 +184,17 @@ mod tests {
         };
         names.of(&last);
         assert!(names.path.len() <= room && names.path.capacity() == room);
+    }
+
+    #[test]
+    fn names_that_the_kernel_does_not_take_are_told_beforehand() {
+        let of = |bytes: usize| {
+            let directory = "/d".repeat(bytes / 2);
+            Names::new(Path::new(&directory), &params(json!({})))
+        };
+        assert!(of(PATH_BYTES - TAIL_BYTES - 1).is_ok());
+        let failure = of(PATH_BYTES - TAIL_BYTES + 1).err().unwrap();
+        assert!(failure.message.contains("shorter"), "{}", failure.message);
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl<'a, B: Backend + Copy, P: Probe> Thread<'a, B, P> {
     /// holds, or its own text.
     ///
     /// # Errors
-    /// `HostLacks` memory.
+    /// `HostLacks` memory; `BadJob` when names of files are too long.
     pub fn new(
         (backend, opening): (B, Opening),
         (index, params): (u32, &'a Params),
@@ -60,7 +60,7 @@ impl<'a, B: Backend + Copy, P: Probe> Thread<'a, B, P> {
             params,
             backend,
             model,
-            files: Files::new((backend, opening), (working_dir, &home), params, text),
+            files: Files::new((backend, opening), (working_dir, &home), params, text)?,
             home,
             tally: Tally::default(),
             directories: Vec::new(),
