@@ -6,7 +6,8 @@
 //!                                 └─► command: up to four at a time ─────────┘
 //! ```
 //! Requests are carried out one after the other; a beat is answered meanwhile. What a command has
-//! started ends with it. All ends with the input, by a signal, or when the lease has run out.
+//! started ends with it. All ends with the input, by a signal, or when the lease has run out; not with
+//! the thread of the lab that has started it, which may be one of many.
 
 mod command;
 mod found;
@@ -39,7 +40,7 @@ use request::{parse, Asked, Flaw};
 const AT_ONCE: usize = 4;
 /// A command that only tells has so long, and so much of each stream is kept.
 const OUTPUT_S: f64 = 60.0;
-const OUTPUT_BYTES: usize = 64 << 10;
+const OUTPUT_BYTES: usize = 1 << 20;
 /// Kept of each stream of any other.
 const STREAM_BYTES: usize = 256 << 10;
 /// For each of the two, in an answer.

@@ -18,6 +18,7 @@ use kit::requests::{Ending, Requests, Then};
 use kit::signals::Signals;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
+use rustix::process::{set_parent_process_death_signal, Signal};
 use wire::{Failure, Held, RunnerLine, RunnerReply, RunnerRequest, PROTOCOL};
 
 use crate::lease::{code_of, lacks, LeaseArguments};
@@ -52,6 +53,7 @@ pub fn serve(
         next: None,
         ending: None,
     };
+    set_parent_process_death_signal(Some(Signal::TERM)).map_err(|error| lacks(error.into()))?;
     runner.say(RunnerReply::Hello {
         protocol: PROTOCOL,
         engine: registry::VERSION.to_owned(),

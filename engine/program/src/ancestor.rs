@@ -92,14 +92,13 @@ fn watch(engine: pid_t, signals: &sigset_t) -> ! {
     }
 }
 
-/// Makes this process one that stays: it is asked to end when whoever started it ends, and has what
-/// its children leave behind. Gives the signals that it has to look at.
+/// Makes this process one that stays: it has what its children leave behind. Gives the signals that
+/// it has to look at.
 ///
 /// # Errors
-/// Those of signalfd(2) and prctl(2).
+/// Those of signalfd(2).
 pub fn stay() -> io::Result<Signals> {
     let signals = Signals::block()?;
-    set_parent_process_death_signal(Some(Signal::TERM))?;
     reap::become_subreaper(true);
     Ok(signals)
 }

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The longest request and the longest answer.
-pub const HOST_LINE_BYTES: usize = 1 << 20;
+/// The longest request and the longest answer: a host with 500 processors has 3 MiB to tell.
+pub const HOST_LINE_BYTES: usize = 8 << 20;
 
 /// What an agent is asked: one of `read`, `run` and `beat`. All but a beat have a number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

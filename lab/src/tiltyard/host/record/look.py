@@ -4,25 +4,16 @@ Another host is asked through its shell, with programs that every host has; each
 questions takes one connection.
 """
 
-import glob
-import os
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
-from tiltyard.errors import HostLacksError, TiltyardError
+from tiltyard.host.host import here
 from tiltyard.host.place import Place
 from tiltyard.host.record.section import Command, Section, Seen, Subject
 
-_ANSWER_S = 60.0
-"""For a command that never answers, as of a disk that hangs; each takes some milliseconds where a
-CPU is free, and a fact that is lacking because none was would be told as a change of the host."""
-_AT_ONCE = 4
-"""Commands at a time: they mostly wait for each other's pages."""
 _END: Final = "\x1e"
 """Ends an answer on another host (ASCII record separator)."""
 _FILES_THERE = "head -v -c 1000000 -- {} 2>/dev/null; printf '\\036\\n'; {}true"
@@ -51,38 +42,18 @@ def look(sections: Sequence[Section], subject: Subject, place: Place) -> Seen:
 
 def _here(files: Iterable[str], links: Iterable[str]) -> Seen:
     """Files and links of this host."""
-    found: dict[str, str] = {}
-    for path in _expanded(files):
-        try:
-            text = Path(path).read_text(errors="replace").strip().rstrip("\0")
-        except OSError:
-            continue
-        if text:
-            found[path] = text
-    return Seen(found, {path: os.path.realpath(path) for path in _expanded(links)})
-
-
-def _expanded(patterns: Iterable[str]) -> list[str]:
-    """Paths that exist; only directories are opened for it."""
-    return sorted(path for pattern in patterns for path in glob.glob(pattern))  # noqa: PTH207  absolute ones
+    found = here().read(files=files, links=links)
+    whole = {path: text.strip().rstrip("\0") for path, text in found.files.items()}
+    return Seen({path: text for path, text in whole.items() if text}, found.links)
 
 
 def _answers_here(commands: Sequence[Command]) -> dict[Command, str]:
-    """What commands of this host print."""
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        answers = pool.map(_answer_here, commands)
-        return {
-            command: answer for command, answer in zip(commands, answers, strict=True) if answer
-        }
-
-
-def _answer_here(command: Command) -> str:
-    """What it prints; nothing if it fails or is not there. Some tell their version as an error."""
-    try:
-        output = Place().run(command, timeout_s=_ANSWER_S)
-    except (HostLacksError, TiltyardError):
-        return ""
-    return output.stdout or output.stderr
+    """What commands of this host print that succeed; some tell their version as an error."""
+    if not commands:
+        return {}
+    told = here().read(outputs=commands).outputs
+    answers = {tuple(one.argv): one.stdout or one.stderr for one in told if one.status == 0}
+    return {command: text.strip() for command, text in answers.items() if text.strip()}
 
 
 def _there(files: Sequence[str], links: Sequence[str], place: Place) -> Seen:

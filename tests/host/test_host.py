@@ -1,0 +1,140 @@
+"""The pipe to a host: what is read through it, and what is no agent."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from support.patience import wait_until
+from tiltyard.errors import HostLacksError
+from tiltyard.executors.engine import Engine
+from tiltyard.host.host import Host, here
+
+NOTHING = '{"files":{},"links":{},"programs":{},"space":{},"outputs":[],"cut":[]}'
+
+
+def says(line: str) -> str:
+    """The command of a shell that prints a line of an agent."""
+    return f"printf '\\036%s\\n' '{line}'"
+
+
+def hello(protocol: int) -> str:
+    """The first line of one."""
+    told = '"system":"linux","machine":"m","release":"6","uid":0,"cpus":[0],"boot":"","does":[]'
+    return says(f'{{"hello":{{"protocol":{protocol},"engine":"0",{told}}}}}')
+
+
+def stub(text: str) -> tuple[str, ...]:
+    """What stands for an engine: a shell that says this, whatever its verb."""
+    return ("sh", "-c", text, "sh")
+
+
+def test_files_links_programs_and_commands_in_one_exchange(tmp_path: Path) -> None:
+    for name in ("one", "two", "other"):
+        (tmp_path / name).write_text(f"{name}\n")
+    (tmp_path / "to").symlink_to("one")
+    (tmp_path / "sub").mkdir()
+    found = here().read(
+        files=[f"{tmp_path}/o*", f"{tmp_path}/gone", f"{tmp_path}/sub"],
+        links=[f"{tmp_path}/t[ow]*"],
+        programs=["sh", "no-such-program"],
+        outputs=[("echo", "a b"), ("sh", "-c", "echo bad >&2; exit 3"), ("no-such-program",)],
+    )
+    assert found.files == {f"{tmp_path}/{name}": f"{name}\n" for name in ("one", "other")}
+    assert found.links == {
+        f"{tmp_path}/to": f"{tmp_path}/one",
+        f"{tmp_path}/two": f"{tmp_path}/two",
+    }
+    assert set(found.programs) == {"sh"}
+    assert os.access(found.programs["sh"], os.X_OK)
+    said, failed, lacks = found.outputs
+    assert (said.argv, said.status, said.stdout) == (["echo", "a b"], 0, "a b\n")
+    assert (failed.status, failed.stderr) == (3, "bad\n")
+    assert lacks.status is None
+
+
+def test_it_reads_what_the_kernel_tells_now() -> None:
+    told = here().read(files=["/proc/sys/kernel/osrelease", "/proc/self/comm"]).files
+    assert told["/proc/sys/kernel/osrelease"].strip() == os.uname().release
+    assert told["/proc/self/comm"].strip() == Engine.find().path.name
+
+
+def test_several_threads_ask_one_after_the_other(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}" for number in range(40)]
+    for path in paths:
+        path.write_text(path.name)
+    with ThreadPoolExecutor(8) as pool:
+        told = pool.map(lambda path: here().read(files=[f"{path}"]).files, paths)
+    assert list(told) == [{f"{path}": path.name} for path in paths]
+
+
+def test_another_one_is_started_where_it_has_ended() -> None:
+    first = here()
+    first._process.kill()
+    first._process.wait()
+    with pytest.raises(HostLacksError, match="on this host: it has ended"):
+        first.read(files=["/proc/version"])
+    assert here() is not first
+    assert here().read(files=["/proc/version"]).files
+
+
+def test_a_fork_has_an_agent_of_its_own() -> None:
+    parent = here()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if here() is not parent and here().read(files=["/proc/version"]).files else 2
+            here().close()
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    assert here() is parent
+    assert parent.read(files=["/proc/version"]).files
+
+
+def test_it_ends_with_its_input() -> None:
+    host = Host((str(Engine.find().path),))
+    pid = host._process.pid
+    host.close()
+    wait_until(lambda: not Path(f"/proc/{pid}").exists(), "it is still there")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("exit 3", "it has ended"),
+        ("echo words >&2; exit 3", "it has ended: words"),
+        ("echo Welcome; sleep 60", '"Welcome" is no answer'),
+        ("printf 'Hi \\036{}\\n'; sleep 60", "is no answer"),
+        ("printf '\\036nonsense\\n'; sleep 60", "is no answer"),
+        (f"{hello(99)}; sleep 60", "it does not speak protocol 1"),
+        (says('{"id":1,"done":{}}') + "; sleep 60", "it does not speak protocol 1"),
+        ("head -c 20000000 /dev/zero; sleep 60", "its answer does not end"),
+    ],
+)
+def test_what_is_no_agent_is_told(text: str, why: str) -> None:
+    with pytest.raises(HostLacksError, match="the engine's agent on sut: ") as raised:
+        Host(stub(text), "sut")
+    assert why in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (f'{{"id":7,"done":{{"read":{NOTHING}}}}}', "something else than was asked"),
+        ("""{"id":1,"done":{}}""", "something else than was asked"),
+        ("""{"id":1}""", "something else than was asked"),
+        ("""{"id":1,"done":{"read":{"files":{"/x":[]}}}}""", "is no answer"),
+        ("""{"id":1,"failed":{"kind":"request","text":"not\\nso"}}""", "sut: not so"),
+    ],
+)
+def test_an_answer_that_is_none_is_told(answer: str, why: str) -> None:
+    host = Host(stub(f"{hello(1)}; read -r asked; {says(answer)}; sleep 60"), "sut")
+    try:
+        with pytest.raises(HostLacksError, match="sut") as raised:
+            host.read(files=["/x"])
+        assert why in str(raised.value)
+    finally:
+        host.close()
