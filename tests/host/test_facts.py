@@ -32,6 +32,7 @@ def test_hosts_are_told_apart_by_modules_links_and_settings_of_the_firmware() ->
     assert facts["memory modules"].startswith("2 × 2 GB DDR3")
     assert facts["PCI Express links"].startswith("0000:02:00.0 5.0 GT/s x8")
     assert facts["SELinux"] == "permissive"
+    assert facts["CPU quota"] == "1.5 of 4 CPUs"
     assert len(facts["firmware settings"]) == 64
 
 

@@ -106,7 +106,7 @@ def test_a_host_that_tells_nothing_has_a_record_all_the_same() -> None:
         ("virtualisation", "stolen since the start", "10 %"),
         ("limits", "memory limit", "2 GiB"),
         ("limits", "limit of processes", "none"),
-        ("limits", "quota of CPU time", "1.5 CPUs"),
+        ("limits", "quota of CPU time", "1.5 of 4 CPUs"),
         ("limits", "CPUs that we may use", "0-3"),
         ("versions", "mkfs.xfs", "mkfs.xfs version 6.1.0"),
         ("versions", "tiltyard", "1.2"),

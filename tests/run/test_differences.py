@@ -112,3 +112,10 @@ def test_a_host_is_compared_with_this_one() -> None:
     assert given["CPU"].values == {"here": "fast", "guest": "–", "there": "fast"}
     assert "disk" not in given
     assert "host" not in {one.fact for one in differences({"here": shared}, specs, here)}
+
+
+def test_another_quota_of_cpu_time_can_decide_a_result() -> None:
+    (here, there) = ({"host": name, "CPU quota": f"{name} of 2 CPUs"} for name in ("0.5", "1"))
+    given = found({"a": here, "b": there}, spec("a"), spec("b"))["CPU quota"]
+    assert given.values == {"a": "0.5 of 2 CPUs", "b": "1 of 2 CPUs"}
+    assert given.why == "their programs may use other shares of the CPUs"

@@ -193,12 +193,11 @@ _FILES: Final = {
     "/proc/stat": "cpu  50 0 20 20 0 0 0 10 0 0",
 }
 
-_GROUP = "/sys/fs/cgroup/user.slice"
+_GROUP, _ROOT = "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"
+_LEVELS = (_GROUP, f"{_ROOT}/unified/user.slice", _ROOT, f"{_ROOT}/unified")
 _LIMITS_ASKED = (
     "sh", "-c", 'grep -sH "" -- "$@"; true', "sh",
-    f"{_GROUP}/memory.max", "/sys/fs/cgroup/memory.max",
-    f"{_GROUP}/pids.max", "/sys/fs/cgroup/pids.max",
-    f"{_GROUP}/cpu.max", "/sys/fs/cgroup/cpu.max",
+    *(f"{one}/{name}" for name in ("memory.max", "pids.max", "cpu.max") for one in _LEVELS),
 )  # fmt: skip
 
 _ANSWERS: Final = {

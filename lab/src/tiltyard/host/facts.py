@@ -5,13 +5,14 @@ from collections.abc import Mapping
 
 from tiltyard.host.place import Place
 from tiltyard.host.processes import BOOT_ID
-from tiltyard.host.record import SECTIONS, Record, Subject, firmware, take
+from tiltyard.host.record import SECTIONS, Record, Subject, firmware, limits, take
 from tiltyard.host.record.controllers import LINKS
 from tiltyard.host.record.disks import WORKED_ON
+from tiltyard.host.record.limits import CPU_QUOTA
 from tiltyard.host.record.section import ABSENT
 from tiltyard.host.record.virtual import NONE_SEEN, SECTION
 
-__all__ = ["ABSENT", "NONE_SEEN", "facts_of_another", "host_facts", "virtualisation"]
+__all__ = ["ABSENT", "NONE_SEEN", "cpu_quota", "facts_of_another", "host_facts", "virtualisation"]
 
 _SHORT: Mapping[str, tuple[str, str]] = {
     "CPU": ("processor", "model"),
@@ -27,6 +28,7 @@ _SHORT: Mapping[str, tuple[str, str]] = {
     "clock source": ("clock", "source"),
     "CPU frequency governor": ("processor", "frequency governor"),
     "CPU idle driver": ("processor", "idle driver"),
+    "CPU quota": (limits.SECTION.name, CPU_QUOTA),
     "transparent huge pages": ("memory", "transparent huge pages"),
 }
 """Short name → section and fact of the record."""
@@ -74,6 +76,11 @@ def _whole(record: Record) -> dict[str, str]:
         **short,
         "mitigations": _mitigations(record["mitigations"]),
     }
+
+
+def cpu_quota() -> str:
+    """``0.5 of 2 CPUs``, or "none …", of the control groups of this process."""
+    return take(Subject(), sections=(limits.SECTION,))[limits.SECTION.name][CPU_QUOTA]
 
 
 def virtualisation() -> str:

@@ -59,6 +59,7 @@ _WHY: Final[Mapping[str, str]] = {
     NOT_IN_FORCE: "the kernel has them by default, or passes over them",
     _HOST: "they are not on one machine",
     _KERNEL: "they do not run under one kernel",
+    "CPU quota": "their programs may use other shares of the CPUs",
     "host of the server": "their servers are not on one machine",
     DISK_UNDER_TEST: "they do not lie on one disk",
     "device": "they do not lie on one device",

@@ -2,49 +2,45 @@
 
 import re
 from collections.abc import Mapping
+from typing import Final
 
+from tiltyard.host.groups import QUOTA, directories, groups_of, quota_cpus
 from tiltyard.host.record.section import ABSENT, Command, Section, Seen
+from tiltyard.host.tasks import parse_cpus
 from tiltyard.units import format_size
 
 _OWN = "/proc/self/cgroup"
 _LIMITS = "/proc/self/limits"
 _STATUS = "/proc/self/status"
-_ROOT = "/sys/fs/cgroup"
+_VISIBLE = "/proc/self/ns/cgroup"
+_ALL_VISIBLE = "cgroup:[4026531835]"
+"""The namespace of the host itself (PROC_CGROUP_INIT_INO of the kernel)."""
 _UNLIMITED = 2**60
 """Version 1 says "no limit" of memory by a number near 2^63."""
 _FILES: Mapping[str, tuple[str, str, str]] = {
     "memory limit": ("memory", "memory.limit_in_bytes", "memory.max"),
     "limit of processes": ("pids", "pids.max", "pids.max"),
 }
-_QUOTA = ("cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.max")
+CPU_QUOTA: Final = "quota of CPU time"
 
 
 def _tell(seen: Seen) -> dict[str, str]:
-    groups = _groups(seen)
+    groups = groups_of(seen.files.get(_OWN, ""))
     told = dict(
         line.partition(":")[::2] for line in seen.answer(_command(seen)).splitlines() if ":" in line
     )
     return {
         "version of control groups": _version(groups),
         **{
-            fact: _size(_first(told, groups, controller, v1, v2))
+            fact: _size(_least(told, _paths(groups, controller, v1, v2)))
             for fact, (controller, v1, v2) in _FILES.items()
         },
-        "quota of CPU time": _quota(told, groups),
+        CPU_QUOTA: _quota(told, groups, seen),
         "CPUs that we may use": seen.field(_STATUS, "Cpus_allowed_list"),
         "nodes that we may use": seen.field(_STATUS, "Mems_allowed_list"),
         "open files": _limit(seen, "Max open files"),
         "locked memory": _limit(seen, "Max locked memory"),
     }
-
-
-def _groups(seen: Seen) -> dict[str, str]:
-    """Controller → our group; that of version 2 has no name."""
-    found = {}
-    for line in seen.files.get(_OWN, "").splitlines():
-        _, controllers, group = line.split(":", 2)
-        found.update(dict.fromkeys(controllers.split(","), group))
-    return found
 
 
 def _version(groups: Mapping[str, str]) -> str:
@@ -57,33 +53,38 @@ def _version(groups: Mapping[str, str]) -> str:
 
 
 def _paths(groups: Mapping[str, str], controller: str, v1: str, v2: str) -> list[str]:
-    """Where a limit of ours stands; in a container the path may begin at our own group."""
-    if controller in groups:
-        root = f"{_ROOT}/{controller}"
-        return [f"{root}{groups[controller].rstrip('/')}/{v1}", f"{root}/{v1}"]
-    if "" in groups:
-        return [f"{_ROOT}{groups[''].rstrip('/')}/{v2}", f"{_ROOT}/{v2}"]
-    return []
+    """Where a limit of ours may stand, and of each group above."""
+    name = v1 if controller in groups else v2
+    return [f"{group}/{name}" for group in directories(groups, controller)]
 
 
-def _first(
-    told: Mapping[str, str], groups: Mapping[str, str], controller: str, v1: str, v2: str
-) -> str:
-    paths = _paths(groups, controller, v1, v2)
-    return next((told[path] for path in paths if path in told), ABSENT)
+def _least(told: Mapping[str, str], paths: list[str]) -> str:
+    found = [told[path] for path in paths if path in told]
+    return min(filter(str.isdecimal, found), key=int, default=found[0] if found else ABSENT)
 
 
-def _quota(told: Mapping[str, str], groups: Mapping[str, str]) -> str:
-    """In CPUs."""
-    quota = _first(told, groups, "cpu", _QUOTA[0], _QUOTA[2])
-    if quota == ABSENT:
-        return ABSENT
+def _quota(told: Mapping[str, str], groups: Mapping[str, str], seen: Seen) -> str:
+    """``0.5 of 2 CPUs``: the least of our group and of those above it that can be seen."""
+    quotas, periods = (_paths(groups, "cpu", old, QUOTA[2]) for old in QUOTA[:2])
+    texts = [told.get(path, "") for path in quotas]
     if "cpu" in groups:
-        quota = f"{quota} {_first(told, groups, 'cpu', _QUOTA[1], _QUOTA[2])}"
-    most, _, period = quota.partition(" ")
-    if not (most.isdigit() and period.isdigit()):
-        return "none"
-    return f"{int(most) / int(period):g} CPUs"
+        texts = [f"{text} {told.get(path, '')}" for text, path in zip(texts, periods, strict=True)]
+    if not any(map(str.strip, texts)):
+        return ABSENT
+    found = [cpus for text in texts if (cpus := quota_cpus(text)) is not None]
+    if not found:
+        return "none" if _sees_all(groups, texts, seen) else "none that is visible from inside"
+    least, allowed = min(found), seen.field(_STATUS, "Cpus_allowed_list")
+    if allowed == ABSENT:
+        return f"{least:g} CPUs"
+    count = len(list(parse_cpus(allowed)))
+    return f"{least:g} of {count} CPUs" if least < count else f"none below {count} CPUs"
+
+
+def _sees_all(groups: Mapping[str, str], texts: list[str], seen: Seen) -> bool:
+    """Whether no group above is hidden: by a namespace, or by a mount that begins at our group."""
+    namespace = seen.links.get(_VISIBLE, _ALL_VISIBLE)
+    return namespace.endswith(_ALL_VISIBLE) and ("cpu" not in groups or bool(texts[0].strip()))
 
 
 def _size(text: str) -> str:
@@ -101,14 +102,16 @@ def _limit(seen: Seen, name: str) -> str:
 
 def _command(seen: Seen) -> Command:
     """Reads the limits of our groups; their paths are known only by now."""
-    groups = _groups(seen)
-    wanted = [*_FILES.values(), *(("cpu", old, _QUOTA[2]) for old in _QUOTA[:2])]
+    groups = groups_of(seen.files.get(_OWN, ""))
+    wanted = [*_FILES.values(), *(("cpu", old, QUOTA[2]) for old in QUOTA[:2])]
     paths = dict.fromkeys(path for one in wanted for path in _paths(groups, *one))
     return ("sh", "-c", 'grep -sH "" -- "$@"; true', "sh", *paths)
 
 
 def _ask(seen: Seen) -> list[Command]:
-    return [_command(seen)] if _groups(seen) else []
+    return [_command(seen)] if seen.files.get(_OWN) else []
 
 
-SECTION = Section(name="limits", tell=_tell, files=(_OWN, _LIMITS, _STATUS), ask=_ask)
+SECTION = Section(
+    name="limits", tell=_tell, files=(_OWN, _LIMITS, _STATUS), links=(_VISIBLE,), ask=_ask
+)

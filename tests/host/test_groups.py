@@ -1,0 +1,183 @@
+"""The quota of CPU time: of hosts that are made of files, and of a real control group."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from support.patience import wait_until
+from tiltyard.host import doctor, groups
+from tiltyard.host.groups import QuotaWatch
+from tiltyard.host.record import changes, limits
+from tiltyard.host.record.section import ABSENT, Seen
+
+HOST, CONTAINER = "cgroup:[4026531835]", "cgroup:[4026532444]"
+V1 = "9:pids:/\n4:cpu,cpuacct:/docker/a\n1:name=systemd:/\n0::/"
+DOCKER = {"cpu/cpu.cfs_quota_us": "40000", "cpu/cpu.cfs_period_us": "100000"}
+NO_QUOTA = {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}
+BELOW = {name.replace("cpu/", "cpu/docker/a/"): text for name, text in NO_QUOTA.items()}
+POD = {"kube/pod/cpu.max": "50000 100000", "kube/pod/a/cpu.max": "max 100000"}
+
+
+def limits_of(own: str, files: dict[str, str], namespace: str = HOST) -> dict[str, str]:
+    """What the section tells of a host with these files below /sys/fs/cgroup."""
+    seen = Seen(
+        {"/proc/self/cgroup": own, "/proc/self/status": "Cpus_allowed_list:\t0-1"},
+        {"/proc/self/ns/cgroup": f"/proc/7/ns/{namespace}"},
+    )
+    (command,) = limits.SECTION.ask(seen)
+    there = {f"/sys/fs/cgroup/{name}": text for name, text in files.items()}
+    answer = "\n".join(f"{path}:{there[path]}" for path in command if path in there)
+    return limits.SECTION.tell(replace(seen, answers={command: answer} if answer else {}))
+
+
+@pytest.mark.parametrize(
+    ("own", "files", "namespace", "quota"),
+    [
+        ("0::/kube/pod/a", POD, HOST, "0.5 of 2 CPUs"),
+        ("0::/kube/pod/a", POD | {"kube/pod/a/cpu.max": "20000 100000"}, HOST, "0.2 of 2 CPUs"),
+        ("0::/kube/pod/b", {"kube/pod/cpu.max": "max 100000"}, HOST, "none"),
+        ("0::/kube", {"kube/cpu.max": "400000 100000"}, HOST, "none below 2 CPUs"),
+        ("0::/", {"cpu.max": "max 100000"}, CONTAINER, "none that is visible from inside"),
+        ("0::/../b", {"cpu.max": "20000 100000"}, CONTAINER, "0.2 of 2 CPUs"),
+        ("1:memory:/\n0::/a", {"unified/a/cpu.max": "150000 100000"}, HOST, "1.5 of 2 CPUs"),
+        (V1, DOCKER, HOST, "0.4 of 2 CPUs"),
+        (V1, DOCKER | BELOW, HOST, "0.4 of 2 CPUs"),
+        (V1, NO_QUOTA | BELOW, HOST, "none"),
+        (V1, NO_QUOTA, HOST, "none that is visible from inside"),
+        ("0::/", {}, HOST, ABSENT),
+    ],
+)
+def test_the_quota_is_the_least_of_our_group_and_of_all_above_it(
+    own: str, files: dict[str, str], namespace: str, quota: str
+) -> None:
+    assert limits_of(own, files, namespace)["quota of CPU time"] == quota
+
+
+def test_another_quota_is_a_change_of_the_host() -> None:
+    before, now = ({"limits": {"quota of CPU time": text}} for text in ("0.4 of 2 CPUs", "none"))
+    told = 'limits: quota of CPU time was "0.4 of 2 CPUs" and is "none"'
+    assert changes(before, now) == (told,)
+
+
+def test_other_limits_of_a_group_above_hold_as_well() -> None:
+    files = {"a/memory.max": "2147483648", "a/b/memory.max": "max", "a/b/pids.max": "max"}
+    found = limits_of("0::/a/b", files)
+    assert (found["memory limit"], found["limit of processes"]) == ("2 GiB", "none")
+
+
+@pytest.mark.parametrize(
+    ("quota", "status", "text"),
+    [
+        ("0.4 of 2 CPUs", "limited", "the programs of a study may use 0.4 of 2 CPUs: "),
+        ("none that is visible from inside", "ok", ""),
+        (ABSENT, "ok", ""),
+    ],
+)
+def test_the_doctor_tells_of_a_quota(
+    quota: str, status: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "cpu_quota", lambda: quota)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    check = doctor._cpus()
+    assert check.status == status
+    assert text in check.meaning
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A host that is made of files."""
+    monkeypatch.setattr(groups, "_ROOT", str(tmp_path / "groups"))
+    monkeypatch.setattr(groups, "_PROC", str(tmp_path / "proc"))
+    return tmp_path
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def stat(periods: int, of_time: str) -> str:
+    return f"nr_periods 9\nnr_throttled {periods}\n{of_time}\n"
+
+
+def test_what_a_quota_of_a_group_above_held_up_is_counted(root: Path) -> None:
+    """Also of a second process, which is in another group; each group counts once."""
+    for pid, group in ((7, "pod/a"), (8, "pod/b")):
+        write(root / f"proc/{pid}/cgroup", f"1:memory:/\n0::/{group}\n")
+        write(root / f"groups/{group}/cpu.max", "max 100000\n")
+        write(root / f"groups/{group}/cpu.stat", stat(5, "throttled_usec 5"))
+    write(root / "groups/pod/cpu.max", "50000 100000\n")
+    write(root / "groups/pod/cpu.stat", stat(3, "throttled_usec 250000"))
+    with closing(QuotaWatch((7, 8))) as watch:
+        assert watch.throttled() == (3, 0.25)
+        write(root / "groups/pod/cpu.stat", stat(4, "throttled_usec 1250000"))
+        assert watch.throttled() == (4, 1.25)
+
+
+def test_version_1_counts_nanoseconds(root: Path) -> None:
+    write(root / "proc/7/cgroup", "4:cpu,cpuacct:/docker/a\n")
+    write(root / "groups/cpu/cpu.cfs_quota_us", "40000\n")
+    write(root / "groups/cpu/cpu.cfs_period_us", "100000\n")
+    write(root / "groups/cpu/cpu.stat", stat(2, "throttled_time 1500000000"))
+    with closing(QuotaWatch((7,))) as watch:
+        assert watch.throttled() == (2, 1.5)
+
+
+def test_without_a_quota_nothing_is_kept_open(root: Path) -> None:
+    write(root / "proc/7/cgroup", "0::/a\n")
+    write(root / "groups/a/cpu.max", "max 100000\n")
+    write(root / "groups/a/cpu.stat", stat(0, "throttled_usec 0"))
+    with closing(QuotaWatch((7, 8))) as watch:
+        assert (watch._files, watch.throttled()) == ([], None)
+
+
+REAL = Path("/sys/fs/cgroup/cpu")
+BUSY = """
+import os, sys
+open(sys.argv[1] + "/cgroup.procs", "w").write("0")
+print("in", flush=True)
+while True:
+    pass
+"""
+
+
+@pytest.fixture
+def quota() -> Iterator[Path]:
+    """A group of version 1 that may use a twentieth of a CPU; it goes when it is empty."""
+    group = REAL / f"tiltyard-test-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / "cpu.cfs_quota_us").write_text("5000")
+    except OSError as error:
+        if group.is_dir():
+            group.rmdir()
+        pytest.skip(f"no quota can be set here: {error}")
+    yield group
+    wait_until(lambda: not (group / "cgroup.procs").read_text(), "the group is not empty")
+    group.rmdir()
+
+
+def test_a_busy_process_uses_a_real_quota_up(quota: Path) -> None:
+    with (
+        subprocess.Popen((sys.executable, "-c", BUSY, quota), stdout=subprocess.PIPE) as busy,
+        closing(QuotaWatch(())) as nothing,
+    ):
+        try:
+            assert busy.stdout is not None
+            assert busy.stdout.readline() == b"in\n"
+            with closing(QuotaWatch((busy.pid,))) as watch:
+                before = watch.throttled()
+                assert before is not None
+                wait_until(lambda: (watch.throttled() or before) > before, "nothing was held up")
+                now = watch.throttled()
+        finally:
+            busy.kill()
+        assert nothing.throttled() is None
+    assert now is not None
+    assert now[1] > before[1]
