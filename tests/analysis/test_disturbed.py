@@ -218,6 +218,21 @@ def test_blocks_that_count_although_spoiled_are_told_once() -> None:
     assert not any("other processes used" in text for text in told)
 
 
+def test_a_quota_is_no_activity_of_others() -> None:
+    by_quota = study(10, {1}, policy="keep", by=lambda _: (reason("ext4", "quota"),))
+    findings = analyse(*by_quota)
+    told = "1 of the 10 blocks that count was disturbed by a quota of CPU time"
+    assert findings.under_load == told
+    assert "Causes: a quota of CPU time (1)." in spoiled_of(findings).sentence
+    (advice,) = [one.advice for one in findings.notices if one.text.startswith("Under load")]
+    assert advice is not None
+    assert advice.startswith("Lift the quota of the control group")
+    plan, run = by_quota
+    both = {**run.spoiled, 4: (reason("ext4"),)}
+    found = analyse(plan, run.model_copy(update={"spoiled": both}))
+    assert found.under_load.endswith("disturbed by other activity on the host")
+
+
 def test_the_first_block_of_three_systems_can_be_a_spoiled_one() -> None:
     plan, run = synthetic_study(("ext4", "xfs", "btrfs"), blocks=1)
     kept = plan.model_copy(update={"gates": GATES.model_copy(update={"spoiled": "keep"})})

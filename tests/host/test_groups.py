@@ -2,8 +2,6 @@
 
 import os
 import subprocess
-import sys
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from support.patience import wait_until
+from support.quotas import ENTER, group_with_quota
 from tiltyard.host import doctor, groups
 from tiltyard.host.groups import QuotaWatch
 from tiltyard.host.record import changes, limits
 from tiltyard.host.record.section import ABSENT, Seen
+from tiltyard.host.telemetry import Watch
 
 HOST, CONTAINER = "cgroup:[4026531835]", "cgroup:[4026532444]"
 V1 = "9:pids:/\n4:cpu,cpuacct:/docker/a\n1:name=systemd:/\n0::/"
@@ -59,6 +59,11 @@ def test_the_quota_is_the_least_of_our_group_and_of_all_above_it(
     assert limits_of(own, files, namespace)["quota of CPU time"] == quota
 
 
+@pytest.mark.parametrize("quota", ["none", "none that is visible from inside", ABSENT])
+def test_a_record_without_a_quota_has_none(quota: str) -> None:
+    assert limits.quota_of({"limits": {limits.CPU_QUOTA: quota}}) == limits.quota_of({}) == ""
+
+
 def test_another_quota_is_a_change_of_the_host() -> None:
     before, now = ({"limits": {"quota of CPU time": text}} for text in ("0.4 of 2 CPUs", "none"))
     told = 'limits: quota of CPU time was "0.4 of 2 CPUs" and is "none"'
@@ -75,8 +80,7 @@ def test_other_limits_of_a_group_above_hold_as_well() -> None:
     ("quota", "status", "text"),
     [
         ("0.4 of 2 CPUs", "limited", "the programs of a study may use 0.4 of 2 CPUs: "),
-        ("none that is visible from inside", "ok", ""),
-        (ABSENT, "ok", ""),
+        ("", "ok", ""),
     ],
 )
 def test_the_doctor_tells_of_a_quota(
@@ -137,47 +141,41 @@ def test_without_a_quota_nothing_is_kept_open(root: Path) -> None:
         assert (watch._files, watch.throttled()) == ([], None)
 
 
-REAL = Path("/sys/fs/cgroup/cpu")
-BUSY = """
-import os, sys
-open(sys.argv[1] + "/cgroup.procs", "w").write("0")
-print("in", flush=True)
-while True:
-    pass
-"""
+def test_a_watch_tells_what_a_quota_held_up_since_it_was_asked_before(root: Path) -> None:
+    write(root / f"proc/{os.getpid()}/cgroup", "0::/a\n")
+    write(root / "groups/a/cpu.max", "50000 100000\n")
+    write(root / "groups/a/cpu.stat", stat(3, "throttled_usec 250000"))
+    with Watch(None) as watch:
+        write(root / "groups/a/cpu.stat", stat(5, "throttled_usec 750000"))
+        seen = watch.telemetry()
+        assert (seen.quota_throttled, seen.quota_throttled_s) == (2, 0.5)
+        seen = watch.telemetry()
+        assert (seen.quota_throttled, seen.quota_throttled_s) == (0, 0.0)
+    assert watch._quota._files == []
 
 
-@pytest.fixture
-def quota() -> Iterator[Path]:
-    """A group of version 1 that may use a twentieth of a CPU; it goes when it is empty."""
-    group = REAL / f"tiltyard-test-{os.getpid()}"
-    try:
-        group.mkdir()
-        (group / "cpu.cfs_quota_us").write_text("5000")
-    except OSError as error:
-        if group.is_dir():
-            group.rmdir()
-        pytest.skip(f"no quota can be set here: {error}")
-    yield group
-    wait_until(lambda: not (group / "cgroup.procs").read_text(), "the group is not empty")
-    group.rmdir()
+def test_without_a_quota_telemetry_does_not_tell(root: Path) -> None:
+    with Watch(None) as watch:
+        seen = watch.telemetry()
+    assert (seen.quota_throttled, seen.quota_throttled_s) == (None, None)
 
 
-def test_a_busy_process_uses_a_real_quota_up(quota: Path) -> None:
+def test_a_busy_process_uses_a_real_quota_up() -> None:
+    busy = ("sh", "-c", "echo in; while :; do :; done")
     with (
-        subprocess.Popen((sys.executable, "-c", BUSY, quota), stdout=subprocess.PIPE) as busy,
-        closing(QuotaWatch(())) as nothing,
+        group_with_quota(5000) as group,
+        subprocess.Popen((*ENTER, group, *busy), stdout=subprocess.PIPE) as process,
     ):
         try:
-            assert busy.stdout is not None
-            assert busy.stdout.readline() == b"in\n"
-            with closing(QuotaWatch((busy.pid,))) as watch:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"in\n"
+            with closing(QuotaWatch((process.pid,))) as watch:
                 before = watch.throttled()
                 assert before is not None
                 wait_until(lambda: (watch.throttled() or before) > before, "nothing was held up")
                 now = watch.throttled()
         finally:
-            busy.kill()
-        assert nothing.throttled() is None
+            process.kill()
     assert now is not None
+    assert now[0] > before[0]
     assert now[1] > before[1]

@@ -23,7 +23,8 @@ from tiltyard.run.gates import (
     told_level,
 )
 from tiltyard.run.history import History
-from tiltyard.run.record import Reason, TrialRecord, out_of_the_usual
+from tiltyard.run.journal import TrialFinished
+from tiltyard.run.record import Reason, TrialRecord, out_of_the_usual, told_briefly
 from tiltyard.run.samples import Samples
 
 QUIET = Telemetry(elapsed_s=3.3, own_bytes=10**8, foreign_bytes=0, clock_sources=("tsc",))
@@ -116,6 +117,48 @@ def test_a_signal_beyond_its_limit(seen: dict[str, Any], gate: str, text: str) -
     assert found.text == text
     assert found.value > found.limit
     assert math.isfinite(found.value)
+
+
+def test_a_quota_that_some_trials_use_up_spoils() -> None:
+    free, held = trial("a", quota_throttled=0), trial("b", quota_throttled=2)
+    (found,) = reasons(free, held)
+    assert (found.gate, found.system, found.value, found.limit) == ("quota", "b", 2.0, 0.0)
+    assert found.text == (
+        "a quota of CPU time was used up 2 times (limit 0) while postmark ran on b"
+    )
+    assert told_briefly((found,)) == found.text
+
+
+def test_a_quota_that_every_trial_uses_up_is_what_is_measured() -> None:
+    """Each host has its own; what is not known is no trial that used it up."""
+    both = [trial(name, quota_throttled=2) for name in "ab"]
+    assert reasons(*both) == []
+    there = trial("b", host="sut", quota_throttled=0)
+    assert reasons(*both, there) == []
+    assert {found.system for found in reasons(*both, trial("c"))} == {"a", "b"}
+    earlier = [QUIET.model_copy(update={"quota_throttled": 0})]
+    assert {found.gate for found in check_evidence(both, GATES, earlier)} == {"quota"}
+    assert list(check_evidence(both, GATES, [both[0].telemetry])) == []
+
+
+def test_all_trials_so_far_tell_whether_a_quota_is_always_used_up() -> None:
+    _, run = synthetic_study(blocks=2)
+    plan = synthetic_study(blocks=2)[0].model_copy(update={"gates": GATES})
+    held = QUIET.model_copy(update={"quota_throttled": 1})
+    block = [one.model_copy(update={"telemetry": held}) for one in run.trials if one.key.block == 2]
+    for before, outcome, gates in (
+        (held, "done", set()),
+        (QUIET, "done", {"quota"}),
+        (QUIET, "failed", set()),
+    ):
+        history = History(())
+        for one in run.trials:
+            if one.key.block == 1:
+                history.finished[one.key] = TrialFinished(
+                    key=one.key, slot=0, started="", elapsed_s=1.0, outcome=outcome, reason=None,
+                    file="", sha256="", telemetry=before,
+                )  # fmt: skip
+        assert {found.gate for found in check_block(history, plan, 2, block)} == gates
 
 
 def test_others_count_on_the_cpus_that_measure() -> None:

@@ -5,6 +5,7 @@ from support.judged import CALIBRATION
 from support.runs import GATES
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
+from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.samples import Samples
@@ -272,3 +273,52 @@ def test_a_host_that_has_changed_between_starts_is_told():
     assert "has changed" not in texts(plan, run)
     change = 'Start 2: kernel: release was "6.1.0-1" and is "6.1.0-2"'
     assert f"{change}." in texts(plan, run.model_copy(update={"host_changes": (change,)}))
+
+
+QUOTA = {"limits": {"quota of CPU time": "0.4 of 2 CPUs"}}
+
+
+@pytest.mark.parametrize(
+    ("periods", "severity", "told"),
+    [
+        ((None, None), "note", "Whether a trial used that up is not known."),
+        ((0, 0), "note", "No trial used it up."),
+        (
+            (2, 0),
+            "warning",
+            "It was used up in 10 of 20 trials, which waited 5 s for it (the sum over CPUs).",
+        ),
+        (
+            (2, 2),
+            "warning",
+            "It was used up in 20 of 20 trials, which waited 0:10 for it (the sum over CPUs): the "
+            "verdicts are those of this quota.",
+        ),
+    ],
+)
+def test_a_quota_of_cpu_time_is_told_once(
+    periods: tuple[int | None, ...], severity: str, told: str
+) -> None:
+    plan, run = synthetic_study(("ext4", "xfs"), blocks=10)
+    of = dict(zip(("ext4", "xfs"), periods, strict=True))
+
+    def held(trial: TrialRecord) -> TrialRecord:
+        seen = Telemetry(elapsed_s=1.0, quota_throttled=of[trial.key.system], quota_throttled_s=0.5)
+        return trial.model_copy(update={"telemetry": seen})
+
+    run = with_trials(run.model_copy(update={"record": QUOTA}), held)
+    (found,) = [one for one in analyse(plan, run).notices if "quota" in one.text]
+    head = "The programs of this study may use 0.4 of 2 CPUs: their control group has a quota."
+    assert (found.severity, found.text) == (severity, f"{head} {told}")
+
+
+def test_a_quota_of_another_host_is_told_where_trials_ran_there():
+    plan, run = synthetic_study(blocks=10)
+    run = run.model_copy(update={"record": QUOTA, "other_hosts": {"sut": QUOTA}})
+    there = Telemetry(elapsed_s=1.0, host="sut", quota_throttled=0, quota_throttled_s=0.0)
+    far = with_trials(run, lambda trial: trial.model_copy(update={"telemetry": there}))
+    assert "may use 0.4 of 2 CPUs on sut: " in texts(plan, far)
+    assert "0.4 of 2 CPUs: " not in texts(plan, far)
+    free = {"limits": {"quota of CPU time": "none"}}
+    none = far.model_copy(update={"other_hosts": {"sut": free}})
+    assert "quota" not in texts(plan, none)

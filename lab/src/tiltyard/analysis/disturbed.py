@@ -33,7 +33,8 @@ _GATES: Final = {
     "temperature_k": "temperature",
     "canary": "the canary",
     "swap": "swapping",
-    "throttled": "throttling",
+    "throttled": "throttling for heat",
+    "quota": "a quota of CPU time",
     "clock": "the clock",
     "kernel": "errors of the kernel",
 }

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host import commands, kvm
-from tiltyard.host.facts import ABSENT, NONE_SEEN, cpu_quota, virtualisation
+from tiltyard.host.facts import NONE_SEEN, cpu_quota, virtualisation
 from tiltyard.host.ledger import own_state_directory, state_directory
 from tiltyard.host.mounts import mounts
 from tiltyard.host.namespaces import why_not
@@ -208,7 +208,7 @@ def _bounded_cache() -> Check:
 def _cpus() -> Check:
     """The lab and its display should not sit on the CPU that measures."""
     count = len(os.sched_getaffinity(0))
-    if not (quota := cpu_quota()).startswith(("none", ABSENT)):
+    if quota := cpu_quota():
         text = f"the programs of a study may use {quota}: their control group has a quota"
         return Check("CPUs", "limited", text)
     if count > 1:

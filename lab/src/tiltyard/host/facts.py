@@ -79,8 +79,8 @@ def _whole(record: Record) -> dict[str, str]:
 
 
 def cpu_quota() -> str:
-    """``0.5 of 2 CPUs``, or "none …", of the control groups of this process."""
-    return take(Subject(), sections=(limits.SECTION,))[limits.SECTION.name][CPU_QUOTA]
+    """``0.5 of 2 CPUs``, of the control groups of this process; empty where no quota is seen."""
+    return limits.quota_of(take(Subject(), sections=(limits.SECTION,)))
 
 
 def virtualisation() -> str:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 from pydantic import Field
 
@@ -18,6 +18,7 @@ from tiltyard.errors import TiltyardError
 from tiltyard.frozen import Frozen
 from tiltyard.host.devices.disk_watch import DiskWatch
 from tiltyard.host.external import ExternalWatch
+from tiltyard.host.groups import QuotaWatch
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.pressure import longest_waits_s, others_waited_s
 from tiltyard.host.processes import used_s
@@ -134,6 +135,10 @@ class Telemetry(Frozen):
     huge_page_fallbacks: int | None = None
     throttled: int | None = None
     """How often CPUs were slowed down for heat."""
+    quota_throttled: int | None = None
+    """Periods in which a quota of CPU time was used up; ``None`` where no group has one."""
+    quota_throttled_s: float | None = None
+    """How long CPUs were kept from the processes for it, the sum over CPUs."""
     frequency: float | None = None
     """Mean over nominal; see :class:`tiltyard.host.processor.FrequencyWatch`."""
     temperatures_c: dict[str, float] = Field({})
@@ -160,13 +165,15 @@ class _Seen:
     clock_source: str
     waited_s: dict[tuple[Path, str], float]
     throttled: int | None
+    quota_periods: int | None
+    quota_s: float | None
     memory: dict[str, int]
     ahead_s: float
     at_s: float
 
 
 class Watch:
-    """The counters from now on; a context, for it holds a file open.
+    """The counters from now on; a context, for it holds files open.
 
     Start it just before a trial, and ask for its telemetry just after: reading takes a few
     milliseconds, in which the engine does not run. Asked again, it tells what has happened since
@@ -194,6 +201,7 @@ class Watch:
         self._frequency = FrequencyWatch()
         self._sensors = Sensors()
         self._external = ExternalWatch(servers)
+        self._quota = QuotaWatch((os.getpid(), *serving, *engines()))
         self._before = self._look(serving)
 
     def __enter__(self) -> Self:
@@ -204,14 +212,18 @@ class Watch:
         """Close the kernel's log, and what else is open."""
         self._log.close()
         self._external.close()
+        self._quota.close()
 
     def _look(self, serving: Sequence[int]) -> _Seen:
+        quota_periods, quota_s = self._quota.throttled() or (None, None)
         return _Seen(
             served_s=used_s(serving) if self._is_served else None,
             temperatures_c=self._sensors.temperatures_c(),
             clock_source=_clock_source(),
             waited_s=others_waited_s(self._engines()),
             throttled=self._sensors.throttled(),
+            quota_periods=quota_periods,
+            quota_s=quota_s,
             memory=_memory_events(HERE.read(_VMSTAT) or ""),
             ahead_s=_time_of_day_ahead_s(),
             at_s=time.monotonic(),
@@ -243,6 +255,8 @@ class Watch:
             external_steal_s=external.steal_s if external else None,
             foreign_waits_s=longest_waits_s(before.waited_s, now.waited_s),
             throttled=_grown(before.throttled, now.throttled),
+            quota_throttled=_grown(before.quota_periods, now.quota_periods),
+            quota_throttled_s=_grown(before.quota_s, now.quota_s),
             frequency=self._frequency.ratio(),
             temperatures_c=before.temperatures_c,
             clock_sources=tuple(sorted({before.clock_source, now.clock_source} - {""})),
@@ -286,7 +300,10 @@ class Watches:
             self._open = None
 
 
-def _grown(before: int | None, now: int | None) -> int | None:
+_Number = TypeVar("_Number", int, float)
+
+
+def _grown(before: _Number | None, now: _Number | None) -> _Number | None:
     """What was added, where the host tells."""
     return None if before is None or now is None else now - before
 

@@ -5,8 +5,9 @@ The gates cannot see what was measured: all that they get of a trial is its :cla
 that failed is failed, not spoiled; a signal that the host does not have spoils nothing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import median
 from typing import Final
 
@@ -76,7 +77,7 @@ def check_block(
     """What spoils a block; empty if nothing does, and for plans without gates.
 
     Args:
-        history: the journal so far, for the canaries.
+        history: the journal so far, for the canaries, and for the quotas that are always used up.
         plan: has the limits.
         block: its number.
         records: the trials of the block.
@@ -84,8 +85,14 @@ def check_block(
     if plan.gates is None:
         return ()
     evidence = [found for record in records for found in evidence_of(record)]
+    earlier = (
+        seen
+        for event in history.finished.values()
+        if event.outcome == "done" and event.telemetry
+        for seen in (event.telemetry, *event.telemetry.others)
+    )
     reasons = (
-        *check_evidence(evidence, plan.gates),
+        *check_evidence(evidence, plan.gates, earlier),
         *check_canary(history.canaries, block, plan.gates.canary),
     )
     return tuple(
@@ -128,9 +135,17 @@ def told_level(shares: Mapping[str, float], gates: GatesSpec) -> str:
     )
 
 
-def check_evidence(block: Sequence[Evidence], gates: GatesSpec) -> Iterator[Reason]:
-    """The reasons that the trials of one block give, trial by trial."""
-    usual = _usual_frequencies(block)
+def check_evidence(
+    block: Sequence[Evidence], gates: GatesSpec, earlier: Iterable[Telemetry] = ()
+) -> Iterator[Reason]:
+    """The reasons that the trials of one block give, trial by trial.
+
+    Args:
+        block: what is known of them.
+        gates: the limits.
+        earlier: of the trials before.
+    """
+    usual, bound = _usual_frequencies(block), _bound_by_quota(block, earlier)
     coolest_c = _coolest_c(block)
     # Trials may run on several hosts, each with a clock of its own.
     firsts = {trial.telemetry.host: trial for trial in reversed(block)}
@@ -143,6 +158,7 @@ def check_evidence(block: Sequence[Evidence], gates: GatesSpec) -> Iterator[Reas
             *_frequency(trial, gates, usual.get((trial.telemetry.host, trial.key.workload))),
             *_heat(trial, gates, coolest_c),
             *_events(trial),
+            *_quota(trial, bound),
             *_clock(trial, firsts[trial.telemetry.host]),
         ):
             key = trial.key
@@ -251,6 +267,26 @@ def _events(trial: Evidence) -> Iterator[Found]:
     if errors := telemetry.kernel_errors:
         seen = f'the kernel reported errors, the first "{errors[0]}" (limit 0),'
         yield "kernel", float(len(errors)), 0.0, seen
+
+
+def _quota(trial: Evidence, bound: set[str]) -> Iterator[Found]:
+    """A quota of CPU time was used up, on a host where some trials keep within it."""
+    periods = trial.telemetry.quota_throttled
+    if periods and trial.telemetry.host not in bound:
+        seen = f"a quota of CPU time was used up {count_of(periods, 'time')} (limit 0)"
+        yield "quota", float(periods), 0.0, seen
+
+
+def _bound_by_quota(block: Sequence[Evidence], earlier: Iterable[Telemetry]) -> set[str]:
+    """Hosts on which all trials so far have used a quota up: it is a part of what is measured.
+
+    No replacement would be without it, and it makes no difference between trials.
+    """
+    hosts = {trial.telemetry.host for trial in block if trial.telemetry.quota_throttled}
+    if not hosts:
+        return hosts
+    every = chain(earlier, (trial.telemetry for trial in block))
+    return hosts - {seen.host for seen in every if not seen.quota_throttled}
 
 
 def _clock(trial: Evidence, first: Evidence) -> Iterator[Found]:

@@ -9,6 +9,7 @@ from pydantic import Field
 from tiltyard.folder import HASHED
 from tiltyard.frozen import Frozen
 from tiltyard.host.commands import Command
+from tiltyard.host.record import limits
 from tiltyard.host.record.stack import DISK_UNDER_TEST as DISK_UNDER_TEST
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import TrialKey
@@ -126,8 +127,8 @@ class Reason(Frozen):
     """Why a block is disturbed: a signal beyond its limit. Nothing here comes from a result."""
 
     gate: str
-    """Field of :class:`tiltyard.study.model.GatesSpec`, or ``swap``, ``throttled``, ``clock``,
-    ``kernel``."""
+    """Field of :class:`tiltyard.study.model.GatesSpec`, or ``swap``, ``throttled``, ``quota``,
+    ``clock``, ``kernel``."""
     system: str | None
     """Whose trial it was; ``None`` for the canary, which stands outside all trials."""
     workload: str | None
@@ -239,3 +240,11 @@ class RunRecord(Frozen):
     """Hosts that were lost while they carried it out, a sentence each."""
     seal: str = ""
     """Hash of the last line of the journal (:mod:`tiltyard.run.chain`): 64 hexadecimal digits."""
+
+    @property
+    def quotas(self) -> dict[str, str]:
+        """Host → its quota of CPU time, ``0.5 of 2 CPUs``, or empty; this host is the empty one."""
+        return {
+            host: limits.quota_of(record)
+            for host, record in {"": self.record, **self.other_hosts}.items()
+        }

@@ -155,7 +155,8 @@ def gates_sentence(plan: Plan, run: RunRecord) -> str:
         f"memory for more than {_share(gates.pressure)} of the time; the hypervisor takes more "
         f"than {_share(gates.steal)}; the CPU frequency is off that of the block by more than "
         f"{_share(gates.frequency)}; a temperature changes by more than {gates.temperature_k:g} K; "
-        f"{canary}anything is swapped or throttled, a clock jumps, or the kernel reports errors"
+        f"{canary}anything is swapped or throttled for heat; some trials use a quota of CPU time "
+        "up; a clock jumps, or the kernel reports errors"
     )
     fate = _FATES["keep" if run.amended.keep else gates.spoiled]
     return (

@@ -199,7 +199,14 @@ def under_load(run: RunRecord) -> str:
     count = f"{disturbed} of the {count_of(len(blocks), 'block')} that count"
     if disturbed == len(blocks) > 1:
         count = f"all {count_of(disturbed, 'block')} that count"
-    return f"{count} {agreeing(disturbed, 'was', 'were')} disturbed by other activity on the host"
+    by = "a quota of CPU time" if _is_by_quota(run) else "other activity on the host"
+    return f"{count} {agreeing(disturbed, 'was', 'were')} disturbed by {by}"
+
+
+def _is_by_quota(run: RunRecord) -> bool:
+    """Whether nothing else has disturbed the blocks that count."""
+    blocks = {trial.key.block for trial in run.trials} & run.spoiled.keys()
+    return {reason.gate for block in blocks for reason in run.spoiled[block]} == {"quota"}
 
 
 @statement("notice", "Under load: N of the M blocks that count were disturbed.")
@@ -211,9 +218,46 @@ def _disturbed(evidence: Evidence) -> Iterator[Notice]:
             deviation=True,
             above=True,
             text=f"Under load: {found}. The verdicts hold for a host that is as busy.",
-            advice=f"Stop other work on {evidence.plan.where} and run the study in a new folder; "
+            advice=f"{_remedy(evidence)} and run the study in a new folder; "
             'with --disturbed replace ([noise] disturbed = "replace" in a study) such blocks are '
             "repeated.",
+        )
+
+
+def _remedy(evidence: Evidence) -> str:
+    by_quota = _is_by_quota(evidence.run)
+    return _LIFT if by_quota else f"Stop other work on {evidence.plan.where}"
+
+
+_LIFT: Final = "Lift the quota of the control group (of a container, its CPU limit)"
+
+
+@statement(
+    "notice", "The programs of this study may use X of N CPUs; that was used up in N of M trials."
+)
+def _quota(evidence: Evidence) -> Iterator[Notice]:
+    """A host has a quota of CPU time."""
+    seen = [trial.telemetry for trial in _done(evidence) if trial.telemetry]
+    for host, quota in evidence.run.quotas.items():
+        here = [one for each in seen for one in (each, *each.others) if one.host == host]
+        known = [one for one in here if one.quota_throttled is not None]
+        reached = [one for one in known if one.quota_throttled]
+        if not here or not (quota or reached):
+            continue
+        kept_s = sum(one.quota_throttled_s or 0.0 for one in reached)
+        trials = f"of {count_of(len(here), 'trial')}"
+        fate = "Whether a trial used that up is not known." if not known else "No trial used it up."
+        if reached:
+            fate = (
+                f"It was used up in {len(reached)} {trials}, which waited {format_duration(kept_s)}"
+                " for it (the sum over CPUs)"
+            )
+            every = ": the verdicts are those of this quota." if len(reached) == len(here) else "."
+            fate = f"{fate}{every}"
+        yield (warning if reached else note)(
+            text=f"The programs of this study may use {quota or 'a part of the CPUs'}"
+            f"{f' on {host}' if host else ''}: their control group has a quota. {fate}",
+            advice=f"{_LIFT}, or report it with the result.",
         )
 
 
@@ -315,6 +359,7 @@ OF_THE_TRIALS: Final = (
     _foreign,
     _steal,
     _disturbed,
+    _quota,
     _longer,
     _preempted,
     _warned,

@@ -81,6 +81,12 @@ def _quota(told: Mapping[str, str], groups: Mapping[str, str], seen: Seen) -> st
     return f"{least:g} of {count} CPUs" if least < count else f"none below {count} CPUs"
 
 
+def quota_of(record: Mapping[str, Mapping[str, str]]) -> str:
+    """``0.5 of 2 CPUs``, of a system record; empty where no quota is seen."""
+    quota = record.get(SECTION.name, {}).get(CPU_QUOTA, ABSENT)
+    return "" if quota.startswith(("none", ABSENT)) else quota
+
+
 def _sees_all(groups: Mapping[str, str], texts: list[str], seen: Seen) -> bool:
     """Whether no group above is hidden: by a namespace, or by a mount that begins at our group."""
     namespace = seen.links.get(_VISIBLE, _ALL_VISIBLE)
