@@ -232,6 +232,7 @@ metrics = { rate = { last = true, unit = "1/s", better = "higher" } }
     )
     with pytest.raises(UsageError, match="--by cpu-time: no CPU time of a program is known"):
         gate(here / "suite.toml", within="3%", by="cpu-time", trust=True)
+    assert not [*here.rglob("journal.jsonl")], "it is refused before anything is run"
 
 
 def _port() -> int:

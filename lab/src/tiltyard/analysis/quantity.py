@@ -23,7 +23,7 @@ from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.samples import BIN_WIDTH, PERCENTILES
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
 from tiltyard.study.model import Covariate
-from tiltyard.study.program import CPU_TIME, WALL_TIME
+from tiltyard.study.program import CPU_TIME
 from tiltyard.units import count_of
 from tiltyard.wire import MetricCard
 
@@ -125,9 +125,9 @@ class GridCell:
 
     @property
     def is_cpu_time(self) -> bool:
-        """Whether it is CPU time that nobody has asked for as a headline, and that was counted."""
+        """Whether it is CPU time that was counted."""
         counted = bool(np.isfinite(self.quantity.log_values).any())
-        return self.metric.name == CPU_TIME and self.metric.role == "detail" and counted
+        return self.metric.name == CPU_TIME and counted
 
     @property
     def label(self) -> str:
@@ -218,7 +218,6 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
             complete[place] = trials
     readings = read_trials(complete, shape, workload)
     cells = tuple(_cells(workload, readings, attempted, _sessions(plan, blocks)))
-    timed = any(c.metric.name == WALL_TIME and c.metric.role == "headline" for c in cells)
     return Measured(
         workload=workload,
         systems=systems,
@@ -230,7 +229,7 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
         details=tuple(
             cell for cell in cells if cell.metric.role == "detail" and not cell.is_latency
         ),
-        cpu_time=next((cell for cell in cells if timed and cell.is_cpu_time), None),
+        cpu_time=next((c for c in cells if workload.has_cpu_time and c.is_cpu_time), None),
         covariates=covariates,
     )
 

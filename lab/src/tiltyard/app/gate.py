@@ -4,7 +4,7 @@ from tiltyard.analysis.decision import Decision
 from tiltyard.analysis.disturbed import too_many_disturbed
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.gate import By, gate_decision
-from tiltyard.errors import RefusedError
+from tiltyard.errors import RefusedError, UsageError
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import read_plan
@@ -27,6 +27,16 @@ def require_as_measured(folder: StudyFolder) -> None:
         now = Prepared(system=system.name, block=0, commands=(), facts=facts)
         if changed := changed_file(measured, now.hashes):
             raise RefusedError(f"{folder.root}/ is not judged: {changed}")
+
+
+def require_time(by: By, *, known: bool) -> None:
+    """Refuse to go by a time that is not known of any program.
+
+    Raises:
+        UsageError: if none is.
+    """
+    if by == "cpu-time" and not known:
+        raise UsageError("--by cpu-time: no CPU time of a program is known. Fix: leave it out")
 
 
 def until_gated(plan: Plan, within: float, by: By) -> Decide:

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from tiltyard.analysis.gate import By, Gate
-    from tiltyard.analysis.model import Findings
+    from tiltyard.analysis.gate import Gate
     from tiltyard.folder import StudyFolder
 
 
@@ -75,7 +74,7 @@ def gate(
         printing: Options of what is printed.
     """
     from tiltyard.analysis.gate import gate as judged
-    from tiltyard.app.gate import require_as_measured
+    from tiltyard.app.gate import require_as_measured, require_time
     from tiltyard.cli.commands import require_writable
     from tiltyard.cli.console import remark, show, tell
     from tiltyard.cli.run import carried_out
@@ -94,7 +93,8 @@ def gate(
             target, trust=trust, within=margin, by=by, show_output=commands.show_output
         )
         require_as_measured(target)
-    _require_known(findings, by)
+    # A kernel may not count what was asked for.
+    require_time(by, known=any(workload.cpu_time for workload in findings.workloads))
     found = judged(findings, margin, by)
     if not printing.emit(found):
         show(table(found))
@@ -120,13 +120,6 @@ def _margin(within: str) -> float:
     if not 0 < margin < 1:
         raise UsageError(f"--within {within}: is more than 0% and less than 100%, as in 3%")
     return margin
-
-
-def _require_known(findings: "Findings", by: "By") -> None:
-    from tiltyard.errors import UsageError
-
-    if by == "cpu-time" and not any(workload.cpu_time for workload in findings.workloads):
-        raise UsageError("--by cpu-time: no CPU time of a program is known. Fix: leave it out")
 
 
 @contextmanager

@@ -206,9 +206,11 @@ def carried_out(folder: "StudyFolder", **options: Unpack[RunOptions]) -> "Findin
 
     Raises:
         RefusedError: if what the study brings is not trusted.
+        UsageError: if the gate is to go by CPU time, and no workload has any.
         HostLacksError: if the study folder cannot be written any more.
     """
     from tiltyard.app.freeze import planned
+    from tiltyard.app.gate import require_time
     from tiltyard.app.report import conclude
     from tiltyard.cli.console import remark
     from tiltyard.errors import HostLacksError
@@ -220,6 +222,8 @@ def carried_out(folder: "StudyFolder", **options: Unpack[RunOptions]) -> "Findin
     try:
         engine = Engine.find()
         plan = planned(folder, engine, options.get("scale"), trust=options.get("trust", False))
+        known = any(workload.has_cpu_time for workload in plan.workloads)
+        require_time(options.get("by", "time"), known=known)
         for twin in twins(plan, (folder.study_root / plan.paths_from).resolve()):
             remark(f"Equal    {twin}")
         try:

@@ -18,7 +18,7 @@ from tiltyard.study.model import (
     SystemSpec,
     WorkloadSpec,
 )
-from tiltyard.study.program import Readings
+from tiltyard.study.program import CPU_TIME, WALL_TIME, Readings
 from tiltyard.units import count_of
 from tiltyard.wire import MetricCard
 
@@ -145,6 +145,12 @@ class PlannedWorkload(Frozen):
     def display(self) -> str:
         """What people read: the title, else the name."""
         return self.title or self.spec.name
+
+    @property
+    def has_cpu_time(self) -> bool:
+        """Whether the CPU time of a program is compared beside its wall-clock time."""
+        roles = {card.name: card.role for card in self.metrics}
+        return (roles.get(WALL_TIME), roles.get(CPU_TIME)) == ("headline", "detail")
 
     @property
     def amounts(self) -> int:
