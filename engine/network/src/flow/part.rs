@@ -12,7 +12,7 @@ use rustix::event::epoll::EventFlags;
 use wire::Failure;
 
 use super::datagrams::{self, Datagrams};
-use super::ring::{Ring, LINE_BYTES};
+use super::ring::{Ring, LINE_BYTES, PAGE_BYTES};
 use super::rounds::Round;
 use super::sendfile::{file_of, FromFile};
 use super::stream::{self, receive_some, Copying, FlowMeter, Receiver, Sender};
@@ -146,9 +146,12 @@ impl<'f> Sending<'_, 'f> {
                 bytes,
                 width: Some(width(self.part.messages.width.unwrap_or(fitting))),
             };
-            // What is sent from where it is begins with a line, and so lies on fewer pages.
-            let align = if self.part.zerocopy { LINE_BYTES } else { 1 };
-            let ring = messages.ring(socket_bytes, ring_bytes, align)?;
+            // What is sent from where it is lies on as few pages as it can.
+            let align = match self.part.zerocopy {
+                true => bytes.clamp(LINE_BYTES.into(), PAGE_BYTES.into()) as u32,
+                false => 1,
+            };
+            let ring = messages.ring(socket_bytes, ring_bytes, align.next_power_of_two())?;
             of(flow, ring).map_err(|error| refused(format!("prepare {what}"), &error))
         };
         self.flows.iter().map(sender).collect()
