@@ -288,10 +288,10 @@ fn however_much_is_printed_the_answer_has_its_bounds() {
     let output = agent.run(json!({"argv": sh(flood)})).unwrap();
     assert!(output.cut);
     assert!(output.stdout.len() == output.stderr.len() && output.stdout.len() > 80_000);
-    let outputs = vec![sh("head -c 70000 /dev/zero"); 12];
+    let outputs = vec![sh("head -c 1100000 /dev/zero"); 12];
     let found = agent.read(json!({"outputs": outputs}));
     assert!(found.outputs.iter().all(|output| output.cut));
-    assert_eq!(found.outputs[0].stdout.len(), 64 << 10);
+    assert_eq!(found.outputs[0].stdout.len(), 1 << 20);
     assert_eq!(found.outputs.len(), 12);
 }
 
