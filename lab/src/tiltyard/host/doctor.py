@@ -17,7 +17,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from tiltyard.errors import RefusedError, TiltyardError
+from tiltyard.errors import HostLacksError, RefusedError, TiltyardError
 from tiltyard.host import commands, kvm
 from tiltyard.host.facts import NONE_SEEN, cpu_quota, virtualisation
 from tiltyard.host.ledger import own_state_directory, state_directory
@@ -205,10 +205,18 @@ def _bounded_cache() -> Check:
     return Check(name, "limited", without, f"echo +memory > {handed_down}")
 
 
+def _told(ask: Callable[[], str], otherwise: str) -> str:
+    """A fact of the system record, which only an engine reads; that there is none is told once."""
+    try:
+        return ask()
+    except HostLacksError:
+        return otherwise
+
+
 def _cpus() -> Check:
     """The lab and its display should not sit on the CPU that measures."""
     count = len(os.sched_getaffinity(0))
-    if quota := cpu_quota():
+    if quota := _told(cpu_quota, ""):
         text = f"the programs of a study may use {quota}: their control group has a quota"
         return Check("CPUs", "limited", text)
     if count > 1:
@@ -220,7 +228,7 @@ def _idle() -> Check:
     """Waking an idle virtual CPU can cost more than the I/O that is measured."""
     driver = Path("/sys/devices/system/cpu/cpuidle/current_driver")
     name = driver.read_text().strip() if driver.exists() else "none"
-    if virtualisation() != NONE_SEEN:
+    if _told(virtualisation, NONE_SEEN) != NONE_SEEN:
         return Check(
             "idle CPUs",
             "limited",

@@ -12,7 +12,7 @@ from tiltyard.executors.engine import NAME
 from tiltyard.host.ledger import state_directory
 from tiltyard.host.packages import find_program
 from tiltyard.host.place import Place, UnreachableError
-from tiltyard.host.processes import named, on_terminals
+from tiltyard.host.processes import descendants, named, on_terminals
 from tiltyard.host.recovery import read_ledger
 from tiltyard.host.resumption import BOOT_COMMAND, has_systemd
 from tiltyard.ownership import name_of
@@ -65,13 +65,14 @@ def _logged_in() -> Iterator[str]:
 
 
 def _other_runs(ledger: Path | None) -> Iterator[str]:
-    """Those that have a ledger here, and whatever executes an engine."""
+    """Those that have a ledger here, and whatever executes an engine that we have not started."""
     for path in state_directory().glob("*.jsonl"):
         with contextlib.suppress(OSError, TiltyardError):
             owner = read_ledger(path).owner
             if path != ledger and owner and owner.lives():
                 yield f"process {owner.pid}"
-    yield from (f"{NAME}, process {pid}" for pid in named((NAME,)))
+    ours = descendants(os.getpid())
+    yield from (f"{NAME}, process {pid}" for pid in named((NAME,)) if pid not in ours)
 
 
 def await_boot(
