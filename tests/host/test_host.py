@@ -30,7 +30,7 @@ def stub(text: str) -> tuple[str, ...]:
     return ("sh", "-c", text, "sh")
 
 
-def test_files_links_programs_and_commands_in_one_exchange(tmp_path: Path) -> None:
+def test_files_links_and_commands_in_one_exchange(tmp_path: Path) -> None:
     for name in ("one", "two", "other"):
         (tmp_path / name).write_text(f"{name}\n")
     (tmp_path / "to").symlink_to("one")
@@ -38,7 +38,6 @@ def test_files_links_programs_and_commands_in_one_exchange(tmp_path: Path) -> No
     found = here().read(
         files=[f"{tmp_path}/o*", f"{tmp_path}/gone", f"{tmp_path}/sub"],
         links=[f"{tmp_path}/t[ow]*"],
-        programs=["sh", "no-such-program"],
         outputs=[("echo", "a b"), ("sh", "-c", "echo bad >&2; exit 3"), ("no-such-program",)],
     )
     assert found.files == {f"{tmp_path}/{name}": f"{name}\n" for name in ("one", "other")}
@@ -46,8 +45,6 @@ def test_files_links_programs_and_commands_in_one_exchange(tmp_path: Path) -> No
         f"{tmp_path}/to": f"{tmp_path}/one",
         f"{tmp_path}/two": f"{tmp_path}/two",
     }
-    assert set(found.programs) == {"sh"}
-    assert os.access(found.programs["sh"], os.X_OK)
     said, failed, lacks = found.outputs
     assert (said.argv, said.status, said.stdout) == (["echo", "a b"], 0, "a b\n")
     assert (failed.status, failed.stderr) == (3, "bad\n")

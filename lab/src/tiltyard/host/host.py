@@ -65,7 +65,6 @@ class Host:
         hello = self._heard().hello
         if hello is None or hello.protocol != PROTOCOL:
             raise self._lost(f"it does not speak protocol {PROTOCOL}, as this lab does")
-        self.hello: Final = hello
 
     @property
     def is_there(self) -> bool:
@@ -77,7 +76,6 @@ class Host:
         *,
         files: Iterable[str] = (),
         links: Iterable[str] = (),
-        programs: Iterable[str] = (),
         outputs: Iterable[Sequence[str]] = (),
     ) -> HostFound:
         """What a host has of all this, in one exchange; what it has not is left out.
@@ -86,7 +84,6 @@ class Host:
             files: absolute paths; ``*``, ``?`` and ``[0-9]`` stand for a part of one name. Of a
                 longer file it is the first MiB.
             links: the same; where whatever exists really is.
-            programs: names of programs; where they are.
             outputs: commands that only tell; each has a minute.
 
         Raises:
@@ -95,7 +92,6 @@ class Host:
         wanted = {
             "files": list(files),
             "links": list(links),
-            "programs": list(programs),
             "outputs": [list(argv) for argv in outputs],
         }
         found = self._ask({"read": wanted}).read
