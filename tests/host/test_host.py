@@ -1,6 +1,7 @@
 """The pipe to a host: what is read through it, and what is no agent."""
 
 import os
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -78,14 +79,17 @@ def test_another_one_is_started_where_it_has_ended() -> None:
 
 def test_a_fork_has_an_agent_of_its_own() -> None:
     parent = here()
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            status = 0 if here() is not parent and here().read(files=["/proc/version"]).files else 2
-            here().close()
-        finally:
-            os._exit(status)
+    with here._lock:  # As a thread that starts one has it.
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            status = 1
+            try:
+                own = here()
+                status = 0 if own is not parent and own.read(files=["/proc/version"]).files else 2
+                own.close()
+            finally:
+                os._exit(status)
     assert os.waitpid(child, 0)[1] == 0
     assert here() is parent
     assert parent.read(files=["/proc/version"]).files
