@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -65,15 +66,19 @@ def test_a_host_is_not_booted_while_others_measure_there(
     assert not [*state.iterdir()]
     engine = tmp_path / "tiltyard-engine"
     engine.symlink_to("/bin/sleep")
-    with subprocess.Popen((engine, "600")) as process:
-        # The pipe of Popen is closed a moment before a process that was started has its name.
-        name = Path(f"/proc/{process.pid}/comm")
+    monkeypatch.undo()
+    monkeypatch.setattr(boot, "on_terminals", dict)
+    # What a shell leaves behind is none of ours: what we have started ourselves keeps nobody.
+    start = ("sh", "-c", '"$0" 600 >/dev/null 2>&1 & echo $!', engine)
+    pid = int(subprocess.run(start, capture_output=True, text=True, check=True).stdout)
+    try:
+        # The shell goes a moment before what it started has its name.
+        name = Path(f"/proc/{pid}/comm")
         wait_until(lambda: name.read_text() == "tiltyard-engine\n", "its name")
-        monkeypatch.undo()
-        monkeypatch.setattr(boot, "on_terminals", dict)
-        with pytest.raises(BusyError, match=f"tiltyard-engine, process .*{process.pid}"):
+        with pytest.raises(BusyError, match=f"tiltyard-engine, process .*{pid}"):
             require_bootable(("true",), None)
-        process.kill()
+    finally:
+        os.kill(pid, signal.SIGKILL)
 
 
 @needs_root
