@@ -2,16 +2,13 @@
 
 import os
 import subprocess
-from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from support.patience import wait_until
 from support.quotas import ENTER, group_with_quota
-from tiltyard.host import doctor, groups
-from tiltyard.host.groups import QuotaWatch
+from tiltyard.host import doctor
 from tiltyard.host.record import changes, limits
 from tiltyard.host.record.section import ABSENT, Seen
 from tiltyard.host.telemetry import Watch
@@ -93,74 +90,8 @@ def test_the_doctor_tells_of_a_quota(
     assert text in check.meaning
 
 
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A host that is made of files."""
-    monkeypatch.setattr(groups, "_ROOT", str(tmp_path / "groups"))
-    monkeypatch.setattr(groups, "_PROC", str(tmp_path / "proc"))
-    return tmp_path
-
-
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-
-
-def stat(periods: int, of_time: str) -> str:
-    return f"nr_periods 9\nnr_throttled {periods}\n{of_time}\n"
-
-
-def test_what_a_quota_of_a_group_above_held_up_is_counted(root: Path) -> None:
-    """Also of a second process, which is in another group; each group counts once."""
-    for pid, group in ((7, "pod/a"), (8, "pod/b")):
-        write(root / f"proc/{pid}/cgroup", f"1:memory:/\n0::/{group}\n")
-        write(root / f"groups/{group}/cpu.max", "max 100000\n")
-        write(root / f"groups/{group}/cpu.stat", stat(5, "throttled_usec 5"))
-    write(root / "groups/pod/cpu.max", "50000 100000\n")
-    write(root / "groups/pod/cpu.stat", stat(3, "throttled_usec 250000"))
-    with closing(QuotaWatch((7, 8))) as watch:
-        assert watch.throttled() == (3, 0.25)
-        write(root / "groups/pod/cpu.stat", stat(4, "throttled_usec 1250000"))
-        assert watch.throttled() == (4, 1.25)
-
-
-def test_version_1_counts_nanoseconds(root: Path) -> None:
-    write(root / "proc/7/cgroup", "4:cpu,cpuacct:/docker/a\n")
-    write(root / "groups/cpu/cpu.cfs_quota_us", "40000\n")
-    write(root / "groups/cpu/cpu.cfs_period_us", "100000\n")
-    write(root / "groups/cpu/cpu.stat", stat(2, "throttled_time 1500000000"))
-    with closing(QuotaWatch((7,))) as watch:
-        assert watch.throttled() == (2, 1.5)
-
-
-def test_without_a_quota_nothing_is_kept_open(root: Path) -> None:
-    write(root / "proc/7/cgroup", "0::/a\n")
-    write(root / "groups/a/cpu.max", "max 100000\n")
-    write(root / "groups/a/cpu.stat", stat(0, "throttled_usec 0"))
-    with closing(QuotaWatch((7, 8))) as watch:
-        assert (watch._files, watch.throttled()) == ([], None)
-
-
-def test_a_watch_tells_what_a_quota_held_up_since_it_was_asked_before(root: Path) -> None:
-    write(root / f"proc/{os.getpid()}/cgroup", "0::/a\n")
-    write(root / "groups/a/cpu.max", "50000 100000\n")
-    write(root / "groups/a/cpu.stat", stat(3, "throttled_usec 250000"))
-    with Watch(None) as watch:
-        write(root / "groups/a/cpu.stat", stat(5, "throttled_usec 750000"))
-        seen = watch.telemetry()
-        assert (seen.quota_throttled, seen.quota_throttled_s) == (2, 0.5)
-        seen = watch.telemetry()
-        assert (seen.quota_throttled, seen.quota_throttled_s) == (0, 0.0)
-    assert watch._quota._files == []
-
-
-def test_without_a_quota_telemetry_does_not_tell(root: Path) -> None:
-    with Watch(None) as watch:
-        seen = watch.telemetry()
-    assert (seen.quota_throttled, seen.quota_throttled_s) == (None, None)
-
-
 def test_a_busy_process_uses_a_real_quota_up() -> None:
+    """The file system of control groups is the kernel's, not one that a test has made."""
     busy = ("sh", "-c", "echo in; while :; do :; done")
     with (
         group_with_quota(5000) as group,
@@ -169,13 +100,9 @@ def test_a_busy_process_uses_a_real_quota_up() -> None:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == b"in\n"
-            with closing(QuotaWatch((process.pid,))) as watch:
-                before = watch.throttled()
-                assert before is not None
-                wait_until(lambda: (watch.throttled() or before) > before, "nothing was held up")
-                now = watch.throttled()
+            with Watch(None, servers=lambda: (process.pid,)) as watch:
+                told = watch.telemetry
+                wait_until(lambda: told().quota_throttled, "nothing was held up")
+                wait_until(lambda: told().quota_throttled_s, "nothing was held up for a time")
         finally:
             process.kill()
-    assert now is not None
-    assert now[0] > before[0]
-    assert now[1] > before[1]

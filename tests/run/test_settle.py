@@ -2,12 +2,14 @@
 
 import itertools
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
 
 from tiltyard.host.place import Place, UnreachableError
 from tiltyard.run import settle
+from tiltyard.wire import HostFound
 
 HEAD = """#!/bin/sh
 counted="$0.$(basename "$3")"
@@ -21,24 +23,46 @@ esac
 """Uptime goes on by a second, the time in which a task waited by 0.4 s."""
 
 
-def readings_of(monkeypatch: pytest.MonkeyPatch, *waited_s: float | None) -> None:
+class Disks:
+    """A host whose tasks have waited so long for a disk each time that is read."""
+
+    def __init__(self, waited_s: Iterable[float | None], dirty_kib: int) -> None:
+        self._waited_s = iter(waited_s)
+        self._dirty_kib = dirty_kib
+
+    def read(self, files: Sequence[str]) -> HostFound:
+        texts = {}
+        if "/proc/meminfo" in files:
+            texts["/proc/meminfo"] = f"Dirty: {self._dirty_kib} kB\nWriteback: 0 kB\n"
+        if "/proc/pressure/io" in files and (waited_s := next(self._waited_s)) is not None:
+            some = f"some avg10=0.00 avg60=0.00 avg300=0.00 total={waited_s * 1e6:.0f}\n"
+            texts["/proc/pressure/io"] = f"{some}full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"
+        return HostFound(files=texts, links={}, programs={}, space={}, outputs=[], cut=[])
+
+
+def disks_of(monkeypatch: pytest.MonkeyPatch, *waited_s: float | None, dirty_kib: int = 0) -> None:
     left = itertools.chain(waited_s, itertools.repeat(waited_s[-1]))
-    monkeypatch.setattr(settle, "machine_waited_s", lambda _: next(left))
+    host = Disks(left, dirty_kib)
+    monkeypatch.setattr(settle, "here", lambda: host)
     monkeypatch.setattr(settle.os, "sync", lambda: None)
 
 
 def test_a_calm_host_takes_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    readings_of(monkeypatch, 5.0)
-    monkeypatch.setattr(settle, "_dirty_bytes", lambda: 4096)
+    disks_of(monkeypatch, 5.0, dirty_kib=4)
     steps = []
     found = settle.settle(lambda: steps.append(1))
     assert (found.dirty_bytes, found.waiting_share, steps) == (4096, 0.0, [])
 
 
+def test_before_a_brief_trial_only_what_is_dirty_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    disks_of(monkeypatch, 5.0, dirty_kib=2**30)
+    found = settle.settle(lambda: None, brief=True)
+    assert (found.dirty_bytes, found.waiting_share) == (2**40, None)
+
+
 def test_a_busy_disk_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    readings_of(monkeypatch, 0.0, 1.0, 1.0, 2.0, 2.0, 2.0)
+    disks_of(monkeypatch, 0.0, 1.0, 1.0, 2.0, 2.0, 2.0)
     monkeypatch.setattr(settle, "_LIMIT_S", 600.0)
-    monkeypatch.setattr(settle, "_dirty_bytes", lambda: 0)
     steps = []
     found = settle.settle(lambda: steps.append(1))
     assert (len(steps), found.waiting_share) == (2, 0.0)
@@ -49,19 +73,23 @@ def test_patience_ends(
     monkeypatch: pytest.MonkeyPatch, limit_s: float, trial_s: float | None
 ) -> None:
     monkeypatch.setattr(settle, "_LIMIT_S", limit_s)
-    count = itertools.count(0.0, 1e6)
-    monkeypatch.setattr(settle, "machine_waited_s", lambda _: next(count))
+    host = Disks(itertools.count(0.0, 1e6), dirty_kib=2**20)
+    monkeypatch.setattr(settle, "here", lambda: host)
     monkeypatch.setattr(settle.os, "sync", lambda: None)
-    monkeypatch.setattr(settle, "_dirty_bytes", lambda: 2**30)
     found = settle.settle(lambda: None, trial_s=trial_s)
     assert found.elapsed_s >= 0.1
     assert (found.dirty_bytes, found.waiting_share) == (2**30, 1.0)
 
 
 def test_a_kernel_without_pressure_information(monkeypatch: pytest.MonkeyPatch) -> None:
-    readings_of(monkeypatch, None)
-    monkeypatch.setattr(settle, "_dirty_bytes", lambda: 0)
+    disks_of(monkeypatch, None)
     assert settle.settle(lambda: None).waiting_share is None
+
+
+def test_this_host_tells_what_is_dirty() -> None:
+    found = settle.settle(lambda: None)
+    assert found.dirty_bytes >= 0
+    assert found.waiting_share is None or 0 <= found.waiting_share <= 1
 
 
 def test_another_host_settles_by_its_own_clock(tmp_path: Path) -> None:

@@ -336,14 +336,13 @@ def test_engines_that_came_by_a_connection_of_their_own_are_ours(
         subprocess.Popen((other / "tiltyard-engine", *words), start_new_session=True) as theirs,
     ):
         try:
-            wait_until(lambda: len(engines_of(home)) == 2, "a program and what it has started")
-            assert ours.pid in engines_of(home)
-            assert theirs.pid not in engines_of(home)
+            wait_until(lambda: engines_of(home) == (ours.pid,), "an engine")
+            wait_until(lambda: engines_of(other) == (theirs.pid,), "another one")
             deputy = serve._Deputy(home, MagicMock(), "preview")
             deputy._up["one"] = MagicMock(target=tmp_path)
             deputy._begin_to_watch(Request(do="watch", system="one"))
             *_, engines = deputy._watch  # type: ignore[misc]
-            assert engines() == engines_of(home), "those of a watch"
+            assert engines() == (ours.pid,), "those of a watch"
         finally:
             for one in (ours, theirs):
                 os.killpg(one.pid, signal.SIGKILL)

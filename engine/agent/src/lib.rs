@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! a line ─► request: what is asked ─► found: files, links, programs, space ─► an answer
-//!                                 └─► command: up to four at a time ─────────┘
+//!                                 ├─► command: up to four at a time ─────────┤
+//!                                 └─► watch: counters, before and after ─────┘
 //! ```
 //! Requests are carried out one after the other; a beat is answered meanwhile. What a command has
 //! started ends with it. All ends with the input, by a signal, or when the lease has run out; not with
@@ -13,6 +14,7 @@ mod command;
 mod found;
 mod pattern;
 pub mod request;
+mod watch;
 
 use std::collections::VecDeque;
 use std::fs;
@@ -35,6 +37,7 @@ use wire::{
 use command::{complaint, failure, Running};
 use found::{fit, Found};
 use request::{parse, Asked, Flaw};
+use watch::Watches;
 
 /// Commands of one request at a time: they mostly wait for each other's pages.
 const AT_ONCE: usize = 4;
@@ -62,6 +65,7 @@ pub fn serve(
         waiting: VecDeque::new(),
         waiting_bytes: 0,
         work: None,
+        watches: Watches::default(),
         ending: None,
     };
     let hello = hello(version)?;
@@ -82,7 +86,7 @@ fn hello(version: &str) -> io::Result<HostHello> {
         uid: geteuid().as_raw(),
         cpus: place::allowed_cpus()?,
         boot: boot.trim().to_owned(),
-        does: ["read", "run"].map(str::to_owned).to_vec(),
+        does: ["read", "run", "watch"].map(str::to_owned).to_vec(),
     })
 }
 
@@ -94,6 +98,7 @@ struct Agent<'a> {
     waiting: VecDeque<(Asked, usize)>,
     waiting_bytes: usize,
     work: Option<Work>,
+    watches: Watches,
     ending: Option<Ending>,
 }
 
@@ -167,10 +172,8 @@ impl Agent<'_> {
                 Ok(asked) => {
                     let bytes = self.waiting_bytes + line.len();
                     if bytes > HOST_LINE_BYTES && !self.waiting.is_empty() {
-                        let (Asked::Read(id, _) | Asked::Run(id, _)) = asked else {
-                            continue;
-                        };
-                        self.fail(Some(id), HostFailureKind::Limit, "too many requests wait");
+                        let text = "too many requests wait";
+                        self.fail(asked.id(), HostFailureKind::Limit, text);
                         continue;
                     }
                     self.waiting_bytes = bytes;
@@ -203,7 +206,13 @@ impl Agent<'_> {
                         return;
                     };
                     self.waiting_bytes -= bytes;
-                    self.work = Work::begin(asked);
+                    match asked {
+                        Asked::Watch(id, asked) => {
+                            let done = self.watches.answer(id, asked);
+                            (self.say)(&line(id, done));
+                        }
+                        other => self.work = Work::begin(other),
+                    }
                     continue;
                 }
             }
@@ -244,7 +253,7 @@ impl Work {
     /// Reads what can be read at once; commands begin later.
     fn begin(asked: Asked) -> Option<Self> {
         let (id, purpose, left) = match asked {
-            Asked::Beat => return None,
+            Asked::Beat | Asked::Watch(..) => return None,
             Asked::Read(id, read) => {
                 let found = Box::new(Found::read(&read));
                 let outputs = read.outputs.iter().map(|argv| HostOutput {
@@ -346,13 +355,17 @@ impl Work {
             }
             Purpose::Run(run, ended) => judge(&run, ended),
         };
-        match done {
-            Ok(done) => HostLine::Done { id, done },
-            Err(failed) => HostLine::Failed {
-                id: Some(id),
-                failed,
-            },
-        }
+        line(id, done)
+    }
+}
+
+fn line(id: u64, done: Result<HostDone, HostFailure>) -> HostLine {
+    match done {
+        Ok(done) => HostLine::Done { id, done },
+        Err(failed) => HostLine::Failed {
+            id: Some(id),
+            failed,
+        },
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::Deserialize;
-use wire::{HostRead, HostRequest, HostRun};
+use wire::{HostRead, HostRequest, HostRun, HostWatch};
 
 /// Longest time that a command can be given.
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
@@ -16,6 +16,17 @@ pub enum Asked {
     Beat,
     Read(u64, HostRead),
     Run(u64, HostRun),
+    Watch(u64, HostWatch),
+}
+
+impl Asked {
+    /// Its number; a beat has none.
+    pub fn id(&self) -> Option<u64> {
+        match self {
+            Self::Beat => None,
+            Self::Read(id, _) | Self::Run(id, _) | Self::Watch(id, _) => Some(*id),
+        }
+    }
 }
 
 /// What is no request: its number, where it can be read, and why.
@@ -38,25 +49,22 @@ pub fn parse(line: &[u8]) -> Result<Asked, Flaw> {
         }
     })?;
     let id = request.id;
-    let asked = match request {
-        HostRequest {
-            id: Some(id),
-            read: Some(read),
-            run: None,
-            beat: None,
-        } => check_read(&read).map(|()| Asked::Read(id, read)),
-        HostRequest {
-            id: Some(id),
-            read: None,
-            run: Some(run),
-            beat: None,
-        } => check_run(&run).map(|()| Asked::Run(id, run)),
-        HostRequest {
-            read: None,
-            run: None,
-            beat: Some(_),
-            ..
-        } => Ok(Asked::Beat),
+    let HostRequest {
+        read,
+        run,
+        watch,
+        beat,
+        ..
+    } = request;
+    let asked = match (id, read, run, watch, beat) {
+        (Some(id), Some(read), None, None, None) => {
+            check_read(&read).map(|()| Asked::Read(id, read))
+        }
+        (Some(id), None, Some(run), None, None) => check_run(&run).map(|()| Asked::Run(id, run)),
+        (Some(id), None, None, Some(watch), None) => {
+            check_watch(&watch).map(|()| Asked::Watch(id, watch))
+        }
+        (_, None, None, None, Some(_)) => Ok(Asked::Beat),
         _ => Err("not a request: one has a number, and asks for one thing".to_owned()),
     };
     asked.map_err(|text| Flaw {
@@ -99,6 +107,22 @@ fn check_run(run: &HostRun) -> Result<(), String> {
             return Err(format!("{name:?} is no name of a variable"));
         }
         check_text(name).and_then(|()| check_text(value))
+    })
+}
+
+fn check_watch(watch: &HostWatch) -> Result<(), String> {
+    let HostWatch::Begin(begin) = watch else {
+        return Ok(());
+    };
+    let disks = begin
+        .disk
+        .iter()
+        .flat_map(|disk| [Some(&disk.disk), disk.loop_device.as_ref()]);
+    disks.flatten().try_for_each(|name| {
+        match name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
+            true => Err(format!("{name:?} is no name of a disk")),
+            false => Ok(()),
+        }
     })
 }
 
@@ -195,6 +219,18 @@ mod tests {
         }
         let long = format!("{{\"id\":3,\"{}\":1}}", "x".repeat(100_000));
         assert!(parse(long.as_bytes()).unwrap_err().text.len() <= SHOWN_CHARS);
+    }
+
+    #[test]
+    fn a_disk_is_named_and_not_found_by_its_path() {
+        for (name, is_name) in [("sda", true), ("", false), ("../x", false), ("..", false)] {
+            let disk = format!("{{\"disk\":\"{name}\",\"is_in_place\":true}}");
+            let line = format!("{{\"id\":3,\"watch\":{{\"begin\":{{\"disk\":{disk}}}}}}}");
+            let parsed = parse(line.as_bytes());
+            assert_eq!(parsed.is_ok(), is_name, "{line}: {parsed:?}");
+        }
+        let flaw = parse(b"{\"id\":3,\"watch\":{\"stop\":1}}").unwrap_err();
+        assert!(flaw.text.contains("unknown variant `stop`"), "{flaw:?}");
     }
 
     #[test]

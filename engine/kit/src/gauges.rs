@@ -216,6 +216,9 @@ mod tests {
     #[test]
     fn a_reused_number_is_another_process() {
         let of = |cpu_ticks, started_ticks| Process {
+            parent: 1,
+            children_ticks: 0,
+            cpu: 0,
             cpu_ticks,
             started_ticks,
             is_kernel_thread: true,

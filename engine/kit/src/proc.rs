@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -22,8 +23,14 @@ const STAT_BYTES: usize = 2_048;
 /// What `/proc/PID/stat` says of one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process {
+    /// Who has started it, or has taken it over.
+    pub parent: u32,
     /// CPU time in user mode and in the kernel, in clock ticks.
     pub cpu_ticks: u64,
+    /// That of its children that have ended and were waited for, and of theirs.
+    pub children_ticks: u64,
+    /// Where it has run last.
+    pub cpu: u32,
     /// When it started, in ticks since boot: tells it from a later process of the same number.
     pub started_ticks: u64,
     /// Whether it is a thread of the kernel.
@@ -49,7 +56,84 @@ pub fn ticks_to_s(ticks: u64) -> f64 {
 
 /// The process `pid`; `None` when it has gone.
 pub fn process(pid: Pid) -> Option<Process> {
-    process_of(pid.as_raw_nonzero().get() as u32)
+    process_at(pid.as_raw_nonzero().get() as u32)
+}
+
+/// Some processes and all that they have started, by number, as far as what is between them lives.
+///
+/// Each is asked for its children, so that the processes of others cost nothing; where the kernel
+/// does not list them all processes are read.
+pub fn family(roots: &[u32]) -> HashMap<u32, Process> {
+    let mut found = HashMap::new();
+    let mut fresh: Vec<u32> = roots.to_vec();
+    while let Some(pid) = fresh.pop() {
+        if found.contains_key(&pid) {
+            continue;
+        }
+        let Some(process) = process_at(pid) else {
+            continue;
+        };
+        found.insert(pid, process);
+        match children(pid) {
+            Ok(children) => fresh.extend(children),
+            Err(_) => return family_among(roots, &all()),
+        }
+    }
+    found
+}
+
+/// All processes, threads of the kernel among them, by number.
+fn all() -> HashMap<u32, Process> {
+    let pids = all_pids().into_iter();
+    pids.filter_map(|pid| Some((pid, process_at(pid)?)))
+        .collect()
+}
+
+fn family_among(roots: &[u32], all: &HashMap<u32, Process>) -> HashMap<u32, Process> {
+    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+    for (pid, process) in all {
+        children.entry(process.parent).or_default().push(*pid);
+    }
+    let mut found = HashMap::new();
+    let mut fresh: Vec<u32> = roots.to_vec();
+    while let Some(pid) = fresh.pop() {
+        let Some(process) = all.get(&pid) else {
+            continue;
+        };
+        if found.insert(pid, *process).is_none() {
+            fresh.extend(children.get(&pid).into_iter().flatten());
+        }
+    }
+    found
+}
+
+/// What the threads of a process have started, and has not ended or waits to be reaped.
+///
+/// # Errors
+/// The kernel does not list them (`CONFIG_PROC_CHILDREN`). Of a process that has gone there are none.
+fn children(pid: u32) -> io::Result<Vec<u32>> {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for thread in threads.flatten() {
+        match fs::read_to_string(thread.path().join("children")) {
+            Ok(text) => found.extend(text.split_ascii_whitespace().flat_map(str::parse::<u32>)),
+            Err(error) if error.kind() == ErrorKind::NotFound && thread.path().exists() => {
+                return Err(error);
+            }
+            Err(_) => {}
+        }
+    }
+    Ok(found)
+}
+
+/// The threads of the kernel by number, with where each has run last.
+pub fn kernel_processes() -> HashMap<u32, Process> {
+    let pids = kernel_pids().unwrap_or_else(all_pids).into_iter();
+    pids.filter_map(|pid| Some((pid, process_at(pid)?)))
+        .filter(|(_, process)| process.is_kernel_thread)
+        .collect()
 }
 
 /// What the kernel says of one of its threads.
@@ -114,7 +198,7 @@ fn thread_of(
         return Some(thread);
     }
     open.remove(&pid);
-    let process = || process_of(pid).filter(|process| process.is_kernel_thread);
+    let process = || process_at(pid).filter(|process| process.is_kernel_thread);
     let known = if is_of_kernel { None } else { Some(process()?) };
     if open.len() < MOST_OPEN {
         if let Ok(file) = File::open(format!("/proc/{pid}/schedstat")) {
@@ -150,15 +234,17 @@ fn kernel_pids() -> Option<Vec<u32>> {
     Some([KTHREADD].into_iter().chain(started).collect())
 }
 
-fn all_pids() -> Vec<u32> {
+/// The numbers of all processes.
+pub fn all_pids() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten();
     entries
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .collect()
 }
 
-/// One read into a buffer that a line always fits into.
-fn process_of(pid: u32) -> Option<Process> {
+/// The process of that number; `None` when it has gone.
+pub fn process_at(pid: u32) -> Option<Process> {
+    // One read into a buffer that a line always fits into.
     let mut line = [0; STAT_BYTES];
     let stat = File::open(format!("/proc/{pid}/stat")).ok()?;
     let length = stat.read_at(&mut line, 0).ok()?;
@@ -171,13 +257,16 @@ fn parse_process(stat: &str) -> Option<Process> {
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
     let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
     Some(Process {
+        parent: number(4)? as u32,
         cpu_ticks: number(14)? + number(15)?,
+        children_ticks: number(16)? + number(17)?,
+        cpu: number(39)? as u32,
         started_ticks: number(22)?,
         is_kernel_thread: number(9)? & PF_KTHREAD != 0,
     })
 }
 
-/// CPU time of the whole machine, in clock ticks.
+/// CPU time of the whole machine or of one CPU, in clock ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Machine {
     /// Time in processes: user, nice and system. Time in interrupts belongs to no process.
@@ -191,9 +280,27 @@ pub fn machine() -> Option<Machine> {
     parse_machine(&fs::read_to_string("/proc/stat").ok()?)
 }
 
+/// The CPU time of each CPU that is online; empty where `/proc/stat` cannot be read.
+pub fn cpus() -> BTreeMap<u32, Machine> {
+    parse_cpus(&fs::read_to_string("/proc/stat").unwrap_or_default())
+}
+
+fn parse_cpus(stat: &str) -> BTreeMap<u32, Machine> {
+    let lines = stat.lines().filter_map(|line| line.strip_prefix("cpu"));
+    lines
+        .filter_map(|line| {
+            let (number, ticks) = line.split_once(' ')?;
+            Some((number.parse().ok()?, parse_ticks(ticks)?))
+        })
+        .collect()
+}
+
 /// First line: `cpu user nice system idle iowait irq softirq steal …`.
 fn parse_machine(stat: &str) -> Option<Machine> {
-    let line = stat.lines().next()?.strip_prefix("cpu ")?;
+    parse_ticks(stat.lines().next()?.strip_prefix("cpu ")?)
+}
+
+fn parse_ticks(line: &str) -> Option<Machine> {
     let ticks: Vec<u64> = line
         .split_ascii_whitespace()
         .map_while(|field| field.parse().ok())
@@ -210,7 +317,8 @@ pub fn pressure_some_s(resource: &str) -> Option<f64> {
     parse_pressure(&fs::read_to_string(format!("/proc/pressure/{resource}")).ok()?)
 }
 
-fn parse_pressure(text: &str) -> Option<f64> {
+/// Time in which some task waited, of the text of a file of pressure, in seconds.
+pub fn parse_pressure(text: &str) -> Option<f64> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
     let total_us: u64 = some.rsplit_once("total=")?.1.trim().parse().ok()?;
     Some(total_us as f64 / 1e6)
@@ -253,11 +361,15 @@ mod tests {
 
     #[test]
     fn a_name_may_contain_blanks_and_parentheses() {
-        let stat = "42 (a) b) S 1 42 42 0 -1 2129984 0 0 0 0 7 5 0 0 20 0 1 0 99 0 0";
+        let stat = "42 (a) b) S 1 42 42 0 -1 2129984 0 0 0 0 7 5 3 4 20 0 1 0 99 0 0 \
+                    0 0 0 0 0 0 0 0 0 0 0 0 0 17 6 0 0 0 0 0 0 0 0 0 0 0 0 0 0";
         assert_eq!(
             parse_process(stat),
             Some(Process {
+                parent: 1,
                 cpu_ticks: 12,
+                children_ticks: 7,
+                cpu: 6,
                 started_ticks: 99,
                 is_kernel_thread: true
             })
@@ -275,6 +387,45 @@ mod tests {
                 steal_ticks: Some(9)
             })
         );
+        let first = Machine {
+            busy_ticks: 6,
+            steal_ticks: Some(8),
+        };
+        assert_eq!(parse_cpus(stat), BTreeMap::from([(0, first)]));
+    }
+
+    #[test]
+    fn a_family_is_who_was_started_by_it_either_way_it_is_read() {
+        let own = std::process::id();
+        let mut shell = std::process::Command::new("sh")
+            .args(["-c", "sleep 60 & wait"])
+            .stdin(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let below = |family: &HashMap<u32, Process>| {
+            let of_shell = |one: &&Process| one.parent == shell.id();
+            family.values().filter(of_shell).count()
+        };
+        while below(&family(&[own])) == 0 {
+            std::thread::yield_now();
+        }
+        let listed = family(&[shell.id()]);
+        assert_eq!(listed.len(), 2);
+        assert_eq!(below(&family(&[own, own])), 1);
+        let mut pids: Vec<u32> = family_among(&[shell.id()], &all()).into_keys().collect();
+        pids.sort_unstable();
+        let mut same: Vec<u32> = listed.keys().copied().collect();
+        same.sort_unstable();
+        assert_eq!(pids, same);
+        assert!(!listed.contains_key(&own) && !listed.values().any(|one| one.is_kernel_thread));
+        for pid in same.iter().rev() {
+            let _ = rustix::process::kill_process(
+                Pid::from_raw(*pid as i32).unwrap(),
+                rustix::process::Signal::KILL,
+            );
+        }
+        shell.wait().unwrap();
+        assert!(family(&[shell.id()]).is_empty());
     }
 
     #[test]
@@ -322,13 +473,13 @@ mod tests {
                 .get(&pid)
                 .filter(|one| one.identity == thread.identity);
             assert!(before.is_none_or(|before| before.cpu_s <= thread.cpu_s));
-            let told = process_of(pid).map(|process| ticks_to_s(process.cpu_ticks));
+            let told = process_at(pid).map(|process| ticks_to_s(process.cpu_ticks));
             assert!(
                 told.is_none_or(|told_s| told_s >= 0.9 * thread.cpu_s - 0.1),
                 "{pid}: {thread:?}"
             );
         }
-        let others = kept.iter().filter_map(|pid| process_of(*pid));
+        let others = kept.iter().filter_map(|pid| process_at(*pid));
         assert!(others.into_iter().all(|process| process.is_kernel_thread));
     }
 
@@ -337,6 +488,8 @@ mod tests {
         let own = process(rustix::process::getpid()).unwrap();
         assert!(!own.is_kernel_thread);
         assert!(own.started_ticks > 0);
+        assert!(kernel_processes().values().all(|one| one.is_kernel_thread));
+        assert!(cpus().contains_key(&own.cpu));
         assert!(machine().unwrap().busy_ticks > 0);
         assert!(peak_memory_bytes().unwrap() > 0);
         assert!(machine_memory_bytes() > peak_memory_bytes());

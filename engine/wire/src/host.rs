@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// The longest request and the longest answer: a host with 500 processors has 3 MiB to tell.
 pub const HOST_LINE_BYTES: usize = 8 << 20;
 
-/// What an agent is asked: one of `read`, `run` and `beat`. All but a beat have a number.
+/// What an agent is asked: one of `read`, `run`, `watch` and `beat`. All but a beat have a number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostRequest {
@@ -22,6 +22,8 @@ pub struct HostRequest {
     pub read: Option<HostRead>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<HostRun>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watch: Option<HostWatch>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beat: Option<HostBeat>,
 }
@@ -71,13 +73,72 @@ fn success() -> Vec<i32> {
     vec![0]
 }
 
+/// The host's counters, while something runs there: they are read now, and again when they are to
+/// be told. The agent sleeps in between.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum HostWatch {
+    /// From now on; the number of this request is that of the watch.
+    Begin(HostWatchBegin),
+    /// What has happened since it has begun, or was told before.
+    Tell(HostWatchTell),
+    /// It is of no use any more.
+    End(u64),
+}
+
+/// What is watched.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HostWatchBegin {
+    pub who: HostWho,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<HostDisk>,
+}
+
+/// Whose work is nobody else's.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HostWho {
+    /// Processes that are ours, with all that they have started.
+    pub ours: Vec<u32>,
+    /// The processes of the system under test.
+    pub servers: Vec<u32>,
+}
+
+/// What the work lies on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostDisk {
+    /// The whole disk, `sda`.
+    pub disk: String,
+    /// The loop device on it that is ours alone, `loop0`, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loop_device: Option<String>,
+    /// Whether an image on the disk is overwritten where it is, so that whatever the disk moves
+    /// beyond the loop device is others'.
+    pub is_in_place: bool,
+}
+
+/// Of which watch, and of what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostWatchTell {
+    pub of: u64,
+    /// Those of now.
+    #[serde(default)]
+    pub who: HostWho,
+    /// The CPUs that have measured, none for all; `None`: they are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<Vec<u32>>,
+}
+
 /// A sign of life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostBeat {}
 
 /// A line of an agent: one of its forms.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum HostLine {
     /// First line: it is ready.
@@ -117,11 +178,56 @@ pub struct HostHello {
 }
 
 /// What came of a request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HostDone {
     Read(HostFound),
     Run(HostOutput),
+    /// Of a watch that has begun or ended there is nothing.
+    Watch(Box<HostSeen>),
+}
+
+/// What went on on a host between two readings of its counters. What it does not tell is `None`:
+/// not available, which is not the same as nothing.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostSeen {
+    /// Between the two, in seconds.
+    pub elapsed_s: f64,
+    /// Bytes of ours on the disk; without a loop device, all that is not known to be others'.
+    pub own_bytes: Option<u64>,
+    /// Bytes of others.
+    pub foreign_bytes: Option<u64>,
+    /// CPU time of the servers; `None` if there were none.
+    pub servers_s: Option<f64>,
+    /// How many CPUs the next two are of; `None`: they are not known, or not there.
+    pub external_cpus: Option<u32>,
+    /// CPU time that others had of them.
+    pub external_s: Option<f64>,
+    /// Time that the hypervisor gave to others.
+    pub external_steal_s: Option<f64>,
+    /// cpu, io, memory → the longest time that one control group of others waited for it.
+    pub foreign_waits_s: Option<BTreeMap<String, f64>>,
+    /// In and out.
+    pub swapped_pages: Option<u64>,
+    pub allocation_stalls: Option<u64>,
+    pub compaction_stalls: Option<u64>,
+    pub huge_page_fallbacks: Option<u64>,
+    /// How often CPUs were slowed down for heat.
+    pub throttled: Option<u64>,
+    /// Periods in which a quota of CPU time was used up; `None` where no group has one.
+    pub quota_throttled: Option<u64>,
+    /// How long CPUs were kept from processes for it, the sum over CPUs.
+    pub quota_throttled_s: Option<f64>,
+    /// Mean of the CPUs, over nominal.
+    pub frequency: Option<f64>,
+    /// Sensor → reading at the begin.
+    pub temperatures_c: BTreeMap<String, f64>,
+    /// All that were in force, in order of name.
+    pub clock_sources: Vec<String>,
+    /// How far the time of day was set, away from a clock that nobody sets.
+    pub clock_step_s: f64,
+    /// What the kernel reported as errors, the first few; `None` where its log may not be read.
+    pub kernel_errors: Option<Vec<String>>,
 }
 
 /// What was found. What is not there, or cannot be read, is left out.

@@ -25,8 +25,9 @@ pub use event::{
     Native, Output, Progress, Region, Sample, Step, Timing, Warning, WhichEnd,
 };
 pub use host::{
-    HostBeat, HostDone, HostFailure, HostFailureKind, HostFound, HostHello, HostLine, HostOutput,
-    HostRead, HostRequest, HostRun, HostSpace, HOST_LINE_BYTES,
+    HostBeat, HostDisk, HostDone, HostFailure, HostFailureKind, HostFound, HostHello, HostLine,
+    HostOutput, HostRead, HostRequest, HostRun, HostSeen, HostSpace, HostWatch, HostWatchBegin,
+    HostWatchTell, HostWho, HOST_LINE_BYTES,
 };
 pub use job::{
     Call, ConditionsWanted, FarEnd, FarPlace, Inject, Job, Part, Stage, Target, FAR_PORT,

@@ -323,6 +323,48 @@ fn requests_are_answered_in_their_order_and_beats_meanwhile() {
 }
 
 #[test]
+fn what_a_stranger_does_between_two_readings_is_told_as_others() {
+    let mut agent = Agent::start(&[]);
+    let own = std::process::id();
+    let mut ask = |request: Value| {
+        agent.ask(&request);
+        match agent.hear() {
+            HostLine::Done {
+                done: HostDone::Watch(seen),
+                ..
+            } => Ok(*seen),
+            HostLine::Failed { failed, .. } => Err(failed.text),
+            other => panic!("{other:?}"),
+        }
+    };
+    let who = |ours: u32| json!({"ours": [ours], "servers": []});
+    let begin = |id: u64, ours| json!({"id": id, "watch": {"begin": {"who": who(ours)}}});
+    let tell = |id: u64, of: u64, ours| {
+        let tell = json!({"of": of, "who": who(ours), "cpus": []});
+        json!({"id": id, "watch": {"tell": tell}})
+    };
+    // Of the second one this process is a stranger.
+    ask(begin(1, own)).unwrap();
+    ask(begin(2, u32::MAX >> 1)).unwrap();
+    let busy = std::time::Instant::now();
+    while busy.elapsed().as_millis() < 500 {
+        std::hint::black_box(busy);
+    }
+    let [with_us, without_us] = [(1, own), (2, u32::MAX >> 1)].map(|(of, ours)| {
+        let seen = ask(tell(3, of, ours)).unwrap();
+        assert!((0.5..60.0).contains(&seen.elapsed_s), "{seen:?}");
+        seen.external_s.unwrap()
+    });
+    assert!(without_us > with_us + 0.1, "{without_us} and {with_us} s");
+    ask(json!({"id": 4, "watch": {"end": 1}})).unwrap();
+    assert_eq!(
+        ask(tell(5, 1, own)).unwrap_err(),
+        "there is no watch number 1"
+    );
+    assert!(ask(tell(6, 2, own)).is_ok());
+}
+
+#[test]
 fn what_is_torn_or_no_request_is_refused_and_it_goes_on() {
     let mut agent = Agent::start(&[]);
     let deep = [b"[".repeat(100_000), b"\n".to_vec()].concat();

@@ -2,6 +2,7 @@
 
 use agent::request::{parse, Asked};
 use serde_json::json;
+use wire::{HostWatch, HostWatchBegin};
 
 use super::{json_tokens, Target};
 
@@ -23,6 +24,12 @@ pub const TARGET: Target = Target {
         "\"environment\"",
         "\"stdin\"",
         "\"limit_s\"",
+        "\"watch\"",
+        "\"begin\"",
+        "\"tell\"",
+        "\"end\"",
+        "\"disk\"",
+        "\"is_in_place\"",
         "\"ok\"",
         "\"/\"",
         "=",
@@ -35,10 +42,15 @@ fn seeds() -> Vec<Vec<u8>> {
         "space": ["/"], "outputs": [["lsblk", "--json"]]});
     let run = json!({"argv": ["cat", "-"], "environment": {"A": "b"}, "stdin": "text",
         "limit_s": 0.5, "ok": [0, 1]});
+    let who = json!({"ours": [1], "servers": [2, 3]});
+    let disk = json!({"disk": "sda", "loop_device": "loop0", "is_in_place": true});
     [
         json!({"beat": {}}),
         json!({"id": 1, "read": read}),
         json!({"id": 2, "run": run}),
+        json!({"id": 3, "watch": {"begin": {"who": who, "disk": disk}}}),
+        json!({"id": 4, "watch": {"tell": {"of": 3, "who": who, "cpus": [0]}}}),
+        json!({"id": 5, "watch": {"end": 3}}),
     ]
     .map(|request| request.to_string().into_bytes())
     .into()
@@ -64,6 +76,15 @@ fn run(input: &[u8]) {
             for (name, value) in run.environment.iter().flatten() {
                 assert!(!name.is_empty() && !name.contains('='));
                 assert!(is_text(name) && is_text(value));
+            }
+        }
+        Ok(Asked::Watch(_, watch)) => {
+            if let HostWatch::Begin(HostWatchBegin {
+                disk: Some(disk), ..
+            }) = watch
+            {
+                let names = [Some(disk.disk), disk.loop_device];
+                assert!(names.iter().flatten().all(|name| !name.contains('/')));
             }
         }
     }

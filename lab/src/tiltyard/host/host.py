@@ -20,7 +20,14 @@ from tiltyard.errors import HostLacksError
 from tiltyard.executors.engine import Engine
 from tiltyard.executors.words import Words
 from tiltyard.host.commands import shown
-from tiltyard.wire import PROTOCOL, RECORD_SEPARATOR, HostDone, HostFound, HostLine
+from tiltyard.wire import (
+    PROTOCOL,
+    RECORD_SEPARATOR,
+    HostDone,
+    HostFound,
+    HostLine,
+    HostSeen,
+)
 
 _ANSWER_BYTES: Final = 9 * 2**20
 """More than its longest line, which has 8 MiB: a host with 500 processors has 3 to tell."""
@@ -29,6 +36,7 @@ _ANSWER_S: Final = 300.0
 _GRACE_S: Final = 5.0
 _WORDS_S: Final = 1.0
 _CHUNK: Final = 1 << 20
+_NOT_ASKED: Final = "it answers something else than was asked"
 
 
 class Host:
@@ -94,13 +102,60 @@ class Host:
             "links": list(links),
             "outputs": [list(argv) for argv in outputs],
         }
-        found = self._ask({"read": wanted}).read
-        if found is None:
-            raise self._lost("it answers something else than was asked")
-        return found
+        _, done = self._ask({"read": wanted})
+        if done.read is None:
+            raise self._lost(_NOT_ASKED)
+        return done.read
 
-    def _ask(self, what: Mapping[str, object]) -> HostDone:
-        """One exchange."""
+    def begin_watch(
+        self, who: Mapping[str, Sequence[int]], disk: Mapping[str, object] | None
+    ) -> int:
+        """Read the host's counters now, to tell later what has happened since then.
+
+        Args:
+            who: ``ours``, processes that are ours with all that they have started, and ``servers``,
+                those of the system under test.
+            disk: what the work lies on (``HostDisk`` of the wire), if that is a disk.
+
+        Returns:
+            The number of the watch.
+
+        Raises:
+            HostLacksError: if it does not answer.
+        """
+        begin = {"who": who} | ({"disk": disk} if disk else {})
+        number, _ = self._ask({"watch": {"begin": begin}})
+        return number
+
+    def watched(
+        self, number: int, who: Mapping[str, Sequence[int]], cpus: Sequence[int] | None
+    ) -> HostSeen:
+        """What has happened since a watch has begun, or was told before.
+
+        Args:
+            number: of the watch.
+            who: as they are now.
+            cpus: those that measured, none for all; ``None`` where they are not known.
+
+        Raises:
+            HostLacksError: if it does not answer, or the watch has ended.
+        """
+        asked = {"of": number, "who": who} | ({} if cpus is None else {"cpus": list(cpus)})
+        _, done = self._ask({"watch": {"tell": asked}})
+        if done.watch is None:
+            raise self._lost(_NOT_ASKED)
+        return done.watch
+
+    def end_watch(self, number: int) -> None:
+        """Forget a watch.
+
+        Raises:
+            HostLacksError: if it does not answer, or the watch has ended.
+        """
+        self._ask({"watch": {"end": number}})
+
+    def _ask(self, what: Mapping[str, object]) -> tuple[int, HostDone]:
+        """One exchange: its number, and what came of it."""
         with self._one_at_a_time:
             number = next(self._numbers)
             line = json.dumps({"id": number, **what}, ensure_ascii=False)
@@ -112,11 +167,11 @@ class Host:
                 self._process.kill()
                 raise
         if answer.id != number or (answer.done is None) == (answer.failed is None):
-            raise self._lost("it answers something else than was asked")
+            raise self._lost(_NOT_ASKED)
         if answer.failed is not None:
             raise HostLacksError(f"{self.name}: {shown(answer.failed.text)}")
         assert answer.done is not None
-        return answer.done
+        return number, answer.done
 
     def _tell(self, line: bytes) -> None:
         assert self._process.stdin is not None
@@ -124,7 +179,7 @@ class Host:
         try:
             while left:
                 left = left[os.write(self._process.stdin.fileno(), left) :]
-        except BrokenPipeError:
+        except (BrokenPipeError, ValueError):  # The latter of a pipe that we have closed.
             raise self._lost("it has ended") from None
 
     def _heard(self) -> HostLine:

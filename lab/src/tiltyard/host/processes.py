@@ -5,9 +5,9 @@ import functools
 import os
 import signal
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
 from tiltyard.errors import TiltyardError
 from tiltyard.frozen import Frozen
@@ -20,12 +20,7 @@ _ENDS_S = 15.0
 _DIES_S = 30.0
 """How long one that was killed may take: it has no choice, but a busy kernel makes it wait."""
 _STEP_S = 0.02
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _NAME_LENGTH = 15
-_PROC_BYTES = 4096
-"""More than any file that is read of a process."""
-_MOST_OPEN = 256
-"""Files that stay open; a process may have 1,024 by default, and a large host has more threads."""
 KERNEL_THREAD = 0x0020_0000
 """PF_KTHREAD in field 9 of ``/proc/PID/stat``."""
 
@@ -107,98 +102,43 @@ def end_processes(find: Callable[[], list[int]], whose: str) -> str:
     raise TiltyardError(f"{whose}: process {pids[0]} does not end")
 
 
-def used_s(pids: Iterable[int]) -> float:
-    """CPU time that processes and their ended children have used; one that is gone has none.
-
-    Source: fields 14 to 17 of ``/proc/PID/stat``, proc(5).
-    """
-    return sum(_used_s(pid) for pid in pids)
-
-
-class CpuUse(NamedTuple):
-    """CPU time of a process so far."""
-
-    pid: int
-    parent: int
-    is_kernel: bool
-    cpu: int
-    """Where it ran last."""
-    used_s: float
-    """Its ended children included."""
-
-
 def numbers() -> list[int]:
     """Those of all processes of this host, threads of the kernel among them."""
     with os.scandir("/proc") as entries:
         return [int(entry.name) for entry in entries if entry.name.isdecimal()]
 
 
-def cpu_uses(pids: Iterable[int] | None = None) -> Iterator[CpuUse]:
-    """What processes have used so far; one that is gone is left out.
-
-    Source: fields 4, 9, 14 to 17 and 39 of ``/proc/PID/stat``, proc(5).
-
-    Args:
-        pids: of which; by default all of this host.
-    """
-    for pid in numbers() if pids is None else pids:
-        if fields := _fields(pid):
-            yield _use(pid, fields)
-
-
-class OpenProcesses:
-    """Processes that are read again and again: their files stay open, which halves the time."""
-
-    def __init__(self) -> None:
-        """None yet."""
-        self._files: dict[int, int] = {}
-
-    def cpu_uses(self, pids: Collection[int]) -> Iterator[CpuUse]:
-        """As :func:`cpu_uses`; files of others are closed. A number that is reused is not read."""
-        for pid in self._files.keys() - set(pids):
-            os.close(self._files.pop(pid))
-        for pid in pids:
-            if pid not in self._files:
-                if len(self._files) >= _MOST_OPEN:
-                    yield from cpu_uses([pid])
-                    continue
-                with contextlib.suppress(OSError):
-                    self._files[pid] = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
-            with contextlib.suppress(KeyError, ProcessLookupError):
-                text = os.pread(self._files[pid], _PROC_BYTES, 0).decode(errors="replace")
-                yield _use(pid, _after_name(text))
-
-    def close(self) -> None:
-        """Read no more."""
-        while self._files:
-            os.close(self._files.popitem()[1])
-
-
-def _use(pid: int, fields: list[str]) -> CpuUse:
-    return CpuUse(
-        pid=pid,
-        parent=int(fields[1]),
-        is_kernel=bool(int(fields[6]) & KERNEL_THREAD),
-        cpu=int(fields[36]),
-        used_s=_seconds(fields),
-    )
-
-
-def descendants(ancestor: int, uses: Iterable[CpuUse] | None = None) -> set[int]:
+def descendants(ancestor: int) -> set[int]:
     """A process and all that it has started, as far as what is between them lives.
 
-    Args:
-        ancestor: the process.
-        uses: among these; by default among all of this host.
+    Each is asked for its children, so that other processes cost nothing; a kernel that does not
+    list them (``CONFIG_PROC_CHILDREN``) is asked for all.
     """
-    children: dict[int, list[int]] = {}
-    for use in cpu_uses() if uses is None else uses:
-        children.setdefault(use.parent, []).append(use.pid)
+    lists = Path(f"/proc/self/task/{os.getpid()}/children").exists()
+    children = _children if lists else _all_children()
     found, fresh = {ancestor}, [ancestor]
     while fresh:
-        fresh = [pid for parent in fresh for pid in children.get(parent, ())]
+        fresh = [pid for parent in fresh for pid in children(parent) if pid not in found]
         found.update(fresh)
     return found
+
+
+def _children(pid: int) -> list[int]:
+    """What the threads of a process have started; none of one that has gone."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            found += map(int, (read_small(thread / "children") or "").split())
+    return found
+
+
+def _all_children() -> Callable[[int], list[int]]:
+    """The same, of all processes by their parents."""
+    children: dict[int, list[int]] = {}
+    for pid in numbers():
+        if fields := _fields(pid):
+            children.setdefault(int(fields[1]), []).append(pid)
+    return lambda pid: children.get(pid, [])
 
 
 def has_terminal(pid: int) -> bool:
@@ -255,20 +195,7 @@ def _fields(pid: int) -> list[str]:
 
     Source: proc(5), which counts the state as field 3.
     """
-    return _after_name(read_small(f"/proc/{pid}/stat") or "")
-
-
-def _after_name(stat: str) -> list[str]:
-    return stat.rpartition(") ")[2].split()
-
-
-def _used_s(pid: int) -> float:
-    return _seconds(_fields(pid))
-
-
-def _seconds(fields: list[str]) -> float:
-    """CPU time of a process and its ended children."""
-    return sum(map(int, fields[11:15])) / _TICKS_PER_S
+    return (read_small(f"/proc/{pid}/stat") or "").rpartition(") ")[2].split()
 
 
 def _state_and_start(pid: int) -> tuple[str, int] | None:

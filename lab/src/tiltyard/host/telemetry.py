@@ -1,107 +1,34 @@
 """What else went on while something ran: the host's counters, read before and after it.
 
-They stand beside what the engine itself has counted (``end.usage`` of the wire). What a host does
-not tell is ``None``: not available, which is not the same as nothing.
+The engine's agent there reads them; they stand beside what the engine itself has counted
+(``end.usage`` of the wire). What a host does not tell is ``None``: not available, which is not the
+same as nothing.
 """
 
+import contextlib
 import os
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, Self, TypeVar
+from typing import Final, Protocol, Self
 
 from pydantic import Field
 
-from tiltyard.errors import TiltyardError
+from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.frozen import Frozen
-from tiltyard.host.devices.disk_watch import DiskWatch
-from tiltyard.host.external import ExternalWatch
-from tiltyard.host.groups import QuotaWatch
-from tiltyard.host.place import HERE, Place
-from tiltyard.host.pressure import longest_waits_s, others_waited_s
-from tiltyard.host.processes import used_s
-from tiltyard.host.processor import FrequencyWatch, Sensors
-from tiltyard.host.small_files import read_small
+from tiltyard.host.devices.disks import stack_under
+from tiltyard.host.host import here
+from tiltyard.host.place import Place
 
-_KMSG = Path("/dev/kmsg")
-_LONGEST = 8192
-_LEVELS = 8
-"""A record's first number is facility · 8 + level."""
-_ERROR = 3
-_MOST = 10
-_HARMLESS = ("operation not supported error",)
-"""How such messages begin: a device that lacks an operation (a loop device cannot always write
-zeroes by itself), which the block layer then does in another way."""
-
-
-class KernelLog:
-    """The kernel's messages from now on."""
-
-    def __init__(self) -> None:
-        """Open the log at its end, where we may read it."""
-        self._file: int | None = None
-        try:
-            self._file = os.open(_KMSG, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-            os.lseek(self._file, 0, os.SEEK_END)
-        except OSError:
-            self.close()
-
-    def __enter__(self) -> Self:
-        """The log itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close it."""
-        self.close()
-
-    def close(self) -> None:
-        """Read no more."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
-
-    def errors(self) -> tuple[str, ...] | None:
-        """What the kernel itself said at level error or graver, the first few since last asked.
-
-        ``None`` where the log may not be read.
-        """
-        if self._file is None:
-            return None
-        found: list[str] = []
-        while len(found) < _MOST:
-            try:
-                record = os.read(self._file, _LONGEST)
-            except BrokenPipeError:
-                continue  # records were overwritten before we came to them
-            except BlockingIOError:
-                break
-            if not record:
-                break
-            if message := _error(record.decode(errors="replace")):
-                found.append(message)
-        return tuple(found)
-
-
-def _error(record: str) -> str | None:
-    """The message of a record, if it is the kernel's own (facility 0) and tells of an error."""
-    head, _, text = record.partition(";")
-    facility, level = divmod(int(head.partition(",")[0]), _LEVELS)
-    if facility != 0 or level > _ERROR or text.startswith(_HARMLESS):
-        return None
-    return text.partition("\n")[0]
-
-
-_READINGS = 5
-_VMSTAT = Path("/proc/vmstat")
-_CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-_SWAPPING = ("pswpin", "pswpout")
-_STALLS = "allocstall"
-_COMPACTION = "compact_stall"
-_HUGE_PAGES = "thp_fault_fallback"
-_NAMES = "|".join((*_SWAPPING, _STALLS, _COMPACTION, _HUGE_PAGES))
-_EVENT = re.compile(rf"^({_NAMES})(?:(?<={_STALLS})_\w+)? (\d+)$", re.MULTILINE)
+_VMSTAT: Final = Path("/proc/vmstat")
+_CLOCK_SOURCE: Final = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+_SWAPPING: Final = ("pswpin", "pswpout")
+_STALLS: Final = "allocstall"
+_COMPACTION: Final = "compact_stall"
+_HUGE_PAGES: Final = "thp_fault_fallback"
+_NAMES: Final = "|".join((*_SWAPPING, _STALLS, _COMPACTION, _HUGE_PAGES))
+_EVENT: Final = re.compile(rf"^({_NAMES})(?:(?<={_STALLS})_\w+)? (\d+)$", re.MULTILINE)
 """Of hundreds of counters those that are looked at; stalls are counted by zone."""
 
 
@@ -114,7 +41,7 @@ class Telemetry(Frozen):
     own_bytes: int | None = None
     """On the device under test; without a loop device, all that is not known to be others'."""
     foreign_bytes: int | None = None
-    """On its disk; see :mod:`tiltyard.host.devices.disk_watch`."""
+    """On its disk; see ``watch/disk.rs`` of the agent."""
     servers_s: float | None = None
     """CPU time of the processes that serve the system under test; ``None`` if it has none."""
     cpus: tuple[int, ...] = ()
@@ -122,11 +49,11 @@ class Telemetry(Frozen):
     external_cpus: int | None = Field(None, exclude_if=lambda cpus: cpus is None)
     """How many CPUs the next two are of; ``None`` where nobody counted, and in older journals."""
     external_s: float | None = None
-    """CPU time of others on them; see :mod:`tiltyard.host.external`."""
+    """CPU time of others on them; see ``watch/external.rs``."""
     external_steal_s: float | None = None
     """Time of them that the hypervisor gave to others."""
     foreign_waits_s: dict[str, float] | None = None
-    """cpu, io, memory → how long tasks of others waited; see :mod:`tiltyard.host.pressure`."""
+    """cpu, io, memory → how long tasks of others waited; see ``watch/groups.rs``."""
     swapped_pages: int | None = None
     """In and out."""
     allocation_stalls: int | None = None
@@ -140,7 +67,7 @@ class Telemetry(Frozen):
     quota_throttled_s: float | None = None
     """How long CPUs were kept from the processes for it, the sum over CPUs."""
     frequency: float | None = None
-    """Mean over nominal; see :class:`tiltyard.host.processor.FrequencyWatch`."""
+    """Mean over nominal; see ``watch/processor.rs``."""
     temperatures_c: dict[str, float] = Field({})
     """Sensor → reading just before the trial, when the host has settled; empty without sensors."""
     clock_sources: tuple[str, ...] = ()
@@ -156,28 +83,12 @@ class Telemetry(Frozen):
 Servers = Callable[[], Sequence[int]]
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """Counters at one instant."""
-
-    served_s: float | None
-    temperatures_c: dict[str, float]
-    clock_source: str
-    waited_s: dict[tuple[Path, str], float]
-    throttled: int | None
-    quota_periods: int | None
-    quota_s: float | None
-    memory: dict[str, int]
-    ahead_s: float
-    at_s: float
-
-
 class Watch:
-    """The counters from now on; a context, for it holds files open.
+    """The counters of this host from now on; a context, for its agent holds files open.
 
-    Start it just before a trial, and ask for its telemetry just after: reading takes a few
-    milliseconds, in which the engine does not run. Asked again, it tells what has happened since
-    it was asked before.
+    Start it just before a trial, and ask for its telemetry just after: reading takes about a
+    millisecond, in which the engine does not run. Asked again, it tells what has happened since it
+    was asked before.
     """
 
     def __init__(
@@ -194,76 +105,48 @@ class Watch:
             engines: asks for those that measure, where they are no children of this one.
         """
         self._servers, self._engines = servers, engines
-        serving = servers()
-        self._is_served = bool(serving)
-        self._log = KernelLog()
-        self._disk = DiskWatch(directory, (*serving, *engines())) if directory else None
-        self._frequency = FrequencyWatch()
-        self._sensors = Sensors()
-        self._external = ExternalWatch(servers)
-        self._quota = QuotaWatch((os.getpid(), *serving, *engines()))
-        self._before = self._look(serving)
+        self._host = here()
+        self._began_s = time.monotonic()
+        self._number = self._host.begin_watch(self._who(), _disk_under(directory))
 
     def __enter__(self) -> Self:
         """The watch itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the kernel's log, and what else is open."""
-        self._log.close()
-        self._external.close()
-        self._quota.close()
+        """The agent forgets it."""
+        with contextlib.suppress(HostLacksError):
+            self._host.end_watch(self._number)
 
-    def _look(self, serving: Sequence[int]) -> _Seen:
-        quota_periods, quota_s = self._quota.throttled() or (None, None)
-        return _Seen(
-            served_s=used_s(serving) if self._is_served else None,
-            temperatures_c=self._sensors.temperatures_c(),
-            clock_source=_clock_source(),
-            waited_s=others_waited_s(self._engines()),
-            throttled=self._sensors.throttled(),
-            quota_periods=quota_periods,
-            quota_s=quota_s,
-            memory=_memory_events(HERE.read(_VMSTAT) or ""),
-            ahead_s=_time_of_day_ahead_s(),
-            at_s=time.monotonic(),
-        )
+    @property
+    def is_lost(self) -> bool:
+        """Whether its agent has ended, and has taken along what it had read."""
+        return not self._host.is_there
+
+    def _who(self) -> dict[str, list[int]]:
+        """Whose work is nobody else's; processes of now, with what their ended children used."""
+        return {"ours": [os.getpid(), *self._engines()], "servers": [*self._servers()]}
 
     def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:
-        """What has happened since then.
+        """What has happened since then; where the agent has ended, nothing is known.
 
         Args:
             cpus: those that measured, none for all; if not given, they are not known.
         """
-        # Those of now have what their ended children used.
-        serving = self._servers() if self._is_served else ()
-        before, now = self._before, self._look(serving)
-        self._before = now
-        external = self._external.seen(cpus)
-        ours = (*serving, *self._engines())
-        own_bytes, foreign_bytes = self._disk.seen(ours) if self._disk else (None, None)
-        return Telemetry(
-            elapsed_s=now.at_s - before.at_s,
-            own_bytes=own_bytes,
-            foreign_bytes=foreign_bytes,
-            servers_s=None
-            if before.served_s is None or now.served_s is None
-            else max(0.0, now.served_s - before.served_s),
-            cpus=tuple(cpus or ()),
-            external_cpus=external.cpus if external else None,
-            external_s=external.cpu_s if external else None,
-            external_steal_s=external.steal_s if external else None,
-            foreign_waits_s=longest_waits_s(before.waited_s, now.waited_s),
-            throttled=_grown(before.throttled, now.throttled),
-            quota_throttled=_grown(before.quota_periods, now.quota_periods),
-            quota_throttled_s=_grown(before.quota_s, now.quota_s),
-            frequency=self._frequency.ratio(),
-            temperatures_c=before.temperatures_c,
-            clock_sources=tuple(sorted({before.clock_source, now.clock_source} - {""})),
-            clock_step_s=now.ahead_s - before.ahead_s,
-            kernel_errors=self._log.errors(),
-            **_memory_telemetry(before.memory, now.memory),
-        )
+        try:
+            seen = self._host.watched(self._number, self._who(), cpus)
+        except HostLacksError:
+            return Telemetry(elapsed_s=time.monotonic() - self._began_s)
+        return Telemetry.model_validate({**seen.model_dump(), "cpus": tuple(cpus or ())})
+
+
+def _disk_under(directory: Path | None) -> dict[str, object] | None:
+    """What the agent is told of the disk under a directory; ``None`` where there is none."""
+    stack = stack_under(directory) if directory else None
+    if stack is None:
+        return None
+    loop = {"loop_device": stack.loop.name} if stack.loop else {}
+    return {"disk": stack.disk.name, **loop, "is_in_place": stack.is_in_place}
 
 
 class Watching(Protocol):
@@ -288,7 +171,7 @@ class Watches:
 
     def of(self, directory: Path | None) -> Watch:
         """The one that is open, where it watches that directory; else another one."""
-        if self._open is None or self._open[0] != directory:
+        if self._open is None or self._open[0] != directory or self._open[1].is_lost:
             self.close()
             self._open = directory, Watch(directory)
         return self._open[1]
@@ -298,14 +181,6 @@ class Watches:
         if self._open is not None:
             self._open[1].__exit__()
             self._open = None
-
-
-_Number = TypeVar("_Number", int, float)
-
-
-def _grown(before: _Number | None, now: _Number | None) -> _Number | None:
-    """What was added, where the host tells."""
-    return None if before is None or now is None else now - before
 
 
 class FarWatch:
@@ -383,28 +258,3 @@ def _memory_events(text: str) -> dict[str, int]:
         name = "swapped" if kind in _SWAPPING else kind
         counts[name] = counts.get(name, 0) + int(count)
     return counts
-
-
-def _clock_source() -> str:
-    """The clock that the kernel reads; empty where it does not say."""
-    return (read_small(_CLOCK_SOURCE) or "").strip()
-
-
-def _time_of_day_ahead_s() -> float:
-    """The time of day less the monotonic clock.
-
-    Both are slewed alike by a time service, which is harmless (at most 500 ppm, adjtimex(2)); so
-    the difference changes only when somebody sets the time. Two clocks cannot be read at once: of
-    some readings counts the one in which the least time has passed, so that it is no step of the
-    clock when this process had to wait for its CPU between them.
-    """
-    _, ahead_ns = min(_time_of_day_ahead_ns() for _ in range(_READINGS))
-    return ahead_ns / 1e9
-
-
-def _time_of_day_ahead_ns() -> tuple[int, float]:
-    """How long it took to read it, and how far it was ahead in the middle of that."""
-    began_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    now_ns = time.clock_gettime_ns(time.CLOCK_REALTIME)
-    ended_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    return ended_ns - began_ns, now_ns - (began_ns + ended_ns) / 2

@@ -13,16 +13,16 @@ what others do during the trial is in its telemetry.
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
+from tiltyard.host.host import here
 from tiltyard.host.place import HERE, Place
-from tiltyard.host.pressure import machine_waited_s
-from tiltyard.host.small_files import read_small
 
-_MEMINFO = Path("/proc/meminfo")
+_MEMINFO: Final = "/proc/meminfo"
+_PRESSURE: Final = "/proc/pressure/io"
+_TOTAL: Final = re.compile(r"^some .*total=(\d+)$", re.MULTILINE)
 _DIRTY = re.compile(r"^(?:Dirty|Writeback): *(\d+)", re.MULTILINE)
 CALM_BYTES: Final = 2**20
 _CALM_SHARE = 0.2
@@ -67,30 +67,34 @@ def settle(
     began = time.monotonic()
     limit_s = _LIMIT_S if trial_s is None else min(_LIMIT_S, trial_s / 10)
     if brief and not place.ssh:
-        return Settled(time.monotonic() - began, _dirty_bytes(), waiting_share=None)
+        dirty = _dirty_bytes(here().read(files=[_MEMINFO]).files)
+        return Settled(time.monotonic() - began, dirty, waiting_share=None)
     if not place.ssh:
         os.sync()
     while True:
-        share, dirty = _there(place) if place.ssh else (_waiting_share(), _dirty_bytes())
+        share, dirty = _there(place) if place.ssh else _here()
         elapsed_s = time.monotonic() - began
         if (dirty <= CALM_BYTES and (share or 0.0) <= _CALM_SHARE) or elapsed_s >= limit_s:
             return Settled(elapsed_s=elapsed_s, dirty_bytes=dirty, waiting_share=share)
         check()
 
 
-def _waiting_share() -> float | None:
-    """Watch for one step: the share of it in which a task waited for a disk."""
-    before, began = machine_waited_s("io"), time.monotonic()
+def _here() -> tuple[float | None, int]:
+    """One step: the share of it in which a task waited for a disk, and bytes that are dirty."""
+    before, began = here().read(files=[_PRESSURE]).files, time.monotonic()
     time.sleep(_STEP_S)
-    now = machine_waited_s("io")
-    if before is None or now is None:
-        return None
-    return min(1.0, (now - before) / (time.monotonic() - began))
+    now = here().read(files=[_PRESSURE, _MEMINFO]).files
+    elapsed_us = 1e6 * (time.monotonic() - began)
+    waited_us = [_TOTAL.search(seen.get(_PRESSURE, "")) for seen in (before, now)]
+    share = None
+    if waited_us[0] and waited_us[1]:
+        share = min(1.0, (int(waited_us[1][1]) - int(waited_us[0][1])) / elapsed_us)
+    return share, _dirty_bytes(now)
 
 
-def _dirty_bytes() -> int:
+def _dirty_bytes(files: Mapping[str, str]) -> int:
     """Page cache that is not on disk yet."""
-    found = _DIRTY.findall(read_small(_MEMINFO) or "")
+    found = _DIRTY.findall(files.get(_MEMINFO, ""))
     return sum(int(kib) * 1024 for kib in found)
 
 

@@ -5,6 +5,7 @@ from typing import Literal
 from tiltyard.wire.end_types import (
     Count,
     Message,
+    Quantity,
 )
 
 HostFailureKind = Literal["request", "lacks", "failed", "limit", "interrupted"]
@@ -68,11 +69,50 @@ class HostFound(Message):
     where that means too many."""
 
 
+class HostSeen(Message):
+    """What went on on a host between two readings of its counters."""
+
+    elapsed_s: Quantity
+    temperatures_c: dict[str, Quantity]
+    clock_sources: list[str]
+    """All that were in force, in order of name."""
+    clock_step_s: Quantity
+    """How far the time of day was set, away from a clock that nobody sets."""
+    own_bytes: Count | None = None
+    """Bytes of ours on the disk; without a loop device, all that is not known to be others'."""
+    foreign_bytes: Count | None = None
+    servers_s: Quantity | None = None
+    """CPU time of the servers; `None` if there were none."""
+    external_cpus: Count | None = None
+    """How many CPUs the next two are of; `None`: they are not known, or not there."""
+    external_s: Quantity | None = None
+    """CPU time that others had of them."""
+    external_steal_s: Quantity | None = None
+    """Time that the hypervisor gave to others."""
+    foreign_waits_s: dict[str, Quantity] | None = None
+    """cpu, io, memory → the longest time that one control group of others waited for it."""
+    swapped_pages: Count | None = None
+    allocation_stalls: Count | None = None
+    compaction_stalls: Count | None = None
+    huge_page_fallbacks: Count | None = None
+    throttled: Count | None = None
+    """How often CPUs were slowed down for heat."""
+    quota_throttled: Count | None = None
+    """Periods in which a quota of CPU time was used up; `None` where no group has one."""
+    quota_throttled_s: Quantity | None = None
+    """How long CPUs were kept from processes for it, the sum over CPUs."""
+    frequency: Quantity | None = None
+    """Mean of the CPUs, over nominal."""
+    kernel_errors: list[str] | None = None
+    """What the kernel reported as errors, the first few; `None` where its log may not be read."""
+
+
 class HostDone(Message):
     """What came of a request."""
 
     read: HostFound | None = None
     run: HostOutput | None = None
+    watch: HostSeen | None = None
 
 
 class HostFailure(Message):

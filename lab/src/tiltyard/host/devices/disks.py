@@ -1,8 +1,8 @@
-"""Block devices under a directory, and what went through them (``/sys/class/block``)."""
+"""Block devices under a directory (``/sys/class/block``)."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Final
 
 from tiltyard.host.devices import loops
 from tiltyard.host.mounts import mount_of
@@ -10,34 +10,7 @@ from tiltyard.host.mounts import mount_of
 SECTOR_BYTES = 512
 """The unit of ``stat``, whatever the device's own sector is (block/stat.rst of the kernel)."""
 _CLASS = Path("/sys/class/block")
-
-
-@dataclass(frozen=True)
-class Traffic:
-    """Bytes that a device moved."""
-
-    read_bytes: int
-    written_bytes: int
-
-    @classmethod
-    def of(cls, device: Path) -> Self | None:
-        """Since the device was made; ``None`` if it has gone."""
-        try:
-            fields = (device / "stat").read_text().split()
-        except OSError:
-            return None
-        return cls(int(fields[2]) * SECTOR_BYTES, int(fields[6]) * SECTOR_BYTES)
-
-    def since(self, before: "Traffic") -> "Traffic":
-        """What was added."""
-        return Traffic(
-            self.read_bytes - before.read_bytes, self.written_bytes - before.written_bytes
-        )
-
-    @property
-    def both_bytes(self) -> int:
-        """Either way."""
-        return self.read_bytes + self.written_bytes
+_IN_PLACE: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "vfat", "exfat"})
 
 
 @dataclass(frozen=True)
@@ -50,6 +23,11 @@ class Stack:
     """The loop device in between, if there is one."""
     below: str
     """Type of the file system on the disk."""
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether that overwrites a file that is laid out where it is."""
+        return self.below in _IN_PLACE
 
 
 def stack_under(directory: Path) -> Stack | None:

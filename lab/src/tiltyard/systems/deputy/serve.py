@@ -24,7 +24,7 @@ from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.isolation import isolate
 from tiltyard.host.ledger import Ledger, recover, restore
-from tiltyard.host.processes import Process, cpu_uses, descendants, end_processes, named
+from tiltyard.host.processes import Process, end_processes, named
 from tiltyard.host.record.stack import DISK_UNDER_TEST, disks_below
 from tiltyard.host.recorder import Recorder
 from tiltyard.host.recovery import PutBack
@@ -400,13 +400,13 @@ class _Deputy:
 
 
 def engines_of(*directories: Path) -> tuple[int, ...]:
-    """The engines that were started from copies, and all that they have started."""
+    """The engines that were started from copies."""
     copies = [directory.resolve() / ENGINE for directory in directories]
-    uses, found = [*cpu_uses()], set[int]()
+    found = list[int]()
     for pid in named((ENGINE,)):
         with contextlib.suppress(OSError):
             if Path(f"/proc/{pid}/exe").readlink() in copies:
-                found |= descendants(pid, uses)
+                found.append(pid)
     return tuple(found)
 
 
