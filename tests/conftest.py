@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+from collections.abc import Iterator
 from typing import Final
 
 import pytest
@@ -7,6 +8,8 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
+
+from tiltyard.host.host import hosts
 
 pytest_plugins: Final = ["pytester", "support.stolen", "support.watcher"]
 
@@ -62,3 +65,10 @@ class Rooms(LoadScopeScheduling):  # type: ignore[misc]
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Rooms:
     """How tests are shared out between processes."""
     return Rooms(config, log)
+
+
+@pytest.fixture(autouse=True)
+def _other_hosts_are_asked_anew() -> Iterator[None]:
+    """What stands for a host is each test's own, also where it has the name of an earlier one."""
+    yield
+    hosts.close(here=False)

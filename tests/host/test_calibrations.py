@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from support.synthetic import synthetic_study
+from tiltyard.errors import UnreachableError
 from tiltyard.host import calibrations
 from tiltyard.host.calibrations import KeptCalibration, in_force, keep, kernel, machine
-from tiltyard.host.place import HERE, Place, UnreachableError
+from tiltyard.host.place import HERE, Place
 from tiltyard.plan.model import Plan
 from tiltyard.run.calibrated import calibration_note
 from tiltyard.study.model import Placement

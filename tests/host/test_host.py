@@ -2,15 +2,18 @@
 
 import os
 import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from support.patience import wait_until
-from tiltyard.errors import HostLacksError
+from tiltyard.errors import HostLacksError, TiltyardError, UnreachableError
 from tiltyard.executors.engine import Engine
-from tiltyard.host.host import Host, here
+from tiltyard.host import host
+from tiltyard.host.host import Host, here, hosts
+from tiltyard.host.place import Place
 
 NOTHING = '{"files":{},"links":{},"programs":{},"space":{},"outputs":[],"cut":[]}'
 
@@ -79,7 +82,7 @@ def test_another_one_is_started_where_it_has_ended() -> None:
 
 def test_a_fork_has_an_agent_of_its_own() -> None:
     parent = here()
-    with here._lock:  # As a thread that starts one has it.
+    with hosts._lock:  # As a thread that starts one has it.
         child = os.fork()
         if child == 0:
             signal.alarm(20)
@@ -96,7 +99,7 @@ def test_a_fork_has_an_agent_of_its_own() -> None:
 
 
 def test_it_ends_with_its_input() -> None:
-    host = Host((str(Engine.find().path),))
+    host = Host.here()
     pid = host._process.pid
     host.close()
     wait_until(lambda: not Path(f"/proc/{pid}").exists(), "it is still there")
@@ -139,3 +142,96 @@ def test_an_answer_that_is_none_is_told(answer: str, why: str) -> None:
         assert why in str(raised.value)
     finally:
         host.close()
+
+
+OLD_KERNEL = (
+    """cat > /dev/null; echo '#!/bin/sh'; echo "echo 'FATAL: kernel too old' >&2; exit 1" """
+)
+"""What unpacks the engine there makes a program that says so."""
+
+
+def elsewhere(home: Path, **programs: str) -> Place:
+    """A host that a shell of this one stands for.
+
+    Args:
+        home: is made.
+        programs: scripts that it has in the place of programs; ``login`` comes before all else.
+    """
+    home.mkdir(exist_ok=True)
+    (stubs := home.with_name("stubs")).mkdir()
+    login = [f'{programs.pop("login")} eval "$0"'] if "login" in programs else []
+    for name, text in programs.items():
+        (stubs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (stubs / name).chmod(0o755)
+    path = f"PATH={stubs}:{os.environ['PATH']}"
+    return Place(("env", "-C", f"{home}", path, "sh", "-c", *login))
+
+
+def test_to_another_host_the_engine_is_sent_and_nothing_of_it_stays(tmp_path: Path) -> None:
+    for name in ("tiltyard-old-agent", "tiltyard-new-agent", "tiltyard-old-engine"):
+        (tmp_path / "home" / name).mkdir(parents=True)
+    for name in ("tiltyard-old-agent", "tiltyard-old-engine"):
+        os.utime(tmp_path / "home" / name, (0, 0))
+    place = elsewhere(tmp_path / "home")
+    assert place.read("/proc/self/comm") == "tiltyard-agent"
+    left = sorted(path.name for path in (tmp_path / "home").iterdir())
+    assert left == ["tiltyard-new-agent", "tiltyard-old-engine"], "another one may still come"
+    assert place.host is place.host
+    assert place.has("sh")
+    assert not place.has("no-such-program")
+    assert place.find("/proc/[0-9]*/nothing") == []
+    assert place.run(("pwd",)).stdout == f"{tmp_path}/home", "as ssh begins"
+    with pytest.raises(TiltyardError, match="sh: bad"):
+        place.run(("sh", "-c", "echo bad >&2; exit 3"))
+    with pytest.raises(HostLacksError, match="no-such-program"):
+        place.run(("no-such-program",))
+
+
+@pytest.mark.parametrize(
+    ("program", "does", "says"),
+    [
+        ("login", "exit 255;", "cannot reach "),
+        ("login", "echo Welcome;", '"Welcome" is printed where an answer should be. Fix: a login '),
+        ("uname", "echo Plan9 mips", "is Plan9 mips, but the engine is for Linux "),
+        ("gzip", OLD_KERNEL, ": FATAL: kernel too old$"),
+        ("gzip", "echo 'No space left on device' >&2; exit 1", ": No space left on device$"),
+    ],
+)
+def test_a_host_that_will_not_do_is_told_in_a_line(
+    tmp_path: Path, program: str, does: str, says: str
+) -> None:
+    with pytest.raises(HostLacksError, match=says) as raised:
+        elsewhere(tmp_path / "home", **{program: does}).read("/proc/version")
+    assert "\n" not in str(raised.value)
+    assert not [*(tmp_path / "home").iterdir()]
+
+
+def test_a_copy_that_is_cut_off_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = host._packed_engine()
+    monkeypatch.setattr(host, "_packed_engine", lambda: whole[: len(whole) // 2])
+    with pytest.raises(HostLacksError, match="unexpected end of file"):
+        elsewhere(tmp_path / "home").read("/proc/version")
+    assert not [*(tmp_path / "home").iterdir()]
+
+
+def test_a_connection_that_is_lost_is_made_again(tmp_path: Path) -> None:
+    place = elsewhere(tmp_path / "home")
+    assert place.read("/proc/version")
+    there = place.host
+    os.killpg(there._process.pid, signal.SIGKILL)
+    with pytest.raises(UnreachableError, match="cannot reach"):
+        there.read(files=["/proc/version"])
+    assert place.read("/proc/version")
+
+
+def test_one_on_another_host_is_told_that_we_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trial may be longer than its lease."""
+    monkeypatch.setattr(host, "_LEASE", "2")
+    monkeypatch.setattr(host, "_BEAT_S", 0.3)
+    there = elsewhere(tmp_path / "home").host
+    time.sleep(4)
+    assert there.is_there
+    monkeypatch.setattr(host, "_BEAT_S", 600)
+    wait_until(lambda: not there.is_there, "its lease has not ended")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiltyard.host import sysctls
 from tiltyard.host.changes.network import namespace_path
+from tiltyard.host.host import hosts
 from tiltyard.host.ledger import Ledger
 from tiltyard.systems import kind
 from tiltyard.systems.deputy.link import Deputies
@@ -57,7 +58,11 @@ def parameters() -> dict[str, str]:
 
 
 def left_behind(mark: str) -> list[str]:
-    """Network namespaces whose names, and processes whose arguments, have a mark in them."""
+    """Network namespaces whose names, and processes whose arguments, have a mark in them.
+
+    Agents of other hosts end with this process, and are ended first.
+    """
+    hosts.close(here=False)
     names = [path.name for path in namespace_path(".").glob("*") if mark in path.name]
     return names + [" ".join(words) for words in _command_lines() if mark in " ".join(words)]
 

@@ -13,7 +13,7 @@ import pytest
 
 from support.patience import wait_until
 from tiltyard.executors import far, runner
-from tiltyard.host import commands, place
+from tiltyard.host import commands, host
 from tiltyard.host.changes import network
 from tiltyard.systems.deputy import boot, link
 
@@ -36,11 +36,10 @@ eval "$*"
 
 ASKED: Final = {
     "everything": "*",
-    "facts": "*mountinfo*|*'head -v'*",
+    "agent": "*uname*",
     "engine": "*tiltyard-engine*runner*",
     "copy": "*'cat >'*",
     "deputy": "*statvfs*",
-    "settling": "*pressure*",
     "way back": "*'rm -rf'*",
 }
 """What it answers as it likes: patterns of a shell."""
@@ -111,7 +110,7 @@ def stranger(
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     short: dict[object, dict[str, float]] = {
         commands: {"LIMIT_S": 2.0},
-        place: {"_ANSWER_S": 2.0},
+        host: {"_ANSWER_S": 2.0, "_STALLED_S": 2.0},
         network: {"_RESTORES_S": 2.0},
         link: {"_BEGINS_S": 30.0, "_LOST_S": 2.0, "_REFUSED_S": 1.0, "_COPIES_S": 10.0},
         boot: {"LIMIT_S": 4.0, "_ANSWER_S": 2.0},
@@ -121,9 +120,10 @@ def stranger(
     for module, limits in short.items():
         for name, seconds in limits.items():
             monkeypatch.setattr(module, name, seconds)
-    host = Stranger(folder)
-    yield host
-    wait_until(lambda: not host.pids(), "nothing that led there lives")
+    there = Stranger(folder)
+    yield there
+    host.hosts.close(here=False)
+    wait_until(lambda: not there.pids(), "nothing that led there lives")
 
 
 def verb(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:

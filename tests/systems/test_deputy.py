@@ -22,14 +22,14 @@ from support.runs import Watcher, go_on, one_block, plan_of
 from support.sshd import Sshd, sshd
 from tiltyard.app.freeze import open_study
 from tiltyard.cli.restore import restore
-from tiltyard.errors import ExitCode, InterruptedRunError, TiltyardError
+from tiltyard.errors import ExitCode, InterruptedRunError, TiltyardError, UnreachableError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host import sysctls
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.ledger import restore as restore_here
 from tiltyard.host.mounts import mounts_at
-from tiltyard.host.place import Place, UnreachableError
+from tiltyard.host.place import Place
 from tiltyard.run.dry_run import dry_run
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study

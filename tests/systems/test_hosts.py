@@ -114,7 +114,7 @@ def test_of_a_server_that_may_use_some_cpus_those_count(make: Make) -> None:
 
 
 @pytest.mark.usefixtures("apart")
-def test_a_host_without_the_lab_tells_what_a_shell_can(
+def test_a_host_without_the_lab_tells_what_is_nobodys(
     make: Make, server: Sshd, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """It is asked once; the network is measured all the same."""
@@ -139,8 +139,8 @@ def test_a_host_without_the_lab_tells_what_a_shell_can(
     assert (seen.host, seen.external_s, seen.servers_s) == (server.far, None, None)
     assert seen.swapped_pages is not None
     assert notes == [
-        f"{server.far}: there is no Python 3. So of the noise limits only swapping and the clock "
-        f"are watched on {server.far}"
+        f"{server.far}: there is no Python 3. So CPU time, waiting and traffic of others are not "
+        f"watched on {server.far}"
     ]
     assert len(asked) == 1
 

@@ -12,13 +12,13 @@ from support.hosts import needs_root
 from support.networks import Make, left_behind, systems_of
 from support.patience import PATIENCE_S
 from support.sshd import Sshd, sshd
-from tiltyard.errors import TiltyardError
+from tiltyard.errors import TiltyardError, UnreachableError
 from tiltyard.executors.engine import Engine
 from tiltyard.host import packages
 from tiltyard.host.changes.network import MadeOverSsh
 from tiltyard.host.facts import facts_of_another, host_facts
 from tiltyard.host.ledger import Ledger, recover
-from tiltyard.host.place import Place, UnreachableError
+from tiltyard.host.place import Place
 from tiltyard.run.host_record import host_record
 from tiltyard.systems.other_host import KeepEngine, OtherHost
 from tiltyard.systems.remote import RemoteSettings

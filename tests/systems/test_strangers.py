@@ -65,8 +65,8 @@ CASES: Final = [
     *(("run", "directory", "engine", how) for how in OF_RUNNERS),
     *(("run", "image", "deputy", how) for how in OF_DEPUTIES),
     *(("run", "image", "engine", how) for how in ("silence", "a mark and endless lines")),
-    ("record", "directory", "facts", "noise"),
-    *(("run", "image", asked, "noise") for asked in ("settling", "way back")),
+    *(("record", "directory", "agent", how) for how in ("noise", "a mark and noise", "silence")),
+    *(("run", "image", asked, "noise") for asked in ("agent", "way back")),
     *(("restore", "image", "deputy", how) for how in OF_RUNNERS),
 ]
 ALL: Final = [

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::guests::GuestExecArguments;
-use crate::lease::LeaseArguments;
+use crate::lease::{AgentArguments, LeaseArguments};
 use crate::serve::ServeArguments;
 
 const EXAMPLES: &str = r#"Examples:
@@ -42,7 +42,7 @@ pub enum Command {
     Runner(LeaseArguments),
     /// Read this host and execute commands on it: requests on standard input, answers on standard
     /// output
-    Agent(LeaseArguments),
+    Agent(AgentArguments),
     /// Check a job and print its hello line, without doing anything
     Validate {
         /// File with the job; standard input when left out

@@ -16,6 +16,16 @@ pub struct LeaseArguments {
     lease: Option<u32>,
 }
 
+#[derive(Debug, Args)]
+pub struct AgentArguments {
+    #[command(flatten)]
+    pub lease: LeaseArguments,
+    /// Remove the program's own file at once, with its directory if nothing else is in it: it was
+    /// copied here for this agent alone, and nothing of it stays, however it ends
+    #[arg(long)]
+    pub remove_copy: bool,
+}
+
 impl LeaseArguments {
     /// How long nobody needs to ask for anything, if there is an end to it.
     pub fn time(&self) -> Option<Duration> {

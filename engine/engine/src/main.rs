@@ -24,7 +24,7 @@ use clap::Parser;
 use cli::{Cli, Command};
 use kit::place::Place;
 use kit::removal;
-use lease::LeaseArguments;
+use lease::AgentArguments;
 use output::Output;
 use wire::{ConditionsWanted, Failure, FailureKind, HostLine};
 
@@ -54,8 +54,8 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
             let code = runner::serve(&arguments, &session::run_text, &mut output)?;
             return output.check().map(|()| code);
         }
-        Command::Agent(lease) => {
-            let code = serve_host(&lease, &mut output)?;
+        Command::Agent(arguments) => {
+            let code = serve_host(&arguments, &mut output)?;
             return output.check().map(|()| code);
         }
         Command::Validate { job } => return Ok(session::validate(job.as_deref(), &mut output)),
@@ -82,11 +82,25 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
 }
 
 /// Serves requests about this host.
-fn serve_host(lease: &LeaseArguments, output: &mut Output) -> Result<ExitCode, Failure> {
+fn serve_host(arguments: &AgentArguments, output: &mut Output) -> Result<ExitCode, Failure> {
+    if arguments.remove_copy {
+        remove_own_copy().map_err(|error| lease::lacks("removed", &error))?;
+    }
     let mut say = |line: &HostLine| output.record(line);
-    let ended = agent::serve(registry::VERSION, lease.time(), &mut say);
+    let ended = agent::serve(registry::VERSION, arguments.lease.time(), &mut say);
     let ended = ended.map_err(|error| lease::lacks("an agent", &error))?;
     Ok(lease::code_of(ended))
+}
+
+/// Removes the file of this program; the kernel keeps what runs. A directory that has something else
+/// in it stays.
+fn remove_own_copy() -> std::io::Result<()> {
+    let own = std::env::current_exe()?;
+    std::fs::remove_file(&own)?;
+    if let Some(directory) = own.parent() {
+        let _ = std::fs::remove_dir(directory);
+    }
+    Ok(())
 }
 
 /// Removes all of them; says of each that stays why.

@@ -70,6 +70,10 @@ class HostLacksError(TiltyardError):
     exit_code = ExitCode.HOST_LACKS
 
 
+class UnreachableError(HostLacksError):
+    """Another host is not reached: down, gone from the network, or it does not let us in."""
+
+
 class RefusedError(TiltyardError):
     """Tiltyard will not do this because something could be lost."""
 

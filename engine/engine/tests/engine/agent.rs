@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::common::{command, scratch_directory};
 use crate::trouble::{children_of, lives, wait_until};
@@ -22,7 +22,10 @@ struct Agent {
 
 impl Agent {
     fn start(arguments: &[&str]) -> Self {
-        let mut command = command(&[&["agent"], arguments].concat());
+        Self::begin(command(&[&["agent"], arguments].concat()))
+    }
+
+    fn begin(mut command: Command) -> Self {
         command.env("TILTYARD_TEST", "of the agent");
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.stderr(Stdio::null()).spawn().unwrap();
@@ -362,6 +365,20 @@ fn what_a_stranger_does_between_two_readings_is_told_as_others() {
         "there is no watch number 1"
     );
     assert!(ask(tell(6, 2, own)).is_ok());
+}
+
+#[test]
+fn a_copy_that_was_made_for_it_is_gone_when_it_is_there() {
+    let directory = scratch_directory();
+    let copy = directory.path().join("own/tiltyard-agent");
+    fs::create_dir(directory.path().join("own")).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_tiltyard-engine"), &copy).unwrap();
+    let mut started = Command::new(copy);
+    started.args(["agent", "--remove-copy"]);
+    let mut agent = Agent::begin(started);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    let found = agent.read(json!({"files": ["/proc/self/comm"]}));
+    assert_eq!(found.files["/proc/self/comm"], "tiltyard-agent\n");
 }
 
 #[test]

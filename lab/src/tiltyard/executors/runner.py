@@ -181,8 +181,8 @@ class Runner:
         """
         left = memoryview(line)
         give_up = time.monotonic() + (_LOST_S if wait_s is None else wait_s)
-        (poll := select.poll()).register(self._input, select.POLLOUT)
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(BrokenPipeError, ValueError):  # The latter of one that is closed.
+            (poll := select.poll()).register(self._input, select.POLLOUT)
             while left:
                 if not poll.poll(max(0.0, give_up - time.monotonic()) * 1e3):
                     self.give_up("it does not read what it is told")

@@ -1,31 +1,40 @@
 """A host as one pipe to the engine's agent there: whatever is read of it is one request.
 
-The agent opens, executes and ends; the lab says what, and opens nothing of the host itself.
+The agent opens, executes and ends; the lab says what, and opens nothing of the host itself. To
+another host the engine is copied through the same pipe, and its file is removed when it runs.
 """
 
 import atexit
+import contextlib
+import functools
+import gzip
 import itertools
 import json
 import os
+import platform
+import secrets
 import select
+import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NoReturn, Protocol
 
 from pydantic import ValidationError
 
-from tiltyard.errors import HostLacksError
+from tiltyard.errors import HostLacksError, TiltyardError, UnreachableError
 from tiltyard.executors.engine import Engine
 from tiltyard.executors.words import Words
-from tiltyard.host.commands import shown
+from tiltyard.host.commands import complaint, shown
+from tiltyard.host.packages import find_program
 from tiltyard.wire import (
     PROTOCOL,
     RECORD_SEPARATOR,
     HostDone,
     HostFound,
     HostLine,
+    HostOutput,
     HostSeen,
 )
 
@@ -33,33 +42,83 @@ _ANSWER_BYTES: Final = 9 * 2**20
 """More than its longest line, which has 8 MiB: a host with 500 processors has 3 to tell."""
 _ANSWER_S: Final = 300.0
 """For commands that each have a minute."""
+_RUNS_S: Final = 300.0
+"""How long a command may take, unless its caller knows better."""
+_STALLED_S: Final = 60.0
+"""So long nothing may be taken of what it is told."""
+_BEAT_S: Final = 240.0
+"""So often one on another host is told that we are there."""
+_LEASE: Final = "900"
+"""Seconds after which that ends by itself when nothing more reaches it."""
 _GRACE_S: Final = 5.0
 _WORDS_S: Final = 1.0
 _CHUNK: Final = 1 << 20
 _NOT_ASKED: Final = "it answers something else than was asked"
+_COPY: Final = r"""
+printf "\036%s\n" "$(uname -sm)"
+read -r bytes || exit 0
+find . ! -name . -prune -name "tiltyard-*-agent" -mmin +60 -exec rm -rf {} + 2>/dev/null
+engine=$0/tiltyard-agent
+mkdir -m 700 "$0" || exit 1
+if head -c "$bytes" | gzip -dc > "$engine" && chmod 700 "$engine"; then
+    said=$("$engine" --version 2>&1 > /dev/null)
+    case $? in
+        0) exec "$engine" agent --remove-copy --lease "$1" ;;
+        126) said="no program can be executed in the home directory. \
+Fix: mount -o remount,exec, or a user whose home is elsewhere" ;;
+    esac
+    echo "${said:-the engine cannot be executed}" >&2
+fi
+rm -rf "$0"
+exit 1
+"""
+"""Says what sort of host it is, takes the engine, and becomes its agent. What a shell cannot
+execute has status 126 (POSIX). A copy that was cut off in the middle, an hour ago, is nobody's."""
+
+
+class Reach(Protocol):
+    """How another host is reached, and what is told where it is not."""
+
+    def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
+        """The command of this host that runs a command there."""
+
+    def is_lost(self, status: int, complaint: str) -> bool:
+        """Whether a command ended so because the host was not reached."""
+
+    def noise(self, said: str, where: str) -> HostLacksError:
+        """The error of a host that prints something where an answer should be."""
 
 
 class Host:
     """The agent of a host. It ends with its input, and so with us; several threads may ask."""
 
-    def __init__(self, argv: Sequence[str], name: str = "this host") -> None:
+    def __init__(
+        self, argv: Sequence[str], name: str = "this host", reach: Reach | None = None
+    ) -> None:
         """Start it, and hear its first line.
 
         Args:
-            argv: the engine, or the command that stands for it, without its verb.
+            argv: the command that becomes the agent; on another host it takes a copy of the engine.
             name: as a person calls the host.
+            reach: how another host is reached.
 
         Raises:
+            UnreachableError: if the host is not reached.
             HostLacksError: if what starts there is no agent of this lab.
         """
         self.name = name
+        self._reach = reach
         self._one_at_a_time = threading.Lock()
         self._numbers = itertools.count(1)
         self._rest = b""
+        program = find_program(argv[0])
+        if program is None:
+            raise HostLacksError(f'there is no program "{argv[0]}" on this host')
         self._words = Words()
         try:
             self._process = subprocess.Popen(
-                (*argv, "agent"),
+                argv,
+                executable=program,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._words.into,
@@ -70,9 +129,49 @@ class Host:
             self._words.abandon()
             raise
         self._words.begin()
-        hello = self._heard().hello
+        assert self._process.stdin is not None
+        os.set_blocking(self._process.stdin.fileno(), False)
+        try:
+            if reach:
+                self._send_engine()
+            hello = self._heard().hello
+        except BaseException:
+            self._kill()
+            self.close()
+            raise
         if hello is None or hello.protocol != PROTOCOL:
             raise self._lost(f"it does not speak protocol {PROTOCOL}, as this lab does")
+
+    @classmethod
+    def here(cls) -> "Host":
+        """That of this host."""
+        return cls((str(Engine.find().path), "agent"))
+
+    @classmethod
+    def there(cls, reach: Reach) -> "Host":
+        """That of another one, where nothing but the kernel, a shell and gzip is needed."""
+        directory = f"tiltyard-{secrets.token_hex(4)}-agent"
+        host = cls(reach.argv(("sh", "-c", _COPY, directory, _LEASE)), str(reach), reach)
+        threading.Thread(target=host._beat, daemon=True).start()
+        return host
+
+    def _send_engine(self) -> None:
+        """Hear of what sort the host is, and have the engine there."""
+        there = self._own(_ANSWER_S).decode(errors="replace")
+        own = f"{platform.system()} {platform.machine()}"
+        if there != own:
+            self._kill()
+            raise HostLacksError(f"{self.name} is {shown(there)}, but the engine is for {own}")
+        copy = _packed_engine()
+        self._tell(b"%d\n" % len(copy) + copy)
+
+    def _beat(self) -> None:
+        """Say that we are there, so that its lease does not end during a long trial."""
+        while self.is_there:
+            time.sleep(_BEAT_S)
+            with self._one_at_a_time, contextlib.suppress(HostLacksError):
+                self._tell(b'{"beat":{}}\n')
+                self._heard()
 
     @property
     def is_there(self) -> bool:
@@ -84,6 +183,7 @@ class Host:
         *,
         files: Iterable[str] = (),
         links: Iterable[str] = (),
+        programs: Iterable[str] = (),
         outputs: Iterable[Sequence[str]] = (),
     ) -> HostFound:
         """What a host has of all this, in one exchange; what it has not is left out.
@@ -92,6 +192,7 @@ class Host:
             files: absolute paths; ``*``, ``?`` and ``[0-9]`` stand for a part of one name. Of a
                 longer file it is the first MiB.
             links: the same; where whatever exists really is.
+            programs: names of programs.
             outputs: commands that only tell; each has a minute.
 
         Raises:
@@ -100,12 +201,34 @@ class Host:
         wanted = {
             "files": list(files),
             "links": list(links),
+            "programs": list(programs),
             "outputs": [list(argv) for argv in outputs],
         }
         _, done = self._ask({"read": wanted})
         if done.read is None:
             raise self._lost(_NOT_ASKED)
         return done.read
+
+    def run(
+        self, argv: Sequence[str], *, limit_s: float | None = None, stdin: str | None = None
+    ) -> HostOutput:
+        """Run a command there to its end.
+
+        Args:
+            argv: program and arguments.
+            limit_s: after this it is ended, and that is an error; 300 if left out.
+            stdin: what it reads; nothing if left out.
+
+        Raises:
+            HostLacksError: if there is no such program, or the agent does not answer.
+            TiltyardError: if it fails; the message has its complaint.
+        """
+        limit_s = _RUNS_S if limit_s is None else limit_s
+        asked = {"argv": [*argv], "limit_s": limit_s} | ({} if stdin is None else {"stdin": stdin})
+        _, done = self._ask({"run": asked}, limit_s + _ANSWER_S)
+        if done.run is None:
+            raise self._lost(_NOT_ASKED)
+        return done.run
 
     def begin_watch(
         self, who: Mapping[str, Sequence[int]], disk: Mapping[str, object] | None
@@ -154,66 +277,116 @@ class Host:
         """
         self._ask({"watch": {"end": number}})
 
-    def _ask(self, what: Mapping[str, object]) -> tuple[int, HostDone]:
+    def _ask(
+        self, what: Mapping[str, object], limit_s: float | None = None
+    ) -> tuple[int, HostDone]:
         """One exchange: its number, and what came of it."""
         with self._one_at_a_time:
             number = next(self._numbers)
             line = json.dumps({"id": number, **what}, ensure_ascii=False)
             try:
                 self._tell(f"{line}\n".encode())
-                answer = self._heard()
+                answer = self._heard(limit_s)
             except BaseException:
                 # What it says later would be taken for the next answer.
-                self._process.kill()
+                self._kill()
                 raise
         if answer.id != number or (answer.done is None) == (answer.failed is None):
             raise self._lost(_NOT_ASKED)
         if answer.failed is not None:
-            raise HostLacksError(f"{self.name}: {shown(answer.failed.text)}")
+            kind = TiltyardError if answer.failed.kind == "failed" else HostLacksError
+            raise kind(f"{self.name}: {shown(answer.failed.text)}")
         assert answer.done is not None
         return number, answer.done
 
     def _tell(self, line: bytes) -> None:
+        """Write to it; one that has ended is lost, and so is one that takes nothing."""
         assert self._process.stdin is not None
         left = memoryview(line)
         try:
+            (poll := select.poll()).register(self._process.stdin, select.POLLOUT)
             while left:
+                if not poll.poll(_STALLED_S * 1e3):
+                    raise self._silent("it does not read what it is told")
                 left = left[os.write(self._process.stdin.fileno(), left) :]
         except (BrokenPipeError, ValueError):  # The latter of a pipe that we have closed.
-            raise self._lost("it has ended") from None
+            self._ended()
 
-    def _heard(self) -> HostLine:
+    def _heard(self, limit_s: float | None = None) -> HostLine:
         """The next line that is an agent's.
 
         Raises:
             HostLacksError: if there is none.
         """
-        give_up = time.monotonic() + _ANSWER_S
+        line = self._own(_ANSWER_S if limit_s is None else limit_s)
+        try:
+            return HostLine.model_validate_json(line)
+        except ValidationError:
+            raise self._lost(f'"{shown(line.decode(errors="replace"))}" is no answer') from None
+
+    def _own(self, limit_s: float) -> bytes:
+        """The next line, which begins with the mark of its own lines."""
+        give_up = time.monotonic() + limit_s
         assert self._process.stdout is not None
         while b"\n" not in self._rest:
             left_s = give_up - time.monotonic()
-            if left_s <= 0 or not select.select([self._process.stdout], [], [], left_s)[0]:
-                raise self._lost(f"it has not answered for {_ANSWER_S:g} s")
+            if left_s <= 0 or not self._waits(left_s):
+                raise self._silent(f"it has not answered for {limit_s:g} s")
             if not (chunk := os.read(self._process.stdout.fileno(), _CHUNK)):
-                raise self._lost("it has ended")
+                self._ended()
             self._rest += chunk
             if len(self._rest) > _ANSWER_BYTES:
                 raise self._lost("its answer does not end")
         line, _, self._rest = self._rest.partition(b"\n")
         noise, mark, own = line.partition(RECORD_SEPARATOR)
-        try:
-            if mark and not noise:
-                return HostLine.model_validate_json(own)
-        except ValidationError:
-            pass
-        raise self._lost(f'"{shown(line.decode(errors="replace"))}" is no answer')
+        if mark and not noise:
+            return own
+        said = shown(line.decode(errors="replace"))
+        if self._reach:
+            self._kill()
+            raise self._reach.noise(said, "an answer should be")
+        raise self._lost(f'"{said}" is no answer')
+
+    def _waits(self, limit_s: float) -> bool:
+        """Whether there is something to read by then."""
+        (poll := select.poll()).register(self._process.stdout or 0, select.POLLIN)
+        return bool(poll.poll(limit_s * 1e3))
 
     def _lost(self, why: str) -> HostLacksError:
         """It is of no use any more."""
-        self._process.kill()
+        self._kill()
         said = self._words.line(-1, _WORDS_S)
         self.close()
         return HostLacksError(f"the engine's agent on {self.name}: {why}{said and f': {said}'}")
+
+    def _silent(self, why: str) -> HostLacksError:
+        """The same of one that says nothing: another host may not be reached any more."""
+        lost = self._lost(why)
+        return (
+            UnreachableError(f"lost the connection to {self.name}: {why}") if self._reach else lost
+        )
+
+    def _ended(self) -> NoReturn:
+        """It has closed its pipes, and whatever leads to it has ended or is about to."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_WORDS_S)
+        status = self._process.poll()
+        if self._reach is None or status is None:
+            raise self._lost("it has ended")
+        said = complaint(self._words.heard(_WORDS_S), status)
+        self.close()
+        if self._reach.is_lost(status, said):
+            raise UnreachableError(f"cannot reach {self.name}: {said}")
+        raise HostLacksError(f"{self.name}: {said}")
+
+    def _kill(self) -> None:
+        """It, and on the way to another host whatever leads there."""
+        if self._process.poll() is None:
+            if self._reach:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+            else:
+                self._process.kill()
 
     def close(self) -> None:
         """End it, and wait for its end. Harmless when it has ended."""
@@ -228,33 +401,45 @@ class Host:
             self._process.wait()
 
 
-class _Here:
-    """The agent of this host, of this process."""
+@functools.cache
+def _packed_engine() -> bytes:
+    """The engine as it is sent: a shell on the other host unpacks it."""
+    return gzip.compress(Engine.find().path.read_bytes(), compresslevel=1)
+
+
+class _Hosts:
+    """The agents of this process: each is started when first asked for, and anew if it ended."""
 
     def __init__(self) -> None:
         """None is started yet."""
         self._lock = threading.Lock()
-        self._host: Host | None = None
+        self._hosts: dict[tuple[str, ...], Host] = {}
         os.register_at_fork(after_in_child=self._forget)
-        atexit.register(self._close)
+        atexit.register(self.close)
 
-    def __call__(self) -> Host:
+    def of(self, key: tuple[str, ...], start: Callable[[], Host]) -> Host:
         """The one that is there, or another one."""
         with self._lock:
-            if self._host is None or not self._host.is_there:
-                self._close()
-                self._host = Host((str(Engine.find().path),))
-            return self._host
+            host = self._hosts.get(key)
+            if host is None or not host.is_there:
+                if host is not None:
+                    host.close()
+                host = self._hosts[key] = start()
+            return host
 
-    def _close(self) -> None:
-        if self._host:
-            self._host.close()
-        self._host = None
+    def close(self, *, here: bool = True) -> None:
+        """End all of them, or only those of other hosts; what asks again has another one."""
+        for key in [key for key in self._hosts if key or here]:
+            self._hosts.pop(key).close()
 
     def _forget(self) -> None:
-        """A fork has pipes to the agent of its parent."""
-        self._lock, self._host = threading.Lock(), None
+        """A fork has pipes to the agents of its parent."""
+        self._lock, self._hosts = threading.Lock(), {}
 
 
-here: Final = _Here()
-"""The agent of this host: started when it is first asked for, and again where it has ended."""
+hosts: Final = _Hosts()
+
+
+def here() -> Host:
+    """The agent of this host."""
+    return hosts.of((), Host.here)

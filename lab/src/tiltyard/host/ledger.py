@@ -17,12 +17,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
-from tiltyard.errors import HostLacksError, NotRestoredError, RefusedError, TiltyardError
+from tiltyard.errors import (
+    HostLacksError,
+    NotRestoredError,
+    RefusedError,
+    TiltyardError,
+    UnreachableError,
+)
 from tiltyard.folder import sync_directory
 from tiltyard.host import commands, machine
 from tiltyard.host.changes import Change, take_back
 from tiltyard.host.changes.change import PREFIX
-from tiltyard.host.place import UnreachableError
 from tiltyard.host.processes import Process
 from tiltyard.host.recovery import (
     PutBack,

@@ -1,25 +1,24 @@
 """A host whose settings are read and changed: this one, or one that ssh reaches."""
 
 import glob
-import os
 import re
 import shlex
 import string
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from tiltyard.errors import HostLacksError, TiltyardError
+from tiltyard.errors import HostLacksError, TiltyardError, UnreachableError
 from tiltyard.host import commands
+from tiltyard.host.host import Host, hosts
 from tiltyard.host.packages import find_program
 from tiltyard.host.small_files import read_small
 
-_ANSWER_S = 60.0
 _MARK: Final = "\x1e"
 """Comes before an answer (ASCII record separator): what precedes it a login has printed."""
-_ASK: Final = "printf '\\036'; {}"
 
 
 _SSH: Final = ("ssh", "-o", "BatchMode=yes")
@@ -45,10 +44,6 @@ _AS_SSH: Final = ("sh", "-c", 'cd && eval "$*"', "sh")
 _NODE: Final = "--nodelist="
 _JOB_IS_OVER: Final = re.compile("has expired|nvalid job id")
 _SRUN_FAILED: Final = ("srun:", "slurmstepd:")
-
-
-class UnreachableError(HostLacksError):
-    """Another host is not reached: down, gone from the network, or it does not let us in."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +92,16 @@ class Place:
             return complaint.startswith(_SRUN_FAILED)
         return status == commands.SSH_FAILED
 
+    @property
+    def host(self) -> Host:
+        """Its agent, which is started where there is none.
+
+        Raises:
+            UnreachableError: if the host is not reached.
+            HostLacksError: if no agent can be started there.
+        """
+        return hosts.of(self.ssh, lambda: Host.there(self) if self.ssh else Host.here())
+
     def read(self, path: str | Path) -> str | None:
         """The text of a small file, without blanks at its ends; ``None`` if it cannot be read."""
         return self.read_all([path]).get(str(path))
@@ -109,9 +114,10 @@ class Place:
         """
         names = [str(path) for path in paths]
         if self.ssh:
-            return self._read_there(names)
-        read = ((name, read_small(name)) for name in names)
-        return {name: text.strip() for name, text in read if text is not None}
+            found: Mapping[str, str | None] = self.host.read(files=names).files if names else {}
+        else:
+            found = {name: read_small(name) for name in names}
+        return {name: text.strip() for name, text in found.items() if text is not None}
 
     def write(self, path: str | Path, text: str) -> None:
         """Write a setting.
@@ -120,7 +126,7 @@ class Place:
             TiltyardError: if it is not taken; the message has the kernel's words.
         """
         if self.ssh:
-            self.run(("sh", "-c", 'printf %s "$2" > "$1"', "sh", str(path), text))
+            self.by_shell(("sh", "-c", 'printf %s "$2" > "$1"', "sh", str(path), text))
             return
         try:
             Path(path).write_text(text)
@@ -131,7 +137,6 @@ class Place:
         self,
         argv: Sequence[str],
         *,
-        stdin: Path = Path(os.devnull),
         timeout_s: float | None = None,
         hold: Sequence[int] = (),
     ) -> commands.Output:
@@ -141,36 +146,35 @@ class Place:
             UnreachableError: if the host is not reached, or is silent.
             TiltyardError: if the command fails, or what comes is no answer.
         """
-        if self.ssh:
-            return self._answer(shlex.join(argv), stdin, timeout_s, hold)[1]
-        return commands.run(argv, stdin=stdin, timeout_s=timeout_s, hold=hold)
+        if not self.ssh:
+            return commands.run(argv, timeout_s=timeout_s, hold=hold)
+        began = time.monotonic()
+        said = self.host.run(argv, limit_s=timeout_s)
+        command = commands.Command(argv=tuple(argv), elapsed_s=time.monotonic() - began)
+        stdout, stderr = (text.strip(string.whitespace) for text in (said.stdout, said.stderr))
+        return commands.Output(command, stdout, stderr)
 
-    def ask(self, words: str) -> str:
-        """What a line of shell of another host prints; it changes nothing.
+    def by_shell(self, argv: Sequence[str], timeout_s: float | None = None) -> str:
+        """What a command prints there, by a connection of its own and without an agent.
+
+        So it goes to its end whoever of us is killed, and what it starts stays; and also where no
+        program can be put, as on a host whose disk is full.
 
         Raises:
             UnreachableError: if the host is not reached, or is silent.
-            TiltyardError: if the line fails, what comes is no answer, or a login prints something:
-                engines and deputies there could not be heard then.
+            TiltyardError: if the command fails, or what comes is no answer.
         """
-        noise, output = self._answer(words, Path(os.devnull), _ANSWER_S)
-        if noise:
-            raise self.noise(noise, "an answer should be")
-        return output.stdout
-
-    def _answer(
-        self, words: str, stdin: Path, timeout_s: float | None, hold: Sequence[int] = ()
-    ) -> tuple[str, commands.Output]:
-        """What a login prints before a line of shell there, and what that leaves behind."""
-        argv = (*self.ssh, _ASK.format(words))
+        if not self.ssh:
+            return commands.run(argv, timeout_s=timeout_s).stdout
         with self.told():
-            output = commands.run(argv, stdin=stdin, timeout_s=timeout_s, hold=hold)
+            line = (*self.ssh, f"printf '\\036'; {shlex.join(argv)}")
+            output = commands.run(line, timeout_s=timeout_s)
         noise, mark, answer = output.stdout.partition(_MARK)
-        noise = commands.shown(noise)
         if not mark:
+            noise = commands.shown(noise)
             said = f'"{noise}" is no answer' if noise else f"{self.ssh[0]} ends without a word"
             raise HostLacksError(f"{self} does not answer: {said}")
-        return noise, replace(output, stdout=answer.strip(string.whitespace))
+        return answer.strip(string.whitespace)
 
     def noise(self, said: str, where: str) -> HostLacksError:
         """The error of a host that prints something where an answer should be."""
@@ -194,14 +198,13 @@ class Place:
     def has(self, program: str) -> bool:
         """Whether there is a program of that name."""
         if self.ssh:
-            return self.run(("sh", "-c", 'command -v "$1" || true', "sh", program)).stdout != ""
+            return program in self.host.read(programs=[program]).programs
         return find_program(program) is not None
 
     def find(self, pattern: str) -> list[str]:
-        """Paths that a shell's pattern means there, in order."""
+        """Paths that a pattern means there (``*``, ``?``, ``[0-9]``), in order."""
         if self.ssh:
-            listed = self.run(("sh", "-c", f"ls -d1 -- {pattern} 2>/dev/null; true")).stdout
-            return sorted(listed.splitlines())
+            return sorted(self.host.read(links=[pattern]).links)
         return sorted(glob.glob(pattern))  # noqa: PTH207  absolute patterns
 
     @contextmanager
@@ -224,17 +227,6 @@ class Place:
             if not self.ssh:
                 raise
             raise UnreachableError(f"{self} was asked and is given up: {error.limit}") from None
-
-    def _read_there(self, names: list[str]) -> dict[str, str]:
-        """Each line comes with the name of its file; an empty file says nothing."""
-        if not names:
-            return {}
-        said = self.ask(f"grep -sH '' -- {shlex.join(names)}; true")
-        found: dict[str, list[str]] = {}
-        for line in said.splitlines():
-            path, _, text = line.partition(":")
-            found.setdefault(path, []).append(text)
-        return {path: "\n".join(lines).strip() for path, lines in found.items()}
 
 
 HERE = Place()

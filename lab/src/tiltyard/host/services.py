@@ -41,7 +41,7 @@ def start(place: Place, name: str) -> None:
     Raises:
         TiltyardError: if that fails.
     """
-    place.run(start_command(name))
+    place.by_shell(start_command(name))
 
 
 def start_command(name: str) -> tuple[str, ...]:

@@ -7,29 +7,18 @@ same as nothing.
 
 import contextlib
 import os
-import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, Protocol, Self
+from typing import Protocol, Self
 
 from pydantic import Field
 
 from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.frozen import Frozen
 from tiltyard.host.devices.disks import stack_under
-from tiltyard.host.host import here
+from tiltyard.host.host import Host, here
 from tiltyard.host.place import Place
-
-_VMSTAT: Final = Path("/proc/vmstat")
-_CLOCK_SOURCE: Final = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-_SWAPPING: Final = ("pswpin", "pswpout")
-_STALLS: Final = "allocstall"
-_COMPACTION: Final = "compact_stall"
-_HUGE_PAGES: Final = "thp_fault_fallback"
-_NAMES: Final = "|".join((*_SWAPPING, _STALLS, _COMPACTION, _HUGE_PAGES))
-_EVENT: Final = re.compile(rf"^({_NAMES})(?:(?<={_STALLS})_\w+)? (\d+)$", re.MULTILINE)
-"""Of hundreds of counters those that are looked at; stalls are counted by zone."""
 
 
 class Telemetry(Frozen):
@@ -96,6 +85,7 @@ class Watch:
         directory: Path | None,
         servers: Servers = lambda: (),
         engines: Servers = lambda: (),
+        host: Host | None = None,
     ) -> None:
         """Read all counters.
 
@@ -103,9 +93,11 @@ class Watch:
             directory: what the trial works on; ``None`` if that is no directory.
             servers: asks for the processes that belong to the system under test.
             engines: asks for those that measure, where they are no children of this one.
+            host: another one, none of whose processes are known to be ours.
         """
         self._servers, self._engines = servers, engines
-        self._host = here()
+        self._own = () if host else (os.getpid(),)
+        self._host = host or here()
         self._began_s = time.monotonic()
         self._number = self._host.begin_watch(self._who(), _disk_under(directory))
 
@@ -125,7 +117,7 @@ class Watch:
 
     def _who(self) -> dict[str, list[int]]:
         """Whose work is nobody else's; processes of now, with what their ended children used."""
-        return {"ours": [os.getpid(), *self._engines()], "servers": [*self._servers()]}
+        return {"ours": [*self._own, *self._engines()], "servers": [*self._servers()]}
 
     def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:
         """What has happened since then; where the agent has ended, nothing is known.
@@ -183,53 +175,7 @@ class Watches:
             self._open = None
 
 
-class FarWatch:
-    """The counters of another host from now on: those that a few files there tell a shell.
-
-    Disks, groups of others, frequency, heat, the kernel's log and the time of day are not watched
-    there; CPU time and steal the engine counts itself, wherever it runs.
-    """
-
-    def __init__(self, place: Place) -> None:
-        """Read them; a host that is not reached tells nothing.
-
-        Args:
-            place: where the trial runs.
-        """
-        self._place = place
-        self._memory, self._clock_source = self._look()
-        self._began_s = time.monotonic()
-
-    def __enter__(self) -> Self:
-        """The watch itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing is held open."""
-
-    def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:  # noqa: ARG002  as here
-        """What has happened since then; who used which CPU there is not asked."""
-        elapsed_s = time.monotonic() - self._began_s
-        memory, clock_source = self._look()
-        return Telemetry(
-            elapsed_s=elapsed_s,
-            host=str(self._place),
-            clock_sources=tuple(sorted({self._clock_source, clock_source} - {""})),
-            **_memory_telemetry(self._memory, memory),
-        )
-
-    def _look(self) -> tuple[dict[str, int], str]:
-        """Events of memory, and the clock."""
-        try:
-            found = self._place.read_all((_VMSTAT, _CLOCK_SOURCE))
-            with self._place.understood():
-                events = _memory_events(found.get(str(_VMSTAT), ""))
-        except TiltyardError:
-            return {}, ""
-        return events, found.get(str(_CLOCK_SOURCE), "")
-
-
-def watch(place: Place, directory: Path | None, servers: Servers = lambda: ()) -> Watch | FarWatch:
+def watch(place: Place, directory: Path | None, servers: Servers = lambda: ()) -> Watching:
     """Watches the host that a trial runs on.
 
     Args:
@@ -240,21 +186,36 @@ def watch(place: Place, directory: Path | None, servers: Servers = lambda: ()) -
     return FarWatch(place) if place.ssh else Watch(directory, servers)
 
 
-def _memory_telemetry(before: dict[str, int], now: dict[str, int]) -> dict[str, int | None]:
-    """What was added, by the names of :class:`Telemetry`."""
-    grown = {name: now[name] - before[name] for name in now.keys() & before}
-    return {
-        "swapped_pages": grown.get("swapped"),
-        "allocation_stalls": grown.get(_STALLS),
-        "compaction_stalls": grown.get(_COMPACTION),
-        "huge_page_fallbacks": grown.get(_HUGE_PAGES),
-    }
+class FarWatch:
+    """The counters of another host from now on.
 
+    Which of its processes are ours is not known: whose CPU time, whose traffic and whose waiting
+    something was is not told. CPU time and steal the engine counts itself, wherever it runs.
+    """
 
-def _memory_events(text: str) -> dict[str, int]:
-    """Events of the text of ``/proc/vmstat`` since boot; those that the kernel counts."""
-    counts: dict[str, int] = {}
-    for kind, count in _EVENT.findall(text):
-        name = "swapped" if kind in _SWAPPING else kind
-        counts[name] = counts.get(name, 0) + int(count)
-    return counts
+    def __init__(self, place: Place) -> None:
+        """Read them; a host that is not reached tells nothing.
+
+        Args:
+            place: where the trial runs.
+        """
+        self._place = place
+        self._began_s = time.monotonic()
+        self._watch: Watch | None = None
+        with contextlib.suppress(TiltyardError):
+            self._watch = Watch(None, host=place.host)
+
+    def __enter__(self) -> Self:
+        """The watch itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """The agent forgets it."""
+        if self._watch:
+            self._watch.__exit__()
+
+    def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:  # noqa: ARG002  as here
+        """What has happened since then; who used which CPU there is not asked."""
+        unknown = Telemetry(elapsed_s=time.monotonic() - self._began_s)
+        told = self._watch.telemetry() if self._watch else unknown
+        return told.model_copy(update={"host": str(self._place), "foreign_waits_s": None})

@@ -23,7 +23,7 @@ def choose(place: Place, profile: str) -> None:
     Raises:
         TiltyardError: if there is none of that name.
     """
-    place.run(command(profile))
+    place.by_shell(command(profile))
 
 
 def command(profile: str) -> tuple[str, ...]:

@@ -111,7 +111,8 @@ def _there(context: "Context", host: Place) -> tuple[float | None, float | None]
     try:
         if not context.ledger.holds(kept.made):
             Steps(context.ledger, context.interrupt.check).take([kept])
-        beside = Path(host.ask(f"cd {kept.directory} && pwd -P"))
+        own = ("sh", "-c", 'cd "$1" && pwd -P', "sh", kept.directory)
+        beside = Path(host.run(own).stdout)
         engine = other.argv(engine_in(kept.directory))
         with contextlib.closing(context.runners.another(engine, is_far=True)) as runner:
             cpu_s, disk_s = _times_s(context, runner, beside)

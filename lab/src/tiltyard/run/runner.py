@@ -8,14 +8,20 @@ from functools import partial
 from typing import Final
 
 from tiltyard import __version__
-from tiltyard.errors import BusyError, HostLacksError, InterruptedRunError, TrialsFailedError
+from tiltyard.errors import (
+    BusyError,
+    HostLacksError,
+    InterruptedRunError,
+    TrialsFailedError,
+    UnreachableError,
+)
 from tiltyard.executors.engine import Engine
 from tiltyard.executors.runner import Runners
 from tiltyard.folder import StudyFolder
 from tiltyard.host.facts import host_facts
 from tiltyard.host.isolation import Isolation, isolate
 from tiltyard.host.ledger import Ledger, recover
-from tiltyard.host.place import HERE, Place, UnreachableError
+from tiltyard.host.place import HERE, Place
 from tiltyard.host.processes import boot_id
 from tiltyard.host.record import changes
 from tiltyard.host.telemetry import Watch, Watches

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tiltyard.host.host import here
+from tiltyard.host.host import Host
 from tiltyard.host.place import HERE, Place
 
 _MEMINFO: Final = "/proc/meminfo"
@@ -28,11 +28,8 @@ CALM_BYTES: Final = 2**20
 _CALM_SHARE = 0.2
 _LIMIT_S = 2.0
 _STEP_S = 0.05
-_THERE = """
-look() { head -n 1 /proc/uptime; head -n 1 /proc/pressure/io 2>/dev/null || echo; }
-sync; look; sleep 0.2; look; grep -E "^(Dirty|Writeback):" /proc/meminfo
-"""
-"""One step on another host, by its own clock: (uptime, pressure) twice, and what is dirty."""
+_STEP_THERE_S: Final = 0.2
+"""On another host the way there and back is a part of it."""
 
 
 @dataclass(frozen=True)
@@ -64,26 +61,28 @@ def settle(
     Raises:
         UnreachableError: if that is another host, and it is not reached.
     """
-    began = time.monotonic()
+    began, host = time.monotonic(), place.host
     limit_s = _LIMIT_S if trial_s is None else min(_LIMIT_S, trial_s / 10)
     if brief and not place.ssh:
-        dirty = _dirty_bytes(here().read(files=[_MEMINFO]).files)
+        dirty = _dirty_bytes(host.read(files=[_MEMINFO]).files)
         return Settled(time.monotonic() - began, dirty, waiting_share=None)
-    if not place.ssh:
+    if place.ssh:
+        host.run(["sync"])
+    else:
         os.sync()
     while True:
-        share, dirty = _there(place) if place.ssh else _here()
+        share, dirty = _look(host, _STEP_THERE_S if place.ssh else _STEP_S)
         elapsed_s = time.monotonic() - began
         if (dirty <= CALM_BYTES and (share or 0.0) <= _CALM_SHARE) or elapsed_s >= limit_s:
             return Settled(elapsed_s=elapsed_s, dirty_bytes=dirty, waiting_share=share)
         check()
 
 
-def _here() -> tuple[float | None, int]:
+def _look(host: Host, step_s: float) -> tuple[float | None, int]:
     """One step: the share of it in which a task waited for a disk, and bytes that are dirty."""
-    before, began = here().read(files=[_PRESSURE]).files, time.monotonic()
-    time.sleep(_STEP_S)
-    now = here().read(files=[_PRESSURE, _MEMINFO]).files
+    before, began = host.read(files=[_PRESSURE]).files, time.monotonic()
+    time.sleep(step_s)
+    now = host.read(files=[_PRESSURE, _MEMINFO]).files
     elapsed_us = 1e6 * (time.monotonic() - began)
     waited_us = [_TOTAL.search(seen.get(_PRESSURE, "")) for seen in (before, now)]
     share = None
@@ -96,15 +95,3 @@ def _dirty_bytes(files: Mapping[str, str]) -> int:
     """Page cache that is not on disk yet."""
     found = _DIRTY.findall(files.get(_MEMINFO, ""))
     return sum(int(kib) * 1024 for kib in found)
-
-
-def _there(place: Place) -> tuple[float | None, int]:
-    """The same of another host: share of a moment, and bytes."""
-    lines = place.run(("sh", "-c", _THERE)).stdout.splitlines()
-    with place.understood():
-        began_s, ended_s = (float(line.split()[0]) for line in (lines[0], lines[2]))
-        before_us, now_us = (line.rpartition("total=")[2] for line in (lines[1], lines[3]))
-        share = None
-        if before_us and now_us and ended_s > began_s:
-            share = min(1.0, (int(now_us) - int(before_us)) / 1e6 / (ended_s - began_s))
-        return share, sum(int(line.split()[1]) * 1024 for line in lines[4:])

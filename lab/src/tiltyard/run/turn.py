@@ -9,10 +9,15 @@ import functools
 from collections.abc import Mapping
 from pathlib import Path
 
-from tiltyard.errors import BusyError, InterruptedRunError, TiltyardError, TrialsFailedError
+from tiltyard.errors import (
+    BusyError,
+    InterruptedRunError,
+    TiltyardError,
+    TrialsFailedError,
+    UnreachableError,
+)
 from tiltyard.host.caches import drop_caches
 from tiltyard.host.commands import Command
-from tiltyard.host.place import UnreachableError
 from tiltyard.host.record import Subject, changes, take
 from tiltyard.host.record.stack import DISK_UNDER_TEST, disks_below
 from tiltyard.plan.model import TrialKey

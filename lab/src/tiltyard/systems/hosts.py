@@ -150,7 +150,8 @@ class Hosts(System):
     def far_interfaces(self) -> tuple[str, ...]:
         """The device that has the address of the server, if one of that host has it."""
         place = self._there.place
-        told = place.ask(f"ip -o addr show to {_resolved(self._name())} 2>/dev/null; true")
+        ask = ("ip", "-o", "addr", "show", "to", _resolved(self._name()))
+        told = "".join(one.stdout for one in place.host.read(outputs=[ask]).outputs)
         with place.understood():
             # 2: eth0    inet 10.0.0.2/24 …
             return tuple(dict.fromkeys(line.split()[1] for line in told.splitlines()))
@@ -197,13 +198,13 @@ class Hosts(System):
         """What both kernels say."""
         told = (CONGESTION_CONTROL, *TELLING)
         paths = {str(sysctls.path_of(key)): key for key in told}
-        # Lines of "path:value"; what that kernel does not have is left out.
-        ask = f"uname -srm; nproc; grep -s '' {' '.join(paths)}; true"
-        said = self._there.place.ask(ask)
-        with self._there.place.understood():
-            kernel, cpus, *lines = said.splitlines()
-            values = (line.partition(":") for line in lines)
-            there = {paths[path]: sysctls.normal(value) for path, _, value in values}
+        # What that kernel does not have is left out.
+        place, asked = self._there.place, (("uname", "-srm"), ("nproc",))
+        found = place.host.read(files=paths, outputs=asked)
+        with place.understood():
+            kernel, cpus = (one.stdout.strip() for one in found.outputs)
+            values = ((paths[path], text.strip()) for path, text in found.files.items())
+            there = {key: sysctls.normal(value) for key, value in values}
         return {
             "path": f"network between this host and {address}",
             **_way_to(address),

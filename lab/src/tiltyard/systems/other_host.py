@@ -6,19 +6,18 @@ step is in the ledger first.
 """
 
 import contextlib
-import platform
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from tiltyard.errors import TiltyardError
+from tiltyard.errors import TiltyardError, UnreachableError
 from tiltyard.executors.engine import NAME, Engine
 from tiltyard.folder import sha256
 from tiltyard.host import commands
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.network import MadeOverSsh
 from tiltyard.host.packages import Tool, find_program, install_command
-from tiltyard.host.place import Place, UnreachableError
+from tiltyard.host.place import Place
 from tiltyard.host.recorder import Recorder
 from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.kind import Problem
@@ -55,16 +54,12 @@ class OtherHost:
             package = SSH.package if by == SSH.command else _SRUN_PACKAGE
             return [Problem("error", f"{by} is not installed", install_command(package))]
         try:
-            there = self.place.ask("uname -sm")
+            self.place.host.read()
         except UnreachableError as error:
             remedy = f"ssh {self.place} must work without a question" if by == SSH.command else None
             return [Problem("error", str(error), remedy)]
         except TiltyardError as error:
             return [Problem("error", str(error))]
-        here = f"{platform.system()} {platform.machine()}"
-        if there != here:
-            text = f"{self.place} is {commands.shown(there)}, but the engine is for {here}"
-            return [Problem("error", text, "a host of the same sort")]
         return []
 
     def kept_engine(self, ledger: Recorder) -> "KeepEngine":

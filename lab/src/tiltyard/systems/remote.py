@@ -25,7 +25,7 @@ from tiltyard.systems.other_host import OtherHost, engine_in
 from tiltyard.systems.service.settings import ServiceableSettings
 from tiltyard.units import format_size
 
-_UNSEEN = "traffic of the disk, pressure, heat, frequency, errors of the kernel"
+_UNSEEN = "traffic of the disk, pressure"
 
 
 class RemoteSettings(ServiceableSettings):
@@ -65,7 +65,7 @@ class Remote(System):
             "then echo is not writable for you, or is mounted read-only; fi"
         )
         try:
-            found = commands.shown(self.place.ask(looked))
+            found = commands.shown(self.place.run(("sh", "-c", looked)).stdout)
         except TiltyardError as error:
             return [Problem("error", str(error))]
         if found:
@@ -96,10 +96,11 @@ class Remote(System):
 
     def _look(self) -> tuple[Path, dict[str, str]]:
         """The directory's own path there, and what the kernel says of it and of the host."""
-        said = self.place.ask(
+        look = (
             f"cd {shlex.quote(self._settings.directory)} && pwd -P && "
             "stat -f -c '%s %S %b %a' . && cat /proc/self/mountinfo"
         )
+        said = self.place.run(("sh", "-c", look)).stdout
         with self.place.understood():
             path, room, *mounts = said.splitlines()
             best_bytes, unit_bytes, units, free_units = map(int, room.split())

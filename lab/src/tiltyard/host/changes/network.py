@@ -10,10 +10,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from tiltyard.errors import RefusedError, TiltyardError
+from tiltyard.errors import RefusedError, TiltyardError, UnreachableError
 from tiltyard.host import commands, sysctls
 from tiltyard.host.changes.change import PREFIX, HostChange
-from tiltyard.host.place import Place, UnreachableError
+from tiltyard.host.place import Place
 from tiltyard.host.processes import end_processes
 
 _NAMESPACES = Path("/run/netns")
@@ -201,11 +201,11 @@ def _taken_back(place: Place, script: str, directory: str, *words: str) -> str:
     argv = ("sh", "-c", script, "sh", directory, *words)
     try:
         try:
-            return place.run(argv, timeout_s=_RESTORES_S).stdout
+            return place.by_shell(argv, _RESTORES_S)
         except UnreachableError as error:
             if (later := place.after_the_job(str(error))) is None:
                 raise
-            return later.run(argv, timeout_s=_RESTORES_S).stdout
+            return later.by_shell(argv, _RESTORES_S)
     except UnreachableError as error:
         raise UnreachableError(f"{error}; {directory} is left there") from None
 

@@ -69,7 +69,7 @@ class SetInterface(SettingChange):
             return None
         if now != self.value:
             return f'left {what} at "{now}": somebody has set it since (it was "{self.before}")'
-        place.run(ethtool.command(self.interface, self.group, self.key, self.before))
+        place.by_shell(ethtool.command(self.interface, self.group, self.key, self.before))
         now = ethtool.read(place, self.interface, self.group).get(self.key)
         if now != self.before:
             raise TiltyardError(f'{what}: does not go back to "{self.before}"')
@@ -125,5 +125,5 @@ class SwappedOff(SettingChange):
         place = Place(self.ssh)
         if self.path in swaps.areas(place):
             return None
-        place.run(swaps.command(self.path, self.priority))
+        place.by_shell(swaps.command(self.path, self.priority))
         return f"swapped on {self.path} again"

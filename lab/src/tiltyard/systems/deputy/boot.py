@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from tiltyard.errors import BusyError, HostLacksError, TiltyardError
+from tiltyard.errors import BusyError, HostLacksError, TiltyardError, UnreachableError
 from tiltyard.executors.engine import NAME
 from tiltyard.host.ledger import state_directory
 from tiltyard.host.packages import find_program
-from tiltyard.host.place import Place, UnreachableError
+from tiltyard.host.place import Place
 from tiltyard.host.processes import descendants, named, on_terminals
 from tiltyard.host.recovery import read_ledger
 from tiltyard.host.resumption import BOOT_COMMAND, has_systemd
@@ -98,7 +98,7 @@ def await_boot(
         settles_s = max(1.0, left_s - _ANSWER_S)
         argv = ("sh", "-c", _LOOK, "sh", before, str(copy), f"{settles_s:.0f}")
         try:
-            said = place.run(argv, timeout_s=settles_s + _ANSWER_S).stdout.split()
+            said = place.by_shell(argv, settles_s + _ANSWER_S).split()
             if said[:1] != [before]:
                 with place.understood():
                     return float(said[1]), said[-1] == "kept"

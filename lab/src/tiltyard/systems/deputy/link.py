@@ -14,13 +14,13 @@ from typing import Final, NoReturn, Self
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from tiltyard.errors import HostLacksError, InterruptedRunError, TiltyardError
+from tiltyard.errors import HostLacksError, InterruptedRunError, TiltyardError, UnreachableError
 from tiltyard.executors.words import MESSAGE_BYTES, Words
 from tiltyard.host import commands
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.changes.network import CopiedLab
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.place import Place, UnreachableError
+from tiltyard.host.place import Place
 from tiltyard.host.recorder import Recorder
 from tiltyard.host.recovery import PutBack
 from tiltyard.phases import phase

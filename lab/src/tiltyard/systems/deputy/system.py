@@ -12,11 +12,11 @@ from typing import Any, Final, Self
 
 from pydantic import JsonValue, TypeAdapter
 
-from tiltyard.errors import InterruptedRunError, RefusedError, TiltyardError
+from tiltyard.errors import InterruptedRunError, RefusedError, TiltyardError, UnreachableError
 from tiltyard.folder import open_to_change
 from tiltyard.host import commands
 from tiltyard.host.facts import facts_of_another
-from tiltyard.host.place import Place, UnreachableError
+from tiltyard.host.place import Place
 from tiltyard.host.processes import BOOT_ID, boot_id
 from tiltyard.host.recorder import Recorder
 from tiltyard.host.steps import Step, Steps
@@ -147,8 +147,7 @@ def watch_of(
             raise
         except TiltyardError as error:
             deputies.without_lab.add(place.ssh)
-            note(f"{error}. So of the noise limits only swapping and the clock are watched on "
-                 f"{place}")  # fmt: skip
+            note(f"{error}. So CPU time, waiting and traffic of others are not watched on {place}")
         else:
             given = dict(engines)
             return lambda: DeputyWatch(place, lambda do: deputy.ask(Request(do=do, given=given)))
