@@ -1,6 +1,7 @@
 //! Verbs that serve requests on standard input: the lease that they are given, and how they end.
 
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -20,10 +21,10 @@ pub struct LeaseArguments {
 pub struct AgentArguments {
     #[command(flatten)]
     pub lease: LeaseArguments,
-    /// Remove the program's own file at once, with its directory if nothing else is in it: it was
-    /// copied here for this agent alone, and nothing of it stays, however it ends
-    #[arg(long)]
-    pub remove_copy: bool,
+    /// Remove this program at once from a directory "tiltyard-…-agent" that was made for it alone, with
+    /// the directory: nothing of it stays, however the agent ends
+    #[arg(long, value_name = "DIRECTORY")]
+    pub remove_copy: Option<PathBuf>,
 }
 
 impl LeaseArguments {

@@ -17,7 +17,10 @@ mod runner;
 mod serve;
 mod session;
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -83,8 +86,8 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
 
 /// Serves requests about this host.
 fn serve_host(arguments: &AgentArguments, output: &mut Output) -> Result<ExitCode, Failure> {
-    if arguments.remove_copy {
-        remove_own_copy().map_err(|error| lease::lacks("removed", &error))?;
+    if let Some(directory) = &arguments.remove_copy {
+        remove_copy(directory).map_err(|error| lease::lacks("removed", &error))?;
     }
     let mut say = |line: &HostLine| output.record(line);
     let ended = agent::serve(registry::VERSION, arguments.lease.time(), &mut say);
@@ -92,14 +95,16 @@ fn serve_host(arguments: &AgentArguments, output: &mut Output) -> Result<ExitCod
     Ok(lease::code_of(ended))
 }
 
-/// Removes the file of this program; the kernel keeps what runs. A directory that has something else
-/// in it stays.
-fn remove_own_copy() -> std::io::Result<()> {
-    let own = std::env::current_exe()?;
-    std::fs::remove_file(&own)?;
-    if let Some(directory) = own.parent() {
-        let _ = std::fs::remove_dir(directory);
+/// Removes the copy of this program in a directory that was made for an agent; the kernel keeps what
+/// runs. What else is in the directory stays, with it.
+fn remove_copy(directory: &Path) -> io::Result<()> {
+    let name = directory.file_name().and_then(OsStr::to_str);
+    if !name.is_some_and(|name| name.starts_with("tiltyard-") && name.ends_with("-agent")) {
+        let text = format!("{} was not made for an agent", directory.display());
+        return Err(io::Error::other(text));
     }
+    fs::remove_file(directory.join("tiltyard-agent"))?;
+    let _ = fs::remove_dir(directory);
     Ok(())
 }
 

@@ -147,7 +147,7 @@ fn it_says_who_it_is() {
         hello.boot,
         told(&["cat", "/proc/sys/kernel/random/boot_id"])
     );
-    assert_eq!(hello.does, ["read", "run"]);
+    assert_eq!(hello.does, ["read", "run", "watch"]);
 }
 
 #[test]
@@ -370,15 +370,27 @@ fn what_a_stranger_does_between_two_readings_is_told_as_others() {
 #[test]
 fn a_copy_that_was_made_for_it_is_gone_when_it_is_there() {
     let directory = scratch_directory();
-    let copy = directory.path().join("own/tiltyard-agent");
-    fs::create_dir(directory.path().join("own")).unwrap();
-    fs::copy(env!("CARGO_BIN_EXE_tiltyard-engine"), &copy).unwrap();
-    let mut started = Command::new(copy);
-    started.args(["agent", "--remove-copy"]);
-    let mut agent = Agent::begin(started);
+    let start = |name: &str| {
+        let own = directory.path().join(name);
+        fs::create_dir(&own).unwrap();
+        fs::copy(
+            env!("CARGO_BIN_EXE_tiltyard-engine"),
+            own.join("tiltyard-agent"),
+        )
+        .unwrap();
+        let mut started = Command::new(own.join("tiltyard-agent"));
+        started.args(["agent", "--remove-copy"]).arg(own);
+        started
+    };
+    let mut agent = Agent::begin(start("tiltyard-0-agent"));
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     let found = agent.read(json!({"files": ["/proc/self/comm"]}));
     assert_eq!(found.files["/proc/self/comm"], "tiltyard-agent\n");
+
+    let refused = start("bin").output().unwrap();
+    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(3), 0));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("was not made for an agent"));
+    assert!(directory.path().join("bin/tiltyard-agent").exists());
 }
 
 #[test]

@@ -19,6 +19,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Final, NoReturn, Protocol
 
 from pydantic import ValidationError
@@ -45,7 +46,7 @@ _ANSWER_S: Final = 300.0
 _RUNS_S: Final = 300.0
 """How long a command may take, unless its caller knows better."""
 _STALLED_S: Final = 60.0
-"""So long nothing may be taken of what it is told."""
+"""So long it may take nothing of what it is told, and say nothing where it need not do anything."""
 _BEAT_S: Final = 240.0
 """So often one on another host is told that we are there."""
 _LEASE: Final = "900"
@@ -63,7 +64,7 @@ mkdir -m 700 "$0" || exit 1
 if head -c "$bytes" | gzip -dc > "$engine" && chmod 700 "$engine"; then
     said=$("$engine" --version 2>&1 > /dev/null)
     case $? in
-        0) exec "$engine" agent --remove-copy --lease "$1" ;;
+        0) exec "$engine" agent --remove-copy "$0" --lease "$1" ;;
         126) said="no program can be executed in the home directory. \
 Fix: mount -o remount,exec, or a user whose home is elsewhere" ;;
     esac
@@ -157,12 +158,12 @@ class Host:
 
     def _send_engine(self) -> None:
         """Hear of what sort the host is, and have the engine there."""
-        there = self._own(_ANSWER_S).decode(errors="replace")
+        there = self._own(_STALLED_S).decode(errors="replace")
         own = f"{platform.system()} {platform.machine()}"
         if there != own:
             self._kill()
             raise HostLacksError(f"{self.name} is {shown(there)}, but the engine is for {own}")
-        copy = _packed_engine()
+        copy = _packed(Engine.find().path)
         self._tell(b"%d\n" % len(copy) + copy)
 
     def _beat(self) -> None:
@@ -171,7 +172,7 @@ class Host:
             time.sleep(_BEAT_S)
             with self._one_at_a_time, contextlib.suppress(HostLacksError):
                 self._tell(b'{"beat":{}}\n')
-                self._heard()
+                self._heard(_STALLED_S)
 
     @property
     def is_there(self) -> bool:
@@ -397,14 +398,14 @@ class Host:
         try:
             self._process.wait(_GRACE_S)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            self._kill()
             self._process.wait()
 
 
 @functools.cache
-def _packed_engine() -> bytes:
+def _packed(engine: Path) -> bytes:
     """The engine as it is sent: a shell on the other host unpacks it."""
-    return gzip.compress(Engine.find().path.read_bytes(), compresslevel=1)
+    return gzip.compress(engine.read_bytes(), compresslevel=1)
 
 
 class _Hosts:
