@@ -17,7 +17,7 @@ from support.hosts import needs_root
 from tiltyard.host.devices.disks import stack_under
 from tiltyard.host.host import here
 from tiltyard.host.place import Place
-from tiltyard.host.telemetry import Telemetry, Watch, Watches, watch
+from tiltyard.host.telemetry import FarWatch, Telemetry, Watch, Watches, watch_of
 
 CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 MIB = 2**20
@@ -38,7 +38,7 @@ while True: pass
 WRITES = """
 sys.stdin.readline()
 file = os.open(sys.argv[2], os.O_CREAT | os.O_WRONLY)
-for _ in range(32):
+for _ in range(96):
     os.write(file, os.urandom(2 ** 20))
 os.fsync(file)
 print("written", flush=True)
@@ -161,20 +161,44 @@ HERE_BY_SHELL = Place(("sh", "-c"))
 """A host that is reached by a command, as others are by ssh."""
 
 
-def test_another_host_is_watched_but_for_who_was_who_there() -> None:
-    with watch(HERE_BY_SHELL, None) as watching:
-        seen = watching.telemetry((SOME_CPU,))
-    assert (seen.host, seen.clock_sources) == (
+def test_of_another_host_those_who_execute_a_program_are_ours(tmp_path: Path) -> None:
+    program = tmp_path / "tiltyard-engine"
+    program.write_bytes(Path(sys.executable).resolve().read_bytes())
+    program.chmod(0o755)
+    busy = (
+        f"import os; os.sched_setaffinity(0, {{{SOME_CPU}}})\nprint(flush=True)\nwhile True: pass"
+    )
+    home = {"PYTHONHOME": sys.base_prefix}
+    seen = {}
+    with subprocess.Popen((program, "-c", busy), stdout=subprocess.PIPE, env=home) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        for of in (program, tmp_path / "gone"):
+            with FarWatch(HERE_BY_SHELL, [str(of)], [SOME_CPU]) as watching:
+                time.sleep(0.5)
+                seen[of] = watching.telemetry(())
+        process.kill()
+    ours, strangers = seen.values()
+    assert (ours.host, ours.clock_sources) == (
         str(HERE_BY_SHELL),
         (CLOCK_SOURCE.read_text().strip(),),
     )
-    assert seen.swapped_pages is not None
-    assert (seen.kernel_errors is None) == (not os.access("/dev/kmsg", os.R_OK))
-    assert (seen.external_s, seen.foreign_bytes, seen.foreign_waits_s) == (None, None, None)
+    assert ours.servers_s is not None
+    assert ours.servers_s > 0
+    assert (strangers.servers_s, ours.own_bytes, ours.foreign_bytes) == (0.0, None, None)
+    assert ours.external_s is not None
+    assert strangers.external_s is not None
+    assert strangers.external_s / strangers.elapsed_s > ours.external_s / ours.elapsed_s
+    assert (ours.kernel_errors is None) == (not os.access("/dev/kmsg", os.R_OK))
+    assert ours.swapped_pages is not None
+
+
+def test_a_host_that_shares_this_kernel_is_watched_once() -> None:
+    assert watch_of(HERE_BY_SHELL, []) is None
 
 
 def test_a_host_that_is_not_reached_tells_nothing() -> None:
-    with watch(Place(("sh", "-c", "exit 255")), None) as watching:
+    with FarWatch(Place(("sh", "-c", "exit 255")), []) as watching:
         seen = watching.telemetry()
     assert (seen.swapped_pages, seen.clock_sources) == (None, ())
     assert seen.elapsed_s > 0

@@ -175,7 +175,7 @@ def test_a_block_is_disturbed_by_what_others_do_on_the_host_of_a_client(
     tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """That host is this kernel behind ssh; engines of two clients are no strangers there."""
-    monkeypatch.setattr("tiltyard.systems.deputy.system.boot_id", lambda: "another boot")
+    monkeypatch.setattr("tiltyard.host.telemetry.boot_id", lambda: "another boot")
     gates = GATES.model_copy(update={"spoiled": "keep", "canary": 0.0})
     compute = [sys.executable, "-c", "while True: pass"]
     with sshd(tmp_path / "server") as server, subprocess.Popen(compute) as other:

@@ -94,7 +94,8 @@ def test_one_study_here_and_there(tmp_path: Path, server: Sshd) -> None:
     (far, *_) = [trial for trial in record.trials if trial.key.system == "there"]
     assert far.telemetry is not None
     assert far.telemetry.swapped_pages is not None
-    assert far.telemetry.foreign_waits_s is None, "which group is ours there is not known"
+    assert (far.telemetry.servers_s, far.telemetry.external_s) == (None, None)
+    assert far.foreign_s is not None
     assert far.end is not None
     assert far.end.usage.user_s + far.end.usage.system_s > 0
     facts = {prepared.system: prepared.facts for prepared in record.prepared}

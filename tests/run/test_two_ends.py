@@ -104,7 +104,7 @@ def test_a_block_is_disturbed_by_what_others_do_on_the_host_of_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """That host is this kernel behind ssh: there the client is one of the others."""
-    monkeypatch.setattr("tiltyard.systems.deputy.system.boot_id", lambda: "another boot")
+    monkeypatch.setattr("tiltyard.host.telemetry.boot_id", lambda: "another boot")
     gates = GATES.model_copy(update={"spoiled": "keep", "canary": 0.0})
     brief = STREAM.model_copy(update={"parameters": {"message": "64", "seconds": 1}})
     with sshd(tmp_path / "server") as server:

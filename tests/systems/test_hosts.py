@@ -15,13 +15,8 @@ from support.sshd import Sshd, sshd
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import FarEnd
 from tiltyard.host import sysctls
-from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import HERE
-from tiltyard.systems import kind
-from tiltyard.systems.deputy import link
-from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.hosts import HostsSettings
-from tiltyard.systems.kind import Site
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +67,7 @@ def test_both_hosts_have_a_part_in_what_is_measured(make: Make, server: Sshd) ->
 @pytest.fixture
 def apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """The host of the server is taken for one with a kernel of its own."""
-    monkeypatch.setattr("tiltyard.systems.deputy.system.boot_id", lambda: "another boot")
+    monkeypatch.setattr("tiltyard.host.telemetry.boot_id", lambda: "another boot")
 
 
 @pytest.mark.usefixtures("apart")
@@ -111,38 +106,6 @@ def test_of_a_server_that_may_use_some_cpus_those_count(make: Make) -> None:
     assert seen.cpus == (cpus[-1],)
     assert seen.external_s is not None
     assert 0.05 < seen.external_s < seen.elapsed_s + 0.05
-
-
-@pytest.mark.usefixtures("apart")
-def test_a_host_without_the_lab_tells_what_is_nobodys(
-    make: Make, server: Sshd, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """It is asked once; the network is measured all the same."""
-    asked = []
-
-    def no_python(*_: object) -> tuple[str, ...]:
-        asked.append(1)
-        return ("sh", "-c", "echo 'there is no Python 3' >&2; exit 1")
-
-    monkeypatch.setattr(link, "words", no_python)
-    notes: list[str] = []
-    with Ledger() as ledger, Deputies() as deputies:
-        site = Site(tmp_path, tmp_path, ledger, deputies=deputies, note=notes.append)
-        settings = {"server": server.far, "ssh_options": server.options}
-        system = kind("hosts").system("two", settings, site)
-        for _ in range(2):
-            up = system.bring_up()
-            assert up.watch_far is not None
-            with up.watch_far() as watching:
-                seen = watching.telemetry()
-            system.take_down()
-    assert (seen.host, seen.external_s, seen.servers_s) == (server.far, None, None)
-    assert seen.swapped_pages is not None
-    assert notes == [
-        f"{server.far}: there is no Python 3. So CPU time, waiting and traffic of others are not "
-        f"watched on {server.far}"
-    ]
-    assert len(asked) == 1
 
 
 def _compute(seconds: float) -> None:

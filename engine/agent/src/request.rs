@@ -111,9 +111,22 @@ fn check_run(run: &HostRun) -> Result<(), String> {
 }
 
 fn check_watch(watch: &HostWatch) -> Result<(), String> {
-    let HostWatch::Begin(begin) = watch else {
-        return Ok(());
+    let begin = match watch {
+        HostWatch::Begin(begin) => begin,
+        HostWatch::Tell(tell) => {
+            return tell
+                .who
+                .programs
+                .iter()
+                .try_for_each(|path| check_text(path))
+        }
+        HostWatch::End(_) => return Ok(()),
     };
+    begin
+        .who
+        .programs
+        .iter()
+        .try_for_each(|path| check_text(path))?;
     let disks = begin
         .disk
         .iter()

@@ -10,6 +10,7 @@ mod kernel;
 mod processor;
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs;
 use std::path::PathBuf;
 
 use kit::{clock, proc};
@@ -100,11 +101,16 @@ struct Who {
 impl Who {
     fn read(asked: &HostWho) -> Self {
         let servers = asked.servers.iter();
+        let mut servers: HashMap<_, _> = servers
+            .filter_map(|pid| Some((*pid, proc::process_at(*pid)?)))
+            .collect();
+        servers.extend(proc::family(&executing(&asked.programs)));
+        let own = std::process::id();
+        let mut ours = proc::family(&asked.ours);
+        ours.extend(proc::process_at(own).map(|process| (own, process)));
         Self {
-            ours: proc::family(&asked.ours),
-            servers: servers
-                .filter_map(|pid| Some((*pid, proc::process_at(*pid)?)))
-                .collect(),
+            ours,
+            servers,
             named: asked.ours.clone(),
         }
     }
@@ -112,6 +118,19 @@ impl Who {
     fn pids(&self) -> impl Iterator<Item = u32> + '_ {
         self.ours.keys().chain(self.servers.keys()).copied()
     }
+}
+
+/// Who executes one of these programs.
+fn executing(programs: &[String]) -> Vec<u32> {
+    let paths: Vec<PathBuf> = programs.iter().flat_map(fs::canonicalize).collect();
+    if paths.is_empty() {
+        return Vec::new();
+    }
+    let mut pids = proc::all_pids();
+    pids.retain(|pid| {
+        fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|own| paths.contains(&own))
+    });
+    pids
 }
 
 struct Watch {
@@ -144,7 +163,7 @@ impl Watch {
         let who = Who::read(&asked.who);
         let quotas = Quotas::of(who.pids(), &root);
         Self {
-            is_served: !asked.who.servers.is_empty(),
+            is_served: !(asked.who.servers.is_empty() && asked.who.programs.is_empty()),
             log: Log::from_now(&root),
             disk: asked.disk.and_then(|disk| Disk::begin(disk, &who)),
             frequency: Frequency::from_now(&root),
@@ -212,7 +231,7 @@ impl Look {
             servers_ticks: who.servers.values().map(ticks).sum(),
             temperatures_c: sensors.temperatures_c(),
             clock_source: kernel::clock_source(root),
-            waited_s: groups::others_waited_s(who.ours.keys().copied(), root),
+            waited_s: groups::others_waited_s(who.pids(), root),
             throttled: sensors.throttled(),
             quota: quotas.throttled(),
             events: kernel::events_of_memory(root),
@@ -240,11 +259,47 @@ mod tests {
     }
 
     #[test]
+    fn whoever_executes_a_named_program_is_a_server_with_all_it_has_started() {
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join("tiltyard-engine");
+        fs::copy("/bin/sh", &program).unwrap();
+        let script = "sleep 60 & echo; wait";
+        let mut child = std::process::Command::new(&program)
+            .args(["-c", script])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+        let named = |path: &std::path::Path| {
+            Who::read(&HostWho {
+                programs: vec![path.to_str().unwrap().to_owned()],
+                ..HostWho::default()
+            })
+        };
+        let who = named(&program);
+        assert!(who.servers.contains_key(&child.id()));
+        let started: Vec<u32> = who
+            .servers
+            .keys()
+            .copied()
+            .filter(|pid| *pid != child.id())
+            .collect();
+        assert_eq!(started.len(), 1);
+        assert!(who.ours.contains_key(&std::process::id()) && who.named.is_empty());
+        assert!(named(&directory.path().join("gone")).servers.is_empty());
+        for pid in [started[0], child.id()] {
+            let pid = rustix::process::Pid::from_raw(pid as i32).unwrap();
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+        child.wait().unwrap();
+    }
+
+    #[test]
     fn a_watch_tells_since_it_was_asked_before_and_ends_by_its_number() {
         let mut watches = Watches::default();
         let who = HostWho {
             ours: vec![std::process::id()],
-            servers: Vec::new(),
+            ..HostWho::default()
         };
         let begin = HostWatchBegin {
             who: who.clone(),

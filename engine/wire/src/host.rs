@@ -103,6 +103,9 @@ pub struct HostWho {
     pub ours: Vec<u32>,
     /// The processes of the system under test.
     pub servers: Vec<u32>,
+    /// Paths of programs: whoever executes one of them is ours, with all that it has started, and its
+    /// time is told with that of the servers. A relative one begins where the agent was started.
+    pub programs: Vec<String>,
 }
 
 /// What the work lies on.

@@ -294,7 +294,7 @@ mod tests {
         let who = |ours: Vec<u32>| {
             Who::read(&HostWho {
                 ours,
-                servers: Vec::new(),
+                ..HostWho::default()
             })
         };
         if !geteuid().is_root() {

@@ -29,6 +29,7 @@ pub const TARGET: Target = Target {
         "\"tell\"",
         "\"end\"",
         "\"disk\"",
+        "\"programs\"",
         "\"is_in_place\"",
         "\"ok\"",
         "\"/\"",
@@ -42,7 +43,7 @@ fn seeds() -> Vec<Vec<u8>> {
         "space": ["/"], "outputs": [["lsblk", "--json"]]});
     let run = json!({"argv": ["cat", "-"], "environment": {"A": "b"}, "stdin": "text",
         "limit_s": 0.5, "ok": [0, 1]});
-    let who = json!({"ours": [1], "servers": [2, 3]});
+    let who = json!({"ours": [1], "servers": [2, 3], "programs": ["/x"]});
     let disk = json!({"disk": "sda", "loop_device": "loop0", "is_in_place": true});
     [
         json!({"beat": {}}),

@@ -142,6 +142,8 @@ class Host:
             raise
         if hello is None or hello.protocol != PROTOCOL:
             raise self._lost(f"it does not speak protocol {PROTOCOL}, as this lab does")
+        self.boot = hello.boot
+        """Which boot of the host this is: random(4)."""
 
     @classmethod
     def here(cls) -> "Host":
@@ -231,14 +233,11 @@ class Host:
             raise self._lost(_NOT_ASKED)
         return done.run
 
-    def begin_watch(
-        self, who: Mapping[str, Sequence[int]], disk: Mapping[str, object] | None
-    ) -> int:
+    def begin_watch(self, who: Mapping[str, object], disk: Mapping[str, object] | None) -> int:
         """Read the host's counters now, to tell later what has happened since then.
 
         Args:
-            who: ``ours``, processes that are ours with all that they have started, and ``servers``,
-                those of the system under test.
+            who: whose work is nobody else's (``HostWho`` of the wire).
             disk: what the work lies on (``HostDisk`` of the wire), if that is a disk.
 
         Returns:
@@ -252,7 +251,7 @@ class Host:
         return number
 
     def watched(
-        self, number: int, who: Mapping[str, Sequence[int]], cpus: Sequence[int] | None
+        self, number: int, who: Mapping[str, object], cpus: Sequence[int] | None
     ) -> HostSeen:
         """What has happened since a watch has begun, or was told before.
 

@@ -19,6 +19,7 @@ from tiltyard.frozen import Frozen
 from tiltyard.host.devices.disks import stack_under
 from tiltyard.host.host import Host, here
 from tiltyard.host.place import Place
+from tiltyard.host.processes import boot_id
 
 
 class Telemetry(Frozen):
@@ -86,6 +87,7 @@ class Watch:
         servers: Servers = lambda: (),
         engines: Servers = lambda: (),
         host: Host | None = None,
+        programs: Sequence[str] = (),
     ) -> None:
         """Read all counters.
 
@@ -93,8 +95,10 @@ class Watch:
             directory: what the trial works on; ``None`` if that is no directory.
             servers: asks for the processes that belong to the system under test.
             engines: asks for those that measure, where they are no children of this one.
-            host: another one, none of whose processes are known to be ours.
+            host: another one, where none of our processes is.
+            programs: paths there; who executes one is ours, and serves.
         """
+        self._programs = programs
         self._servers, self._engines = servers, engines
         self._own = () if host else (os.getpid(),)
         self._host = host or here()
@@ -115,9 +119,10 @@ class Watch:
         """Whether its agent has ended, and has taken along what it had read."""
         return not self._host.is_there
 
-    def _who(self) -> dict[str, list[int]]:
+    def _who(self) -> dict[str, Sequence[int] | Sequence[str]]:
         """Whose work is nobody else's; processes of now, with what their ended children used."""
-        return {"ours": [*self._own, *self._engines()], "servers": [*self._servers()]}
+        ours = [*self._own, *self._engines()]
+        return {"ours": ours, "servers": [*self._servers()], "programs": [*self._programs]}
 
     def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:
         """What has happened since then; where the agent has ended, nothing is known.
@@ -175,35 +180,44 @@ class Watches:
             self._open = None
 
 
-def watch(place: Place, directory: Path | None, servers: Servers = lambda: ()) -> Watching:
-    """Watches the host that a trial runs on.
+def watch_of(
+    place: Place, programs: Sequence[str], cpus: Sequence[int] = ()
+) -> Callable[[], Watching] | None:
+    """Begins to watch another host on which engines of ours are at work.
+
+    One that shares this kernel (a container) is watched here: there whoever measures is a stranger.
 
     Args:
-        place: that host.
-        directory: what the trial works on; ``None`` if that is no directory of this host.
-        servers: asks for the processes of this host that belong to the system under test.
+        place: how that host is reached.
+        programs: paths of those engines there.
+        cpus: those that count; all if there are none.
+
+    Raises:
+        UnreachableError: if the host is not reached.
     """
-    return FarWatch(place) if place.ssh else Watch(directory, servers)
+    if place.host.boot == boot_id():
+        return None
+    return lambda: FarWatch(place, programs, cpus)
 
 
 class FarWatch:
-    """The counters of another host from now on.
+    """The counters of another host from now on, but for the traffic of its disks."""
 
-    Which of its processes are ours is not known: whose CPU time, whose traffic and whose waiting
-    something was is not told. CPU time and steal the engine counts itself, wherever it runs.
-    """
-
-    def __init__(self, place: Place) -> None:
+    def __init__(
+        self, place: Place, programs: Sequence[str], cpus: Sequence[int] | None = None
+    ) -> None:
         """Read them; a host that is not reached tells nothing.
 
         Args:
             place: where the trial runs.
+            programs: paths of the engines there.
+            cpus: those that count, none for all; ``None``: only the engine knows.
         """
-        self._place = place
+        self._place, self._cpus = place, cpus
         self._began_s = time.monotonic()
         self._watch: Watch | None = None
         with contextlib.suppress(TiltyardError):
-            self._watch = Watch(None, host=place.host)
+            self._watch = Watch(None, host=place.host, programs=programs)
 
     def __enter__(self) -> Self:
         """The watch itself."""
@@ -215,7 +229,9 @@ class FarWatch:
             self._watch.__exit__()
 
     def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:  # noqa: ARG002  as here
-        """What has happened since then; who used which CPU there is not asked."""
+        """What has happened since then; which CPUs count was said before."""
         unknown = Telemetry(elapsed_s=time.monotonic() - self._began_s)
-        told = self._watch.telemetry() if self._watch else unknown
-        return told.model_copy(update={"host": str(self._place), "foreign_waits_s": None})
+        told = self._watch.telemetry(self._cpus) if self._watch else unknown
+        # An engine that measures, and serves nobody, counts what others used of its CPUs itself.
+        served = {"servers_s": None} if self._cpus is None else {}
+        return told.model_copy(update={"host": str(self._place), **served})

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import JsonValue
-
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.barrier import Barrier, hear_together
 from tiltyard.executors.engine import ConditionsWanted, Inject, Job
@@ -20,13 +18,12 @@ from tiltyard.executors.runner import Trial
 from tiltyard.folder import create_file, partial_beside, sha256
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import MakeDirectory, Steps
-from tiltyard.host.telemetry import Telemetry, Watching
+from tiltyard.host.telemetry import Telemetry, Watching, watch_of
 from tiltyard.ownership import named_in_errors
 from tiltyard.run.context import Context
 from tiltyard.run.pooled import ClientStream, NotPooledError, pool
 from tiltyard.run.stream import Stream, read_stream
 from tiltyard.study.model import ClientSpec
-from tiltyard.systems.deputy.system import watch_of
 from tiltyard.systems.kind import Up
 from tiltyard.systems.other_host import OtherHost, engine_in
 from tiltyard.wire import HelloEvent, written_event
@@ -87,7 +84,7 @@ def execute_together(
     try:
         try:
             clients.extend(_ready(context, specs, up, job, path, steps))
-            watches = _watches(context, clients, up)
+            watches = _watches(clients, up)
         except (TiltyardError, OSError) as error:
             context.interrupt.check()
             return b"", str(error), ()
@@ -134,17 +131,13 @@ def _keep(clients: Sequence[_Client]) -> None:
         client.partial.replace(client.path)
 
 
-def _watches(context: Context, clients: Sequence[_Client], up: Up) -> list[Callable[[], Watching]]:
+def _watches(clients: Sequence[_Client], up: Up) -> list[Callable[[], Watching]]:
     """What begins to watch their hosts, but for those that the system itself has watched."""
-    engines: dict[Place, list[JsonValue]] = {}
+    engines: dict[Place, list[str]] = {}
     for client in clients:
         if client.place not in {HERE, up.place, up.far}:
-            engines.setdefault(client.place, []).append(client.engine)
-    ledger, note = context.ledger, context.observer.note
-    found = (
-        watch_of(place, context.deputies, ledger, note, {"engines": names, "cpus": []})
-        for place, names in engines.items()
-    )
+            engines.setdefault(client.place, []).append(engine_in(client.engine))
+    found = (watch_of(place, paths) for place, paths in engines.items())
     return [begin for begin in found if begin]
 
 

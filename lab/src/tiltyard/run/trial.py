@@ -25,7 +25,7 @@ from tiltyard.folder import (
     sync_directory,
 )
 from tiltyard.host.commands import signal_name
-from tiltyard.host.telemetry import Telemetry, Watching, watch
+from tiltyard.host.telemetry import Telemetry, Watch, Watching
 from tiltyard.ownership import named_in_errors
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.plan.program import is_open
@@ -403,7 +403,7 @@ def watching(
         own: Watching
         if not brief or up.place.ssh or up.servers():
             context.watches.close()
-            begun = up.watch() if up.watch else watch(up.place, directory, up.servers)
+            begun = up.watch() if up.watch else Watch(directory, up.servers)
             own = stack.enter_context(begun)
         else:
             own = context.watches.of(directory)

@@ -7,12 +7,12 @@ through ssh.
 
 import re
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field, JsonValue, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from tiltyard.errors import InterruptedRunError, TiltyardError
 from tiltyard.host import commands, sysctls
@@ -20,13 +20,13 @@ from tiltyard.host.facts import ABSENT
 from tiltyard.host.packages import find_program
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Step, Steps, TakeBack
-from tiltyard.host.telemetry import Watching
+from tiltyard.host.telemetry import watch_of
 from tiltyard.study.model import HostName
 from tiltyard.study.problems import shown
 from tiltyard.study.renamed import HOSTS, typed_today
 from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
-from tiltyard.systems.deputy.system import boot_problems, watch_of
+from tiltyard.systems.deputy.system import boot_problems
 from tiltyard.systems.ends import both
 from tiltyard.systems.kind import Kind, Problem, Profiles, Site, System, Up
 from tiltyard.systems.other_host import SSH, OtherHost, engine_in
@@ -116,7 +116,6 @@ class Hosts(System):
         self.steps = Steps(site.ledger, site.check)
         self._there = OtherHost(Place.over_ssh(settings.server, settings.ssh_options))
         self.far = self._there.place
-        """Whether the lab cannot be started there: found out once."""
 
     def problems(self) -> list[Problem]:
         """No ssh, no way in, or a host that cannot run this engine."""
@@ -182,17 +181,10 @@ class Hosts(System):
             far=self._there.place,
             cpus=self._settings.client_cpus,
             interfaces=tuple(filter(None, (facts.get(_CLIENT_DEVICE),))),
-            watch_far=self._watch_far(),
+            watch_far=watch_of(
+                self._there.place, [engine_in(self._directory)], self._settings.server_cpus
+            ),
         )
-
-    def _watch_far(self) -> Callable[[], Watching] | None:
-        """Begins to watch the host of the server."""
-        site = self._site
-        server: dict[str, JsonValue] = {
-            "engines": [self._directory],
-            "cpus": list(self._settings.server_cpus),
-        }
-        return watch_of(self._there.place, site.deputies, site.ledger, site.note, server)
 
     def _facts(self, address: str) -> dict[str, str]:
         """What both kernels say."""

@@ -18,6 +18,7 @@ from tiltyard.host.facts import facts_of_another
 from tiltyard.host.mounts import mount_over, parse_mounts
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Step, Steps, TakeBack
+from tiltyard.host.telemetry import FarWatch
 from tiltyard.study.model import HostName
 from tiltyard.systems import brought
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
@@ -25,7 +26,7 @@ from tiltyard.systems.other_host import OtherHost, engine_in
 from tiltyard.systems.service.settings import ServiceableSettings
 from tiltyard.units import format_size
 
-_UNSEEN = "traffic of the disk, pressure"
+_UNSEEN = "traffic of the disk"
 
 
 class RemoteSettings(ServiceableSettings):
@@ -92,6 +93,7 @@ class Remote(System):
             facts=self._facts,
             engine=self._there.argv(self._engine),
             place=self.place,
+            watch=lambda: FarWatch(self.place, [self._engine]),
         )
 
     def _look(self) -> tuple[Path, dict[str, str]]:

@@ -318,10 +318,6 @@ class Deputies:
     def __init__(self) -> None:
         """None is started yet."""
         self._of: dict[tuple[str, ...], Deputy] = {}
-        self.apart: dict[tuple[str, ...], bool] = {}
-        """Whether a host has a kernel of its own, where that was asked."""
-        self.without_lab: set[tuple[str, ...]] = set()
-        """Hosts on which none can be started."""
 
     def __enter__(self) -> Self:
         """All of them."""

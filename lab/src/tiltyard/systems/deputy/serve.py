@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from pydantic import JsonValue, TypeAdapter
 
@@ -290,7 +290,7 @@ class _Deputy:
             "take_down": self._take_down,
             "lost": lambda one: self._up[one.system].lost(),
             "watch": self._begin_to_watch,
-            "watched": self._watched,
+            "watched": lambda _: self._watched(),
             "may_boot": self._may_boot,
             "boot": self._prepare_boot,
             "planned": self._planned,
@@ -360,25 +360,17 @@ class _Deputy:
         return said
 
     def _begin_to_watch(self, request: Request) -> None:
-        """From now on, before a trial; engines come by connections of their own.
-
-        Of a system that was not opened here only engines are here, in directories of those names.
-        """
+        """From now on, before a trial; engines come by connections of their own."""
         self._end_watch()
-        if names := cast("list[str]", request.given.get("engines")):
-            engines = partial(engines_of, *(self._directory.parent / name for name in names))
-            self._watch = Watch(None, engines, engines)
-            return
         up = self._up[request.system]
         directory = up.target if isinstance(up.target, Path) and up.target.is_dir() else None
         self._watch = Watch(directory, up.servers, partial(engines_of, self._directory))
 
-    def _watched(self, request: Request) -> Telemetry:
-        """What has happened since then; on which CPUs a server may be, the lab knows."""
+    def _watched(self) -> Telemetry:
+        """What has happened since then; on which CPUs, the engine counts itself."""
         assert self._watch is not None
-        cpus: Any = request.given.get("cpus")
         try:
-            return self._watch.telemetry(cpus)
+            return self._watch.telemetry()
         finally:
             self._end_watch()
 
@@ -399,13 +391,12 @@ class _Deputy:
         return list(self._recorder.new_lines())
 
 
-def engines_of(*directories: Path) -> tuple[int, ...]:
-    """The engines that were started from copies."""
-    copies = [directory.resolve() / ENGINE for directory in directories]
-    found = list[int]()
+def engines_of(directory: Path) -> tuple[int, ...]:
+    """The engines that were started from a copy."""
+    copy, found = directory.resolve() / ENGINE, list[int]()
     for pid in named((ENGINE,)):
         with contextlib.suppress(OSError):
-            if Path(f"/proc/{pid}/exe").readlink() in copies:
+            if Path(f"/proc/{pid}/exe").readlink() == copy:
                 found.append(pid)
     return tuple(found)
 

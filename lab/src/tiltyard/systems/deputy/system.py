@@ -17,16 +17,14 @@ from tiltyard.folder import open_to_change
 from tiltyard.host import commands
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.place import Place
-from tiltyard.host.processes import BOOT_ID, boot_id
-from tiltyard.host.recorder import Recorder
 from tiltyard.host.steps import Step, Steps
-from tiltyard.host.telemetry import FarWatch, Telemetry, Watching
+from tiltyard.host.telemetry import Telemetry
 from tiltyard.ownership import expanded, make_directory
 from tiltyard.phases import phase
 from tiltyard.study.load import parsed, read_text
 from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
-from tiltyard.systems.deputy.link import Check, Deputies, Deputy, nothing
+from tiltyard.systems.deputy.link import Check, Deputy, nothing
 from tiltyard.systems.deputy.messages import Request, UpThere
 from tiltyard.systems.kind import (
     CONSOLES,
@@ -112,46 +110,6 @@ class DeputyWatch:
         except TiltyardError:
             told = Telemetry(elapsed_s=time.monotonic() - self._began_s)
         return told.model_copy(update={"host": str(self._place)})
-
-
-def watch_of(
-    place: Place,
-    deputies: Deputies,
-    ledger: Recorder,
-    note: Callable[[str], None],
-    engines: Mapping[str, JsonValue],
-) -> Callable[[], Watching] | None:
-    """Begins to watch another host: by a deputy, or as far as a shell tells there.
-
-    One that shares this kernel (a container) is watched here: there whoever measures is a stranger.
-
-    Args:
-        place: how that host is reached.
-        deputies: of the run.
-        ledger: has what is copied there.
-        note: gets what a person should know.
-        engines: ``engines``, the names of directories there with one that is no stranger, and
-            ``cpus``, those that count; all if there are none.
-
-    Raises:
-        UnreachableError: if the host is not reached.
-    """
-    if place.ssh not in deputies.apart:
-        deputies.apart[place.ssh] = place.read(BOOT_ID) != boot_id()
-    if not deputies.apart[place.ssh]:
-        return None
-    if place.ssh not in deputies.without_lab:
-        try:
-            deputy = deputies.of(place, ledger)
-        except UnreachableError:
-            raise
-        except TiltyardError as error:
-            deputies.without_lab.add(place.ssh)
-            note(f"{error}. So CPU time, waiting and traffic of others are not watched on {place}")
-        else:
-            given = dict(engines)
-            return lambda: DeputyWatch(place, lambda do: deputy.ask(Request(do=do, given=given)))
-    return lambda: FarWatch(place)
 
 
 class FarSystem(System):
