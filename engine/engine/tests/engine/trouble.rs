@@ -12,7 +12,7 @@ use wire::{AccessVerdict, Event, FailureKind, Outcome};
 
 /// Work for far longer than any test waits: it must be stopped.
 pub fn endless(directory: &Path) -> Value {
-    let files: Vec<String> = (4..=16).map(|size| format!("{size}M")).collect();
+    let files: Vec<String> = (4..=64).map(|size| format!("{size}M")).collect();
     let records = json!([512, "1k", "2k", "4k", "8k", "16k", "32k", "64k"]);
     iozone(directory, json!({"file": files, "record": records}))
 }
