@@ -451,6 +451,10 @@ mod tests {
             .spawn()
             .unwrap();
         let file = File::open(format!("/proc/{}/schedstat", child.id())).unwrap();
+        // One that has not been off its CPU yet has no time.
+        while cpu_s(&file).is_none() {
+            std::thread::yield_now();
+        }
         let mut open = BTreeMap::from([(child.id(), (file, 7))]);
         let known = thread_of(child.id(), false, &mut open).unwrap();
         assert!(known.cpu_s > 0.0 && known.identity == Identity::Opened(7));
