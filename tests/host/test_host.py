@@ -214,7 +214,9 @@ def test_a_copy_that_is_cut_off_is_removed(tmp_path: Path, monkeypatch: pytest.M
     assert not [*(tmp_path / "home").iterdir()]
 
 
-def test_a_connection_that_is_lost_is_made_again(tmp_path: Path) -> None:
+def test_a_connection_that_is_lost_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place = elsewhere(tmp_path / "home")
     assert place.read("/proc/version")
     there = place.host
@@ -222,6 +224,12 @@ def test_a_connection_that_is_lost_is_made_again(tmp_path: Path) -> None:
     with pytest.raises(UnreachableError, match="cannot reach"):
         there.read(files=["/proc/version"])
     assert place.read("/proc/version")
+    os.killpg(place.host._process.pid, signal.SIGSTOP)  # As after a boot: nobody has said so yet.
+    monkeypatch.setattr(host, "_ANSWER_S", 3.0)
+    with pytest.raises(UnreachableError, match="lost the connection"):
+        place.host.read(files=["/proc/version"])
+    os.killpg(place.host._process.pid, signal.SIGSTOP)
+    assert place.read("/proc/version"), "another one is asked"
 
 
 def test_one_on_another_host_is_told_that_we_are_there(

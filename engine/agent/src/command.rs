@@ -3,16 +3,16 @@
 
 use std::env;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
+use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use kit::signals::Signals;
 use rustix::event::{PollFd, PollFlags};
-use rustix::fs::Access;
+use rustix::fs::{memfd_create, Access, MemfdFlags};
 use rustix::process::{kill_process_group, Pid, Signal, WaitStatus};
 use wire::{HostFailure, HostFailureKind, HostOutput, HostRun};
 
@@ -21,6 +21,8 @@ use crate::request::shown;
 /// How long one may take to end that was asked to.
 const GRACE: Duration = Duration::from_secs(2);
 const CHUNK_BYTES: usize = 16 << 10;
+/// Read of what a command has printed that changes something.
+const SAID_BYTES: u64 = 64 << 10;
 /// Read of each stream before something else is looked at: one may be endless.
 const CHUNKS: usize = 16;
 /// Where administration tools live, but PATH may not look.
@@ -202,6 +204,81 @@ fn start(run: &HostRun, path: &Path, signals: &Signals) -> io::Result<std::proce
         });
     }
     command.spawn()
+}
+
+/// Runs a command that changes something to its end. What it prints goes into memory and not through a
+/// pipe, which would kill it (SIGPIPE) in the middle of its work when this process is killed; `lock`
+/// stays open in it until it has ended.
+///
+/// # Errors
+/// `Lacks`: there is no such program. `Failed`: it cannot be started, or has failed.
+pub fn run_to_its_end(
+    argv: &[String],
+    lock: BorrowedFd<'_>,
+    signals: &Signals,
+) -> Result<(), HostFailure> {
+    let lacks = |text: String| failure(HostFailureKind::Lacks, shown(&text));
+    let name = argv.first().map_or("", String::as_str);
+    let path = find_program(name)
+        .ok_or_else(|| lacks(format!("there is no program \"{name}\" on this host")))?;
+    let ended = wait_for(argv, &path, lock, signals).map_err(|error| {
+        let text = format!("{}: cannot be started: {error}", short(name));
+        failure(HostFailureKind::Failed, shown(&text))
+    })?;
+    if ended.status == Some(0) {
+        return Ok(());
+    }
+    let run = HostRun {
+        argv: argv.to_vec(),
+        environment: None,
+        stdin: None,
+        limit_s: 0.0,
+        ok: Vec::new(),
+    };
+    Err(complaint(&run, &ended))
+}
+
+fn wait_for(
+    argv: &[String],
+    path: &Path,
+    lock: BorrowedFd<'_>,
+    signals: &Signals,
+) -> io::Result<HostOutput> {
+    let in_memory = || memfd_create("said", MemfdFlags::CLOEXEC).map(File::from);
+    let [mut stdout, mut stderr] = [in_memory()?, in_memory()?];
+    let mut command = Command::new(path);
+    command.arg0(&argv[0]).args(&argv[1..]);
+    command.env("LC_ALL", "C").stdin(Stdio::null());
+    command
+        .stdout(stdout.try_clone()?)
+        .stderr(stderr.try_clone()?);
+    let (lock, restore) = (lock.as_raw_fd(), signals.restorer());
+    // SAFETY: setsid(2), sigprocmask(2) and fcntl(2) are all that is done before exec.
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::setsid()?;
+            restore();
+            match libc::fcntl(lock, libc::F_SETFD, 0) {
+                0 => Ok(()),
+                _ => Err(io::Error::last_os_error()),
+            }
+        });
+    }
+    let status = command.spawn()?.wait()?;
+    let text = |file: &mut File| -> io::Result<String> {
+        let mut bytes = Vec::new();
+        file.rewind()?;
+        file.take(SAID_BYTES).read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    Ok(HostOutput {
+        argv: Vec::new(),
+        status: status.code(),
+        signal: status.signal(),
+        stdout: text(&mut stdout)?,
+        stderr: text(&mut stderr)?,
+        cut: false,
+    })
 }
 
 /// What a command reads.

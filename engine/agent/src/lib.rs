@@ -4,14 +4,18 @@
 //! ```text
 //! a line ─► request: what is asked ─► found: files, links, programs, space ─► an answer
 //!                                 ├─► command: up to four at a time ─────────┤
-//!                                 └─► watch: counters, before and after ─────┘
+//!                                 ├─► watch: counters, before and after ─────┤
+//!                                 └─► ops ─► ledger ─► change ────────────────┘
 //! ```
 //! Requests are carried out one after the other; a beat is answered meanwhile. What a command has
 //! started ends with it. All ends with the input, by a signal, or when the lease has run out; not with
 //! the thread of the lab that has started it, which may be one of many.
 
+mod change;
 mod command;
 mod found;
+mod ledger;
+mod ops;
 mod pattern;
 pub mod request;
 mod watch;
@@ -36,6 +40,7 @@ use wire::{
 
 use command::{complaint, failure, Running};
 use found::{fit, Found};
+use ops::Changes;
 use request::{parse, Asked, Flaw};
 use watch::Watches;
 
@@ -49,7 +54,8 @@ const STREAM_BYTES: usize = 256 << 10;
 /// For each of the two, in an answer.
 const STREAM_ROOM: usize = HOST_LINE_BYTES / 2 - (2 << 10);
 
-/// Serves requests on standard input until there will be no more; why it ends.
+/// Serves requests on standard input until there will be no more; why it ends, and what of its changes
+/// it could not take back.
 ///
 /// # Errors
 /// The kernel lacks something.
@@ -57,7 +63,7 @@ pub fn serve(
     version: &str,
     lease: Option<Duration>,
     say: &mut dyn FnMut(&HostLine),
-) -> io::Result<Ending> {
+) -> io::Result<(Ending, Vec<String>)> {
     let mut agent = Agent {
         signals: program::stay()?,
         say,
@@ -66,6 +72,7 @@ pub fn serve(
         waiting_bytes: 0,
         work: None,
         watches: Watches::default(),
+        changes: Changes::default(),
         ending: None,
     };
     let hello = hello(version)?;
@@ -86,7 +93,9 @@ fn hello(version: &str) -> io::Result<HostHello> {
         uid: geteuid().as_raw(),
         cpus: place::allowed_cpus()?,
         boot: boot.trim().to_owned(),
-        does: ["read", "run", "watch"].map(str::to_owned).to_vec(),
+        does: ["read", "run", "watch", "ops", "undo", "recover"]
+            .map(str::to_owned)
+            .to_vec(),
     })
 }
 
@@ -99,6 +108,7 @@ struct Agent<'a> {
     waiting_bytes: usize,
     work: Option<Work>,
     watches: Watches,
+    changes: Changes,
     ending: Option<Ending>,
 }
 
@@ -119,11 +129,11 @@ enum Purpose {
 }
 
 impl Agent<'_> {
-    fn serve(&mut self) -> io::Result<Ending> {
+    fn serve(&mut self) -> io::Result<(Ending, Vec<String>)> {
         loop {
             self.carry_on();
             if let (Some(why), None) = (self.ending, &self.work) {
-                return Ok(why);
+                return Ok((why, self.changes.close()));
             }
             let [input, signal] = self.wait()?;
             if input && !self.hear()? {
@@ -211,6 +221,15 @@ impl Agent<'_> {
                             let done = self.watches.answer(id, asked);
                             (self.say)(&line(id, done));
                         }
+                        Asked::Ops(id, ops) => {
+                            let done = self.changes.carry_out(&ops, &self.signals);
+                            (self.say)(&line(id, done));
+                        }
+                        Asked::Undo(id, undo) => {
+                            let done = self.changes.undo(&undo.turn);
+                            (self.say)(&line(id, Ok(done)));
+                        }
+                        Asked::Recover(id) => (self.say)(&line(id, Changes::recover())),
                         other => self.work = Work::begin(other),
                     }
                     continue;
@@ -253,7 +272,11 @@ impl Work {
     /// Reads what can be read at once; commands begin later.
     fn begin(asked: Asked) -> Option<Self> {
         let (id, purpose, left) = match asked {
-            Asked::Beat | Asked::Watch(..) => return None,
+            Asked::Beat
+            | Asked::Watch(..)
+            | Asked::Ops(..)
+            | Asked::Undo(..)
+            | Asked::Recover(_) => return None,
             Asked::Read(id, read) => {
                 let found = Box::new(Found::read(&read));
                 let outputs = read.outputs.iter().map(|argv| HostOutput {

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use serde::Deserialize;
-use wire::{HostRead, HostRequest, HostRun, HostWatch};
+use wire::{
+    HostBeat, HostOp, HostOps, HostRead, HostRequest, HostRun, HostUndo, HostWatch, OpText,
+};
 
 /// Longest time that a command can be given.
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
@@ -17,6 +19,9 @@ pub enum Asked {
     Read(u64, HostRead),
     Run(u64, HostRun),
     Watch(u64, HostWatch),
+    Ops(u64, HostOps),
+    Undo(u64, HostUndo),
+    Recover(u64),
 }
 
 impl Asked {
@@ -24,7 +29,12 @@ impl Asked {
     pub fn id(&self) -> Option<u64> {
         match self {
             Self::Beat => None,
-            Self::Read(id, _) | Self::Run(id, _) | Self::Watch(id, _) => Some(*id),
+            Self::Read(id, _)
+            | Self::Run(id, _)
+            | Self::Watch(id, _)
+            | Self::Ops(id, _)
+            | Self::Undo(id, _)
+            | Self::Recover(id) => Some(*id),
         }
     }
 }
@@ -49,29 +59,47 @@ pub fn parse(line: &[u8]) -> Result<Asked, Flaw> {
         }
     })?;
     let id = request.id;
-    let HostRequest {
-        read,
-        run,
-        watch,
-        beat,
-        ..
-    } = request;
-    let asked = match (id, read, run, watch, beat) {
-        (Some(id), Some(read), None, None, None) => {
-            check_read(&read).map(|()| Asked::Read(id, read))
+    let is_beat = request
+        == HostRequest {
+            id,
+            beat: Some(HostBeat {}),
+            ..HostRequest::default()
+        };
+    let number = id;
+    let one = |id| -> Result<Asked, String> {
+        let HostRequest {
+            read,
+            run,
+            watch,
+            ops,
+            undo,
+            recover,
+            ..
+        } = request;
+        let read = read.map(|read| check_read(&read).map(|()| Asked::Read(id, read)));
+        let run = run.map(|run| check_run(&run).map(|()| Asked::Run(id, run)));
+        let watch = watch.map(|watch| check_watch(&watch).map(|()| Asked::Watch(id, watch)));
+        let ops = ops.map(|ops| check_ops(&ops).map(|()| Asked::Ops(id, ops)));
+        let undo = undo.map(|undo| Ok(Asked::Undo(id, undo)));
+        let recover = recover.map(|_| Ok(Asked::Recover(id)));
+        let mut asked = [read, run, watch, ops, undo, recover].into_iter().flatten();
+        match (asked.next(), asked.next(), request.beat) {
+            (Some(asked), None, None) => asked,
+            _ => Err(NONE.to_owned()),
         }
-        (Some(id), None, Some(run), None, None) => check_run(&run).map(|()| Asked::Run(id, run)),
-        (Some(id), None, None, Some(watch), None) => {
-            check_watch(&watch).map(|()| Asked::Watch(id, watch))
-        }
-        (_, None, None, None, Some(_)) => Ok(Asked::Beat),
-        _ => Err("not a request: one has a number, and asks for one thing".to_owned()),
+    };
+    let asked = match (number, is_beat) {
+        (_, true) => Ok(Asked::Beat),
+        (Some(id), false) => one(id),
+        (None, false) => Err(NONE.to_owned()),
     };
     asked.map_err(|text| Flaw {
         id,
         text: shown(&text),
     })
 }
+
+const NONE: &str = "not a request: one has a number, and asks for one thing";
 
 /// Of a line that is no request, its number.
 fn number(line: &[u8]) -> Option<u64> {
@@ -137,6 +165,37 @@ fn check_watch(watch: &HostWatch) -> Result<(), String> {
             false => Ok(()),
         }
     })
+}
+
+fn check_ops(ops: &HostOps) -> Result<(), String> {
+    ops.list.iter().try_for_each(|op| {
+        let texts: Vec<&OpText> = match op {
+            HostOp::Run(run) if run.argv.is_empty() => {
+                return Err("a command has no program".to_owned());
+            }
+            HostOp::Run(run) => run.argv.iter().collect(),
+            HostOp::Set(set) => set
+                .while_behind
+                .iter()
+                .flatten()
+                .chain([&set.file])
+                .collect(),
+            HostOp::Put(put) => vec![&put.path],
+            HostOp::Make(make) => vec![&make.directory],
+            HostOp::Mount(mount) => vec![&mount.from, &mount.at, &mount.behind],
+            HostOp::Loop(one) => vec![&one.file],
+            HostOp::Require(require) => require.behind.iter().collect(),
+        };
+        texts.into_iter().try_for_each(check_op_text)
+    })
+}
+
+fn check_op_text(text: &OpText) -> Result<(), String> {
+    match text {
+        OpText::Text(text) => check_text(text),
+        OpText::Of { .. } => Ok(()),
+        OpText::Joined { cat } => cat.iter().try_for_each(check_op_text),
+    }
 }
 
 fn check_argv(argv: &[String]) -> Result<(), String> {

@@ -91,8 +91,12 @@ fn serve_host(arguments: &AgentArguments, output: &mut Output) -> Result<ExitCod
     }
     let mut say = |line: &HostLine| output.record(line);
     let ended = agent::serve(registry::VERSION, arguments.lease.time(), &mut say);
-    let ended = ended.map_err(|error| lease::lacks("an agent", &error))?;
-    Ok(lease::code_of(ended))
+    let (why, left) = ended.map_err(|error| lease::lacks("an agent", &error))?;
+    if left.is_empty() {
+        return Ok(lease::code_of(why));
+    }
+    let text = format!("not taken back, and still recorded: {}", left.join("; "));
+    Err(kit::failure::failure(FailureKind::Refused, text))
 }
 
 /// Removes the copy of this program in a directory that was made for an agent; the kernel keeps what

@@ -1,6 +1,7 @@
 //! The block device under a directory, and what went in and out of it.
 
 use std::fs;
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -42,8 +43,7 @@ impl Device {
         let number = match fs::metadata(directory).ok()?.dev() {
             // Anonymous (btrfs has one per subvolume), so that the source has to tell.
             number if libc::major(number) == 0 => {
-                let mounts = fs::read("/proc/self/mountinfo").ok()?;
-                let source = source_of(&mounts, &fs::canonicalize(directory).ok()?)?;
+                let source = source_of(mounts().ok()?, &fs::canonicalize(directory).ok()?)?;
                 let source = fs::metadata(source).ok()?;
                 source
                     .file_type()
@@ -97,12 +97,24 @@ fn parse_counters(line: &str) -> Option<Counters> {
     })
 }
 
+/// What is mounted, in the order in which it was: where, and what from.
+///
+/// # Errors
+/// The kernel does not tell.
+pub fn mounts() -> io::Result<Vec<(PathBuf, PathBuf)>> {
+    Ok(parse_mounts(&fs::read("/proc/self/mountinfo")?))
+}
+
+fn parse_mounts(mountinfo: &[u8]) -> Vec<(PathBuf, PathBuf)> {
+    let lines = mountinfo.split(|&byte| byte == b'\n');
+    lines.filter_map(parse_mount).collect()
+}
+
 /// What the mount is from that `directory` is on: the longest mount point above it, and of several
 /// on the same point the last, which hides the others.
-fn source_of(mountinfo: &[u8], directory: &Path) -> Option<PathBuf> {
-    mountinfo
-        .split(|&byte| byte == b'\n')
-        .filter_map(parse_mount)
+fn source_of(mounts: Vec<(PathBuf, PathBuf)>, directory: &Path) -> Option<PathBuf> {
+    mounts
+        .into_iter()
         .filter(|(point, _)| directory.starts_with(point))
         .max_by_key(|(point, _)| point.as_os_str().as_bytes().len())
         .map(|(_, source)| source)
@@ -157,7 +169,7 @@ mod tests {
             ("/tmp/with blank/x", "/dev/loop3"),
         ] {
             assert_eq!(
-                source_of(MOUNTINFO, Path::new(directory)),
+                source_of(parse_mounts(MOUNTINFO), Path::new(directory)),
                 Some(source.into())
             );
         }

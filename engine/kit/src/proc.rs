@@ -452,7 +452,7 @@ mod tests {
             .unwrap();
         let file = File::open(format!("/proc/{}/schedstat", child.id())).unwrap();
         // One that has not been off its CPU yet has no time.
-        while cpu_s(&file).is_none() {
+        while cpu_s(&file).is_none_or(|used_s| used_s == 0.0) {
             std::thread::yield_now();
         }
         let mut open = BTreeMap::from([(child.id(), (file, 7))]);

@@ -9,11 +9,14 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ops::{HostDid, HostOps, HostUndo, HostUndone};
+
 /// The longest request and the longest answer: a host with 500 processors has 3 MiB to tell.
 pub const HOST_LINE_BYTES: usize = 8 << 20;
 
-/// What an agent is asked: one of `read`, `run`, `watch` and `beat`. All but a beat have a number.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// What an agent is asked: one of `read`, `run`, `watch`, `ops`, `undo`, `recover` and
+/// `beat`. All but a beat have a number.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,6 +27,13 @@ pub struct HostRequest {
     pub run: Option<HostRun>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<HostWatch>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ops: Option<HostOps>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<HostUndo>,
+    /// Put back what agents of this host that died have left changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recover: Option<HostBeat>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beat: Option<HostBeat>,
 }
@@ -188,6 +198,8 @@ pub enum HostDone {
     Run(HostOutput),
     /// Of a watch that has begun or ended there is nothing.
     Watch(Box<HostSeen>),
+    Ops(HostDid),
+    Undone(HostUndone),
 }
 
 /// What went on on a host between two readings of its counters. What it does not tell is `None`:
@@ -294,6 +306,8 @@ pub enum HostFailureKind {
     Request,
     /// The host has no such program.
     Lacks,
+    /// It is not done because something could be lost.
+    Refused,
     /// The command has ended with a code that is not accepted, or could not be started.
     Failed,
     /// It has taken too long, or there is too much to answer.

@@ -13,6 +13,7 @@ mod event;
 mod host;
 mod job;
 mod network;
+mod ops;
 mod runner;
 
 pub use catalogue::{BackendCard, Card, Catalogue, Direction, MetricCard, Role, TargetKind, Unit};
@@ -34,6 +35,10 @@ pub use job::{
     LONGEST_DELAY_NS,
 };
 pub use network::{Network, Side};
+pub use ops::{
+    HostDid, HostOp, HostOps, HostUndo, HostUndone, OpLoop, OpMake, OpMount, OpPut, OpRequire,
+    OpRun, OpSet, OpText,
+};
 pub use runner::{Held, RunnerLine, RunnerReply, RunnerRequest, RECORD_SEPARATOR};
 
 use schemars::JsonSchema;

@@ -13,19 +13,19 @@ use wire::{
 };
 
 /// An agent, and what it says.
-struct Agent {
-    process: Child,
-    requests: Option<ChildStdin>,
+pub struct Agent {
+    pub process: Child,
+    pub requests: Option<ChildStdin>,
     lines: BufReader<ChildStdout>,
     hello: HostHello,
 }
 
 impl Agent {
-    fn start(arguments: &[&str]) -> Self {
+    pub fn start(arguments: &[&str]) -> Self {
         Self::begin(command(&[&["agent"], arguments].concat()))
     }
 
-    fn begin(mut command: Command) -> Self {
+    pub fn begin(mut command: Command) -> Self {
         command.env("TILTYARD_TEST", "of the agent");
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.stderr(Stdio::null()).spawn().unwrap();
@@ -45,11 +45,11 @@ impl Agent {
         self.requests.as_ref().unwrap().write_all(bytes).unwrap();
     }
 
-    fn ask(&mut self, request: &Value) {
+    pub fn ask(&mut self, request: &Value) {
         self.write(format!("{request}\n").as_bytes());
     }
 
-    fn hear(&mut self) -> HostLine {
+    pub fn hear(&mut self) -> HostLine {
         heard(&mut self.lines).expect("the agent is gone")
     }
 
@@ -98,7 +98,7 @@ impl Agent {
         found
     }
 
-    fn code(&mut self) -> Option<i32> {
+    pub fn code(&mut self) -> Option<i32> {
         self.process.wait().unwrap().code()
     }
 }
@@ -147,7 +147,10 @@ fn it_says_who_it_is() {
         hello.boot,
         told(&["cat", "/proc/sys/kernel/random/boot_id"])
     );
-    assert_eq!(hello.does, ["read", "run", "watch"]);
+    assert_eq!(
+        hello.does,
+        ["read", "run", "watch", "ops", "undo", "recover"]
+    );
 }
 
 #[test]

@@ -31,6 +31,15 @@ pub const TARGET: Target = Target {
         "\"disk\"",
         "\"programs\"",
         "\"is_in_place\"",
+        "\"ops\"",
+        "\"turn\"",
+        "\"list\"",
+        "\"op\"",
+        "\"make\"",
+        "\"cat\"",
+        "\"of\"",
+        "\"undo\"",
+        "\"recover\"",
         "\"ok\"",
         "\"/\"",
         "=",
@@ -45,6 +54,17 @@ fn seeds() -> Vec<Vec<u8>> {
         "limit_s": 0.5, "ok": [0, 1]});
     let who = json!({"ours": [1], "servers": [2, 3], "programs": ["/x"]});
     let disk = json!({"disk": "sda", "loop_device": "loop0", "is_in_place": true});
+    let device = json!({"cat": ["/dev/", {"of": "loop"}]});
+    let behind = json!([{"of": "loop"}, "/i"]);
+    let list = json!([
+        {"op": "put", "path": "/i", "zeros": 4096},
+        {"op": "loop", "file": "/i", "name": "loop"},
+        {"op": "set", "file": "/proc/sys/vm/x", "value": "1", "while": behind},
+        {"op": "require", "behind": behind},
+        {"op": "run", "argv": ["mkfs.ext4", device]},
+        {"op": "make", "directory": "/tiltyard-m"},
+        {"op": "mount", "from": device, "at": "/m", "kind": "ext4", "options": ["ro"], "behind": "/i"},
+    ]);
     [
         json!({"beat": {}}),
         json!({"id": 1, "read": read}),
@@ -52,6 +72,9 @@ fn seeds() -> Vec<Vec<u8>> {
         json!({"id": 3, "watch": {"begin": {"who": who, "disk": disk}}}),
         json!({"id": 4, "watch": {"tell": {"of": 3, "who": who, "cpus": [0]}}}),
         json!({"id": 5, "watch": {"end": 3}}),
+        json!({"id": 6, "ops": {"turn": "a", "list": list}}),
+        json!({"id": 7, "undo": {"turn": "a"}}),
+        json!({"id": 8, "recover": {}}),
     ]
     .map(|request| request.to_string().into_bytes())
     .into()
@@ -78,6 +101,11 @@ fn run(input: &[u8]) {
                 assert!(!name.is_empty() && !name.contains('='));
                 assert!(is_text(name) && is_text(value));
             }
+        }
+        Ok(Asked::Undo(..) | Asked::Recover(_)) => {}
+        Ok(Asked::Ops(_, ops)) => {
+            let written = serde_json::to_string(&ops).unwrap_or_default();
+            assert!(!written.contains("\\u0000"));
         }
         Ok(Asked::Watch(_, watch)) => {
             if let HostWatch::Begin(HostWatchBegin {

@@ -29,6 +29,7 @@ from tiltyard.executors.engine import Engine
 from tiltyard.executors.words import Words
 from tiltyard.host.commands import complaint, shown
 from tiltyard.host.packages import find_program
+from tiltyard.phases import phase
 from tiltyard.wire import (
     PROTOCOL,
     RECORD_SEPARATOR,
@@ -154,7 +155,9 @@ class Host:
     def there(cls, reach: Reach) -> "Host":
         """That of another one, where nothing but the kernel, a shell and gzip is needed."""
         directory = f"tiltyard-{secrets.token_hex(4)}-agent"
-        host = cls(reach.argv(("sh", "-c", _COPY, directory, _LEASE)), str(reach), reach)
+        argv = reach.argv(("sh", "-c", _COPY, directory, _LEASE))
+        with phase(f"sending the engine to {reach}"):
+            host = cls(argv, str(reach), reach)
         threading.Thread(target=host._beat, daemon=True).start()
         return host
 

@@ -5,11 +5,11 @@ import re
 import shlex
 import string
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 from tiltyard.errors import HostLacksError, TiltyardError, UnreachableError
 from tiltyard.host import commands
@@ -17,6 +17,7 @@ from tiltyard.host.host import Host, hosts
 from tiltyard.host.packages import find_program
 from tiltyard.host.small_files import read_small
 
+T = TypeVar("T")
 _MARK: Final = "\x1e"
 """Comes before an answer (ASCII record separator): what precedes it a login has printed."""
 
@@ -102,6 +103,24 @@ class Place:
         """
         return hosts.of(self.ssh, lambda: Host.there(self) if self.ssh else Host.here())
 
+    def ask(self, question: Callable[[Host], T]) -> T:
+        """What its agent answers; nothing is changed by it.
+
+        That a connection was lost, as by a boot of the host, may show only when it is used: then
+        another one is asked, once.
+
+        Raises:
+            UnreachableError: if the host is not reached.
+            TiltyardError: what the question has raised.
+        """
+        there = self.host
+        try:
+            return question(there)
+        except UnreachableError:
+            if (another := self.host) is there:
+                raise
+            return question(another)
+
     def read(self, path: str | Path) -> str | None:
         """The text of a small file, without blanks at its ends; ``None`` if it cannot be read."""
         return self.read_all([path]).get(str(path))
@@ -114,7 +133,9 @@ class Place:
         """
         names = [str(path) for path in paths]
         if self.ssh:
-            found: Mapping[str, str | None] = self.host.read(files=names).files if names else {}
+            found: Mapping[str, str | None] = {}
+            if names:
+                found = self.ask(lambda host: host.read(files=names)).files
         else:
             found = {name: read_small(name) for name in names}
         return {name: text.strip() for name, text in found.items() if text is not None}
@@ -149,7 +170,7 @@ class Place:
         if not self.ssh:
             return commands.run(argv, timeout_s=timeout_s, hold=hold)
         began = time.monotonic()
-        said = self.host.run(argv, limit_s=timeout_s)
+        said = self.ask(lambda host: host.run(argv, limit_s=timeout_s))
         command = commands.Command(argv=tuple(argv), elapsed_s=time.monotonic() - began)
         stdout, stderr = (text.strip(string.whitespace) for text in (said.stdout, said.stderr))
         return commands.Output(command, stdout, stderr)
@@ -198,13 +219,13 @@ class Place:
     def has(self, program: str) -> bool:
         """Whether there is a program of that name."""
         if self.ssh:
-            return program in self.host.read(programs=[program]).programs
+            return program in self.ask(lambda host: host.read(programs=[program])).programs
         return find_program(program) is not None
 
     def find(self, pattern: str) -> list[str]:
         """Paths that a pattern means there (``*``, ``?``, ``[0-9]``), in order."""
         if self.ssh:
-            return sorted(self.host.read(links=[pattern]).links)
+            return sorted(self.ask(lambda host: host.read(links=[pattern])).links)
         return sorted(glob.glob(pattern))  # noqa: PTH207  absolute patterns
 
     @contextmanager

@@ -150,7 +150,8 @@ class Hosts(System):
         """The device that has the address of the server, if one of that host has it."""
         place = self._there.place
         ask = ("ip", "-o", "addr", "show", "to", _resolved(self._name()))
-        told = "".join(one.stdout for one in place.host.read(outputs=[ask]).outputs)
+        found = place.ask(lambda host: host.read(outputs=[ask]))
+        told = "".join(one.stdout for one in found.outputs)
         with place.understood():
             # 2: eth0    inet 10.0.0.2/24 …
             return tuple(dict.fromkeys(line.split()[1] for line in told.splitlines()))
@@ -192,7 +193,7 @@ class Hosts(System):
         paths = {str(sysctls.path_of(key)): key for key in told}
         # What that kernel does not have is left out.
         place, asked = self._there.place, (("uname", "-srm"), ("nproc",))
-        found = place.host.read(files=paths, outputs=asked)
+        found = place.ask(lambda host: host.read(files=paths, outputs=asked))
         with place.understood():
             kernel, cpus = (one.stdout.strip() for one in found.outputs)
             values = ((paths[path], text.strip()) for path, text in found.files.items())

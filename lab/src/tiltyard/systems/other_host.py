@@ -54,7 +54,7 @@ class OtherHost:
             package = SSH.package if by == SSH.command else _SRUN_PACKAGE
             return [Problem("error", f"{by} is not installed", install_command(package))]
         try:
-            self.place.host.read()
+            self.place.ask(lambda host: host.read())
         except UnreachableError as error:
             remedy = f"ssh {self.place} must work without a question" if by == SSH.command else None
             return [Problem("error", str(error), remedy)]

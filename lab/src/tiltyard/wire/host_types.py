@@ -8,7 +8,7 @@ from tiltyard.wire.end_types import (
     Quantity,
 )
 
-HostFailureKind = Literal["request", "lacks", "failed", "limit", "interrupted"]
+HostFailureKind = Literal["request", "lacks", "refused", "failed", "limit", "interrupted"]
 """What a failure is about."""
 
 
@@ -107,12 +107,28 @@ class HostSeen(Message):
     """What the kernel reported as errors, the first few; `None` where its log may not be read."""
 
 
+class HostDid(Message):
+    """What came of ops."""
+
+    outputs: dict[str, str]
+    """Name → what that op has yielded."""
+
+
+class HostUndone(Message):
+    """What was taken back, one sentence each."""
+
+    done: list[str]
+    left: list[str]
+
+
 class HostDone(Message):
     """What came of a request."""
 
     read: HostFound | None = None
     run: HostOutput | None = None
     watch: HostSeen | None = None
+    ops: HostDid | None = None
+    undone: HostUndone | None = None
 
 
 class HostFailure(Message):

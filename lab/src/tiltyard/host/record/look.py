@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tiltyard.host.host import Host
 from tiltyard.host.place import Place
 from tiltyard.host.record.section import Command, Section, Seen, Subject
 
@@ -16,22 +15,22 @@ def look(sections: Sequence[Section], subject: Subject, place: Place) -> Seen:
     """
     files = sorted({pattern for section in sections for pattern in section.files})
     links = sorted({pattern for section in sections for pattern in section.links})
-    first = replace(_seen(place.host, files, links), subject=subject)
+    first = replace(_seen(place, files, links), subject=subject)
     commands = list(dict.fromkeys(c for section in sections for c in section.ask(first)))
-    return replace(first, answers=_answers(place.host, commands))
+    return replace(first, answers=_answers(place, commands))
 
 
-def _seen(host: Host, files: Iterable[str], links: Iterable[str]) -> Seen:
+def _seen(place: Place, files: Iterable[str], links: Iterable[str]) -> Seen:
     """Files and links of a host."""
-    found = host.read(files=files, links=links)
+    found = place.ask(lambda host: host.read(files=files, links=links))
     whole = {path: text.strip().rstrip("\0") for path, text in found.files.items()}
     return Seen({path: text for path, text in whole.items() if text}, found.links)
 
 
-def _answers(host: Host, commands: Sequence[Command]) -> dict[Command, str]:
+def _answers(place: Place, commands: Sequence[Command]) -> dict[Command, str]:
     """What commands of a host print that succeed; some tell their version as an error."""
     if not commands:
         return {}
-    told = host.read(outputs=commands).outputs
+    told = place.ask(lambda host: host.read(outputs=commands)).outputs
     answers = {tuple(one.argv): one.stdout or one.stderr for one in told if one.status == 0}
     return {command: text.strip() for command, text in answers.items() if text.strip()}

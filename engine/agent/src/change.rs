@@ -1,0 +1,269 @@
+//! What was changed of a host, with all that is needed to take it back.
+//!
+//! A change is in the ledger *before* it is made, so one that is recorded may not have happened yet, or
+//! may have been taken back already. Whoever takes it back looks first: he acts only on what is there
+//! and still ours, and says what he did. A removal is synced: the ledger forgets it, and a power cut must
+//! not bring back what nobody remembers.
+
+use std::fmt::Display;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use kit::device::mounts;
+use kit::removal;
+use rustix::mount::{unmount, UnmountFlags};
+use serde::{Deserialize, Serialize};
+
+use crate::ledger::sync_directory;
+
+/// Names of all that is made begin so: a damaged ledger must not be able to name somebody's home.
+const PREFIX: &str = "tiltyard-";
+/// Values are set again only here.
+const SETTINGS: [&str; 3] = ["/proc/sys/", "/proc/irq/", "/sys/"];
+const BLOCK: &str = "/sys/block";
+/// What is busy gets a moment: a stopped engine takes one to end, and a loop device to let go.
+const TRIES: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(50);
+/// `<linux/loop.h>`
+const LOOP_CLR_FD: libc::Ioctl = 0x4C01;
+
+/// One that is recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Change {
+    /// A directory, with all that is in it.
+    Made { directory: PathBuf },
+    /// A file.
+    Put { path: PathBuf },
+    /// A file behind a loop device; behind which, the kernel decides later.
+    Attached { file: PathBuf },
+    /// A loop device with that file, mounted there.
+    Mounted { at: PathBuf, behind: PathBuf },
+    /// A value of a file of the kernel.
+    Set {
+        file: PathBuf,
+        before: String,
+        value: String,
+        /// While this loop device has that file behind it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        behind: Option<(String, PathBuf)>,
+    },
+}
+
+impl Change {
+    /// Whether a boot of the host undoes it; what is there afterwards is then not ours.
+    pub fn ends_with_boot(&self) -> bool {
+        !matches!(self, Self::Made { .. } | Self::Put { .. })
+    }
+
+    /// Takes it back for good; what was done, `None` if nothing was left to do.
+    ///
+    /// # Errors
+    /// It cannot be, or is not ours any more; the message says what stays.
+    pub fn take_back(&self) -> io::Result<Option<String>> {
+        match self {
+            Self::Made { directory } => remove_directory(directory),
+            Self::Put { path } => remove_file(path),
+            Self::Attached { file } => detach(file),
+            Self::Mounted { at, behind } => unmount_ours(at, behind),
+            Self::Set {
+                file,
+                before,
+                value,
+                behind,
+            } => match behind {
+                Some((device, own)) if behind_loop(device).as_ref() != Some(own) => Ok(None),
+                _ => set_again(file, before, value),
+            },
+        }
+    }
+}
+
+fn refused(what: impl Display, why: impl Display) -> io::Error {
+    io::Error::other(format!("{what}: {why}"))
+}
+
+fn require_prefix(path: &Path) -> io::Result<()> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    match path.is_absolute() && name.is_some_and(|name| name.starts_with(PREFIX)) {
+        true => Ok(()),
+        false => {
+            let why = format!("not removed: its name does not begin with {PREFIX}");
+            Err(refused(path.display(), why))
+        }
+    }
+}
+
+fn remove_directory(directory: &Path) -> io::Result<Option<String>> {
+    require_prefix(directory)?;
+    match fs::symlink_metadata(directory) {
+        Ok(found) if found.is_dir() => {}
+        _ => return Ok(None),
+    }
+    let real = fs::canonicalize(directory)?;
+    if let Some((inside, _)) = mounts()?.iter().find(|(point, _)| point.starts_with(&real)) {
+        let why = format!("not removed, because {} is mounted", inside.display());
+        return Err(refused(directory.display(), why));
+    }
+    removal::remove(directory)
+        .map_err(|remains| refused(&remains, format_args!("Fix: {}", remains.fix(directory))))?;
+    sync_above(directory)?;
+    Ok(Some(format!("removed {}", directory.display())))
+}
+
+fn remove_file(path: &Path) -> io::Result<Option<String>> {
+    require_prefix(path)?;
+    match fs::remove_file(path) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None)
+        }
+        other => other.map_err(|error| refused(path.display(), error))?,
+    }
+    sync_above(path)?;
+    Ok(Some(format!("removed {}", path.display())))
+}
+
+fn sync_above(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), sync_directory)
+}
+
+/// The file behind a loop device, `loop3`; `None` if nothing is attached.
+pub fn behind_loop(device: &str) -> Option<PathBuf> {
+    let text = fs::read_to_string(Path::new(BLOCK).join(device).join("loop/backing_file")).ok()?;
+    let text = text.trim_end_matches('\n');
+    Some(text.strip_suffix(" (deleted)").unwrap_or(text).into())
+}
+
+/// The loop devices that a file is attached to.
+fn loops_of(file: &Path) -> Vec<String> {
+    let entries = fs::read_dir(BLOCK).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut found: Vec<String> = names
+        .filter(|name| name.starts_with("loop"))
+        .filter(|name| behind_loop(name).as_deref() == Some(file))
+        .collect();
+    found.sort();
+    found
+}
+
+fn detach(file: &Path) -> io::Result<Option<String>> {
+    let devices = loops_of(file);
+    for device in &devices {
+        let opened = File::open(Path::new("/dev").join(device))?;
+        // SAFETY: it takes no argument.
+        let done = unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&opened), LOOP_CLR_FD) };
+        let error = io::Error::last_os_error();
+        // Somebody else has detached it meanwhile.
+        if done != 0 && error.raw_os_error() != Some(libc::ENXIO) {
+            return Err(refused(format_args!("/dev/{device}"), error));
+        }
+    }
+    if !until(|| loops_of(file).is_empty()) {
+        return Err(refused(file.display(), "still attached"));
+    }
+    let names: Vec<String> = devices.iter().map(|name| format!("/dev/{name}")).collect();
+    Ok((!names.is_empty()).then(|| format!("detached {}", names.join(" "))))
+}
+
+/// The loop device of a mount's source.
+fn loop_name(source: &Path) -> Option<&str> {
+    source.strip_prefix("/dev").ok()?.to_str()
+}
+
+fn unmount_ours(at: &Path, behind: &Path) -> io::Result<Option<String>> {
+    let mut done = None;
+    loop {
+        let there = mounts()?.into_iter().rfind(|(point, _)| point == at);
+        let Some((_, source)) = there else {
+            return Ok(done);
+        };
+        if loop_name(&source).and_then(behind_loop).as_deref() != Some(behind) {
+            let why = format!("not unmounted: {} is not ours", source.display());
+            return Err(refused(at.display(), why));
+        }
+        let mut error = None;
+        until(|| match unmount(at, UnmountFlags::NOFOLLOW) {
+            Err(rustix::io::Errno::BUSY) => {
+                error = Some(rustix::io::Errno::BUSY);
+                false
+            }
+            other => {
+                error = other.err();
+                true
+            }
+        });
+        if let Some(error) = error {
+            return Err(refused(at.display(), io::Error::from(error)));
+        }
+        done = Some(format!("unmounted {}", at.display()));
+    }
+}
+
+/// The value in force: of `none [mq-deadline] kyber` the one in brackets.
+pub fn chosen(file: &Path) -> io::Result<String> {
+    let text = fs::read_to_string(file).map_err(|error| refused(file.display(), error))?;
+    let chosen = text
+        .split_once('[')
+        .and_then(|(_, rest)| rest.split_once(']'));
+    Ok(chosen.map_or(text.trim(), |(chosen, _)| chosen).to_owned())
+}
+
+/// Writes a value and makes sure that it is in force.
+///
+/// # Errors
+/// It is not taken, or the file is none that may be set.
+pub fn set(file: &Path, value: &str) -> io::Result<()> {
+    let path = file.to_string_lossy();
+    let is_setting = SETTINGS.iter().any(|above| path.starts_with(above)) && !path.contains("/../");
+    if !is_setting {
+        return Err(refused(&path, "not set: it is no setting of the kernel"));
+    }
+    let now = || fs::write(file, value).and_then(|()| chosen(file));
+    match now() {
+        Ok(now) if words(&now) == words(value) => Ok(()),
+        Ok(now) => Err(refused(
+            &path,
+            format!("\"{value}\" was written and it is \"{now}\""),
+        )),
+        Err(error) => Err(refused(
+            &path,
+            format!("\"{value}\" is not taken ({error})"),
+        )),
+    }
+}
+
+/// The kernel separates numbers as it likes.
+fn words(value: &str) -> Vec<&str> {
+    value.split_ascii_whitespace().collect()
+}
+
+fn set_again(file: &Path, before: &str, value: &str) -> io::Result<Option<String>> {
+    if !file.exists() {
+        return Ok(None);
+    }
+    let now = chosen(file)?;
+    let path = file.display();
+    if words(&now) == words(before) {
+        return Ok(None);
+    }
+    if words(&now) != words(value) {
+        let why = format!("left at {now}: neither {before}, as it was, nor {value}, as we set it");
+        return Ok(Some(format!("{path} {why}")));
+    }
+    set(file, before)?;
+    Ok(Some(format!("set {path} to {before} again")))
+}
+
+/// Whether it is so in the end.
+fn until(mut is_so: impl FnMut() -> bool) -> bool {
+    for _ in 0..TRIES {
+        if is_so() {
+            return true;
+        }
+        thread::sleep(PAUSE);
+    }
+    false
+}
