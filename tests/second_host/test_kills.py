@@ -24,11 +24,11 @@ from support.hosts import needs_root
 from support.patience import PATIENCE_S, wait_until
 from support.runs import directory_system, image_system, place, plan_of
 from support.snapshots import assert_same, processes_of, snapshot
-from support.sshd import Sshd, sshd
+from support.sshd import Sshd, children_of, sshd
 from tiltyard.executors.engine import NAME
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import restore
-from tiltyard.host.processes import cpu_uses, named
+from tiltyard.host.processes import named
 from tiltyard.host.recovery import read_ledger
 from tiltyard.host.small_files import read_small
 from tiltyard.run.journal import TrialFinished, read_journal
@@ -111,7 +111,7 @@ class Run:
         if kind == "lab":
             return [self._lab.pid]
         if kind == "ssh":
-            return [u.pid for u in cpu_uses(named(("ssh",))) if u.parent == self._lab.pid]
+            return [pid for pid in named(("ssh",)) if pid in children_of(self._lab.pid)]
         there = self._server.processes()
         if kind == "runner":
             return [pid for pid in there if _name(pid) == NAME[:15]]

@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import MagicMock
 
 import pytest
 
@@ -35,10 +34,9 @@ from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems import kind
-from tiltyard.systems.deputy import copy, link, serve
+from tiltyard.systems.deputy import copy, link
 from tiltyard.systems.deputy.link import Deputies, Deputy
 from tiltyard.systems.deputy.messages import Request, line
-from tiltyard.systems.deputy.serve import engines_of
 from tiltyard.systems.kind import Problem, Site, System
 from tiltyard.workloads import load
 
@@ -311,7 +309,9 @@ def test_what_others_do_to_a_disk_there_is_seen_there(system: System, tmp_path: 
     with up.watch() as watching:
         assert up.lost() == ""
         deputy_of(system)._process.kill()
+        up.place.host._process.kill()
         assert watching.telemetry().own_bytes is None, "nothing is known of a host that is lost"
+        assert "lost the connection to" in up.lost()
         assert "what prepared one there has ended" in up.lost()
     assert watching.telemetry().host == str(up.place)
 
@@ -320,32 +320,6 @@ def _write(path: Path, mebibytes: int) -> None:
     with path.open("wb") as file:
         file.write(os.urandom(mebibytes * 2**20))
         os.fsync(file.fileno())
-
-
-def test_engines_that_came_by_a_connection_of_their_own_are_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(serve, "Watch", lambda *asked: asked)
-    (home := tmp_path / "home").mkdir()
-    (other := tmp_path / "other").mkdir()
-    for folder in (home, other):
-        shutil.copy("/bin/sh", folder / "tiltyard-engine")
-    words = ("-c", "sleep 600; true")
-    with (
-        subprocess.Popen((home / "tiltyard-engine", *words), start_new_session=True) as ours,
-        subprocess.Popen((other / "tiltyard-engine", *words), start_new_session=True) as theirs,
-    ):
-        try:
-            wait_until(lambda: engines_of(home) == (ours.pid,), "an engine")
-            wait_until(lambda: engines_of(other) == (theirs.pid,), "another one")
-            deputy = serve._Deputy(home, MagicMock(), "preview")
-            deputy._up["one"] = MagicMock(target=tmp_path)
-            deputy._begin_to_watch(Request(do="watch", system="one"))
-            *_, engines = deputy._watch  # type: ignore[misc]
-            assert engines() == (ours.pid,), "those of a watch"
-        finally:
-            for one in (ours, theirs):
-                os.killpg(one.pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize(

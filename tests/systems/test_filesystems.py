@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.hosts import assert_as_before, host_state, needs_root
+from support.hosts import assert_as_before, host_state, needs_root, used_s
 from support.patience import wait_until
 from tiltyard.errors import TiltyardError
 from tiltyard.host.changes import Change
@@ -15,7 +15,7 @@ from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.mounts import mounts_at
 from tiltyard.host.packages import find_program, install_command
-from tiltyard.host.processes import named, used_s
+from tiltyard.host.processes import named
 from tiltyard.systems import kind
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
 from tiltyard.systems.kind import Site, System, Up

@@ -17,8 +17,6 @@ use kit::removal;
 use rustix::mount::{unmount, UnmountFlags};
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::sync_directory;
-
 /// Names of all that is made begin so: a damaged ledger must not be able to name somebody's home.
 const PREFIX: &str = "tiltyard-";
 /// Values are set again only here.
@@ -124,6 +122,11 @@ fn remove_file(path: &Path) -> io::Result<Option<String>> {
     }
     sync_above(path)?;
     Ok(Some(format!("removed {}", path.display())))
+}
+
+/// Names in a directory are on disk.
+pub fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
 }
 
 fn sync_above(path: &Path) -> io::Result<()> {

@@ -25,7 +25,7 @@ use rustix::system::uname;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::change::Change;
+use crate::change::{sync_directory, Change};
 
 /// How its file ends.
 pub const ENDING: &str = "ops";
@@ -363,11 +363,6 @@ fn ino(file: &File) -> Option<u64> {
 fn rustix_random(bytes: &mut [u8]) -> io::Result<()> {
     use std::io::Read;
     File::open("/dev/urandom")?.read_exact(bytes)
-}
-
-/// Names in a directory are on disk.
-pub fn sync_directory(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
 }
 
 #[cfg(test)]

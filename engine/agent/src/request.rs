@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use wire::{
-    HostBeat, HostOp, HostOps, HostRead, HostRequest, HostRun, HostUndo, HostWatch, OpText,
+    HostBeat, HostOp, HostOps, HostRead, HostRequest, HostRun, HostUndo, HostWatch, HostWho, OpText,
 };
 
 /// Longest time that a command can be given.
@@ -141,20 +141,10 @@ fn check_run(run: &HostRun) -> Result<(), String> {
 fn check_watch(watch: &HostWatch) -> Result<(), String> {
     let begin = match watch {
         HostWatch::Begin(begin) => begin,
-        HostWatch::Tell(tell) => {
-            return tell
-                .who
-                .programs
-                .iter()
-                .try_for_each(|path| check_text(path))
-        }
+        HostWatch::Tell(tell) => return check_who(&tell.who),
         HostWatch::End(_) => return Ok(()),
     };
-    begin
-        .who
-        .programs
-        .iter()
-        .try_for_each(|path| check_text(path))?;
+    check_who(&begin.who)?;
     let disks = begin
         .disk
         .iter()
@@ -165,6 +155,11 @@ fn check_watch(watch: &HostWatch) -> Result<(), String> {
             false => Ok(()),
         }
     })
+}
+
+fn check_who(who: &HostWho) -> Result<(), String> {
+    let mut paths = who.programs.iter().chain(&who.serving);
+    paths.try_for_each(|path| check_text(path))
 }
 
 fn check_ops(ops: &HostOps) -> Result<(), String> {

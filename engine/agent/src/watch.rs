@@ -100,17 +100,15 @@ struct Who {
 
 impl Who {
     fn read(asked: &HostWho) -> Self {
-        let servers = asked.servers.iter();
-        let mut servers: HashMap<_, _> = servers
-            .filter_map(|pid| Some((*pid, proc::process_at(*pid)?)))
-            .collect();
-        servers.extend(proc::family(&executing(&asked.programs)));
+        let with_programs = |pids: &[u32], programs: &[String]| {
+            proc::family(&[pids, &executing(programs)].concat())
+        };
         let own = std::process::id();
-        let mut ours = proc::family(&asked.ours);
+        let mut ours = with_programs(&asked.ours, &asked.programs);
         ours.extend(proc::process_at(own).map(|process| (own, process)));
         Self {
             ours,
-            servers,
+            servers: with_programs(&asked.servers, &asked.serving),
             named: asked.ours.clone(),
         }
     }
@@ -163,7 +161,7 @@ impl Watch {
         let who = Who::read(&asked.who);
         let quotas = Quotas::of(who.pids(), &root);
         Self {
-            is_served: !(asked.who.servers.is_empty() && asked.who.programs.is_empty()),
+            is_served: !(asked.who.servers.is_empty() && asked.who.serving.is_empty()),
             log: Log::from_now(&root),
             disk: asked.disk.and_then(|disk| Disk::begin(disk, &who)),
             frequency: Frequency::from_now(&root),
@@ -272,7 +270,7 @@ mod tests {
         std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
         let named = |path: &std::path::Path| {
             Who::read(&HostWho {
-                programs: vec![path.to_str().unwrap().to_owned()],
+                serving: vec![path.to_str().unwrap().to_owned()],
                 ..HostWho::default()
             })
         };

@@ -111,11 +111,13 @@ pub struct HostWatchBegin {
 pub struct HostWho {
     /// Processes that are ours, with all that they have started.
     pub ours: Vec<u32>,
-    /// The processes of the system under test.
+    /// The processes of the system under test, with all that they have started.
     pub servers: Vec<u32>,
-    /// Paths of programs: whoever executes one of them is ours, with all that it has started, and its
-    /// time is told with that of the servers. A relative one begins where the agent was started.
+    /// Paths of programs: whoever executes one of them is ours, with all that it has started. A relative
+    /// one begins where the agent was started.
     pub programs: Vec<String>,
+    /// The same of programs that serve: their time is told with that of the servers.
+    pub serving: Vec<String>,
 }
 
 /// What the work lies on.

@@ -52,7 +52,7 @@ fn seeds() -> Vec<Vec<u8>> {
         "space": ["/"], "outputs": [["lsblk", "--json"]]});
     let run = json!({"argv": ["cat", "-"], "environment": {"A": "b"}, "stdin": "text",
         "limit_s": 0.5, "ok": [0, 1]});
-    let who = json!({"ours": [1], "servers": [2, 3], "programs": ["/x"]});
+    let who = json!({"ours": [1], "servers": [2, 3], "programs": ["/x"], "serving": ["y"]});
     let disk = json!({"disk": "sda", "loop_device": "loop0", "is_in_place": true});
     let device = json!({"cat": ["/dev/", {"of": "loop"}]});
     let behind = json!([{"of": "loop"}, "/i"]);

@@ -8,7 +8,7 @@ same as nothing.
 import contextlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -20,6 +20,7 @@ from tiltyard.host.devices.disks import stack_under
 from tiltyard.host.host import Host, here
 from tiltyard.host.place import Place
 from tiltyard.host.processes import boot_id
+from tiltyard.wire import HostSeen
 
 
 class Telemetry(Frozen):
@@ -81,29 +82,17 @@ class Watch:
     was asked before.
     """
 
-    def __init__(
-        self,
-        directory: Path | None,
-        servers: Servers = lambda: (),
-        engines: Servers = lambda: (),
-        host: Host | None = None,
-        programs: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, directory: Path | None, servers: Servers = lambda: ()) -> None:
         """Read all counters.
 
         Args:
             directory: what the trial works on; ``None`` if that is no directory.
             servers: asks for the processes that belong to the system under test.
-            engines: asks for those that measure, where they are no children of this one.
-            host: another one, where none of our processes is.
-            programs: paths there; who executes one is ours, and serves.
         """
-        self._programs = programs
-        self._servers, self._engines = servers, engines
-        self._own = () if host else (os.getpid(),)
-        self._host = host or here()
+        self._servers = servers
+        self._host = here()
         self._began_s = time.monotonic()
-        self._number = self._host.begin_watch(self._who(), _disk_under(directory))
+        self._number = self._host.begin_watch(self._who(), disk_under(directory))
 
     def __enter__(self) -> Self:
         """The watch itself."""
@@ -119,10 +108,9 @@ class Watch:
         """Whether its agent has ended, and has taken along what it had read."""
         return not self._host.is_there
 
-    def _who(self) -> dict[str, Sequence[int] | Sequence[str]]:
+    def _who(self) -> dict[str, list[int]]:
         """Whose work is nobody else's; processes of now, with what their ended children used."""
-        ours = [*self._own, *self._engines()]
-        return {"ours": ours, "servers": [*self._servers()], "programs": [*self._programs]}
+        return {"ours": [os.getpid()], "servers": [*self._servers()]}
 
     def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:
         """What has happened since then; where the agent has ended, nothing is known.
@@ -134,11 +122,16 @@ class Watch:
             seen = self._host.watched(self._number, self._who(), cpus)
         except HostLacksError:
             return Telemetry(elapsed_s=time.monotonic() - self._began_s)
-        return Telemetry.model_validate({**seen.model_dump(), "cpus": tuple(cpus or ())})
+        return _telemetry(seen, cpus)
 
 
-def _disk_under(directory: Path | None) -> dict[str, object] | None:
-    """What the agent is told of the disk under a directory; ``None`` where there is none."""
+def _telemetry(seen: HostSeen, cpus: Sequence[int] | None) -> Telemetry:
+    """What an agent has told, of these CPUs."""
+    return Telemetry.model_validate({**seen.model_dump(), "cpus": tuple(cpus or ())})
+
+
+def disk_under(directory: Path | None) -> dict[str, str | bool] | None:
+    """What an agent is told of the disk under a directory (``HostDisk`` of the wire), if any."""
     stack = stack_under(directory) if directory else None
     if stack is None:
         return None
@@ -181,15 +174,15 @@ class Watches:
 
 
 def watch_of(
-    place: Place, programs: Sequence[str], cpus: Sequence[int] = ()
+    place: Place, serving: Sequence[str], cpus: Sequence[int] = ()
 ) -> Callable[[], Watching] | None:
-    """Begins to watch another host on which engines of ours are at work.
+    """Begins to watch another host on which engines of ours serve, or are clients.
 
     One that shares this kernel (a container) is watched here: there whoever measures is a stranger.
 
     Args:
         place: how that host is reached.
-        programs: paths of those engines there.
+        serving: paths of those engines there.
         cpus: those that count; all if there are none.
 
     Raises:
@@ -197,27 +190,34 @@ def watch_of(
     """
     if place.host.boot == boot_id():
         return None
-    return lambda: FarWatch(place, programs, cpus)
+    return lambda: FarWatch(place, {"serving": list(serving)}, cpus)
 
 
 class FarWatch:
-    """The counters of another host from now on, but for the traffic of its disks."""
+    """The counters of another host from now on."""
 
     def __init__(
-        self, place: Place, programs: Sequence[str], cpus: Sequence[int] | None = None
+        self,
+        place: Place,
+        who: Mapping[str, object],
+        cpus: Sequence[int] | None = None,
+        disk: Mapping[str, object] | None = None,
     ) -> None:
         """Read them; a host that is not reached tells nothing.
 
         Args:
             place: where the trial runs.
-            programs: paths of the engines there.
-            cpus: those that count, none for all; ``None``: only the engine knows.
+            who: whose work is nobody else's there (``HostWho`` of the wire).
+            cpus: those that count, none for all; ``None``: only the engine knows them.
+            disk: as :func:`disk_under` tells it there.
         """
-        self._place, self._cpus = place, cpus
+        self._place, self._who, self._cpus = place, who, cpus
         self._began_s = time.monotonic()
-        self._watch: Watch | None = None
+        self._host: Host | None = None
         with contextlib.suppress(TiltyardError):
-            self._watch = Watch(None, host=place.host, programs=programs)
+            there = place.host
+            self._number = there.begin_watch(who, disk)
+            self._host = there
 
     def __enter__(self) -> Self:
         """The watch itself."""
@@ -225,13 +225,15 @@ class FarWatch:
 
     def __exit__(self, *_: object) -> None:
         """The agent forgets it."""
-        if self._watch:
-            self._watch.__exit__()
+        with contextlib.suppress(HostLacksError):
+            if self._host:
+                self._host.end_watch(self._number)
 
     def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:  # noqa: ARG002  as here
         """What has happened since then; which CPUs count was said before."""
-        unknown = Telemetry(elapsed_s=time.monotonic() - self._began_s)
-        told = self._watch.telemetry(self._cpus) if self._watch else unknown
-        # An engine that measures, and serves nobody, counts what others used of its CPUs itself.
-        served = {"servers_s": None} if self._cpus is None else {}
-        return told.model_copy(update={"host": str(self._place), **served})
+        told = Telemetry(elapsed_s=time.monotonic() - self._began_s)
+        with contextlib.suppress(HostLacksError):
+            if self._host:
+                seen = self._host.watched(self._number, self._who, self._cpus)
+                told = _telemetry(seen, self._cpus)
+        return told.model_copy(update={"host": str(self._place)})

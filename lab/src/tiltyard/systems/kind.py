@@ -288,8 +288,7 @@ class Up:
     far_place: FarPlace | None = None
     """Where servers of programs are started that are to run at its server's end."""
     watch: Callable[[], Watching] | None = None
-    """Begins to watch its host during a trial, where that is another one and more is there than a
-    shell."""
+    """Begins to watch its host during a trial, where that is another one."""
     watch_far: Callable[[], Watching] | None = None
     """The same for the host of its server, where that is another one."""
     recipe: Recipe = field(default_factory=Recipe)

@@ -93,7 +93,7 @@ class Remote(System):
             facts=self._facts,
             engine=self._there.argv(self._engine),
             place=self.place,
-            watch=lambda: FarWatch(self.place, [self._engine]),
+            watch=lambda: FarWatch(self.place, {"programs": [self._engine]}),
         )
 
     def _look(self) -> tuple[Path, dict[str, str]]:

@@ -103,9 +103,11 @@ class UpThere(Message):
     cpus: tuple[int, ...] = ()
     variables: dict[str, str] = Field({})
     far_place: FarPlace | None = None
-    is_served: bool = False
-    """Whether it is nothing without processes, so that it is asked whether they live."""
     recipe: Recipe = Recipe()
+    who: dict[str, list[int] | list[str]] = Field({})
+    """Whose work there is nobody else's, as a watch is told it."""
+    disk: dict[str, str | bool] | None = None
+    """Under its directory, as a watch is told it."""
 
 
 def line(said: BaseModel) -> bytes:

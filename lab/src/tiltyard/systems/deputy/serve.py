@@ -9,14 +9,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import JsonValue, TypeAdapter
 
 from tiltyard.errors import BusyError, InterruptedRunError, NotRestoredError, TiltyardError
-from tiltyard.executors.engine import NAME as ENGINE
 from tiltyard.executors.engine import Engine
 from tiltyard.executors.words import MESSAGE_BYTES
 from tiltyard.host import commands
@@ -24,11 +22,11 @@ from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.isolation import isolate
 from tiltyard.host.ledger import Ledger, recover, restore
-from tiltyard.host.processes import Process, end_processes, named
+from tiltyard.host.processes import Process, end_processes
 from tiltyard.host.record.stack import DISK_UNDER_TEST, disks_below
 from tiltyard.host.recorder import Recorder
 from tiltyard.host.recovery import PutBack
-from tiltyard.host.telemetry import Telemetry, Watch
+from tiltyard.host.telemetry import disk_under
 from tiltyard.systems import kind
 from tiltyard.systems.deputy.boot import require_bootable
 from tiltyard.systems.deputy.messages import Answer, Failure, Hello, Request, UpThere, line, plain
@@ -182,8 +180,6 @@ class _Deputy:
         self._recorder: Recorder = Preview()
         self._systems: dict[str, System] = {}
         self._up: dict[str, Up] = {}
-        self._watch: Watch | None = None
-        """Of the trial that runs."""
         self._isolated: dict[str, str] = {}
         """Whether others are kept off CPUs, as a fact."""
         self._apart: tuple[str, ...] = ()
@@ -289,8 +285,6 @@ class _Deputy:
             "refresh": lambda one: self._of(one).refresh(),
             "take_down": self._take_down,
             "lost": lambda one: self._up[one.system].lost(),
-            "watch": self._begin_to_watch,
-            "watched": lambda _: self._watched(),
             "may_boot": self._may_boot,
             "boot": self._prepare_boot,
             "planned": self._planned,
@@ -329,6 +323,7 @@ class _Deputy:
         if (asked := request.given.get("isolate")) and not self._isolated:
             self._isolate(asked)
         up = self._up[request.system] = self._of(request).bring_up()
+        directory = up.target if isinstance(up.target, Path) and up.target.is_dir() else None
         where = up.devices[0] if up.devices else up.target
         on_disk = disks_below(where) if isinstance(where, str | Path) and not up.engine else ""
         return UpThere(
@@ -345,8 +340,13 @@ class _Deputy:
             cpus=up.cpus,
             variables=dict(up.variables),
             far_place=up.far_place,
-            is_served=bool(up.servers()),
             recipe=up.recipe.anywhere({}),
+            who={
+                "ours": [os.getpid()],
+                "servers": list(up.servers()),
+                "programs": [str(Engine.find().path)],
+            },
+            disk=disk_under(directory),
         )
 
     def _take_down(self, request: Request) -> dict[str, str]:
@@ -359,26 +359,6 @@ class _Deputy:
             console.unlink()
         return said
 
-    def _begin_to_watch(self, request: Request) -> None:
-        """From now on, before a trial; engines come by connections of their own."""
-        self._end_watch()
-        up = self._up[request.system]
-        directory = up.target if isinstance(up.target, Path) and up.target.is_dir() else None
-        self._watch = Watch(directory, up.servers, partial(engines_of, self._directory))
-
-    def _watched(self) -> Telemetry:
-        """What has happened since then; on which CPUs, the engine counts itself."""
-        assert self._watch is not None
-        try:
-            return self._watch.telemetry()
-        finally:
-            self._end_watch()
-
-    def _end_watch(self) -> None:
-        if self._watch is not None:
-            self._watch.__exit__()
-            self._watch = None
-
     def _planned(self, request: Request) -> list[Any]:
         assert isinstance(self._recorder, Preview)
         parts = list(planned_turn(self._recorder, request.system, self._of(request)))
@@ -389,16 +369,6 @@ class _Deputy:
         assert isinstance(self._recorder, Preview)
         self._recorder.tell_way_back("run")
         return list(self._recorder.new_lines())
-
-
-def engines_of(directory: Path) -> tuple[int, ...]:
-    """The engines that were started from a copy."""
-    copy, found = directory.resolve() / ENGINE, list[int]()
-    for pid in named((ENGINE,)):
-        with contextlib.suppress(OSError):
-            if Path(f"/proc/{pid}/exe").readlink() == copy:
-                found.append(pid)
-    return tuple(found)
 
 
 def _restore(directory: Path) -> PutBack:

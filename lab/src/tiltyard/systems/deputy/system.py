@@ -4,11 +4,10 @@ import contextlib
 import os
 import re
 import shlex
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from pydantic import JsonValue, TypeAdapter
 
@@ -18,7 +17,7 @@ from tiltyard.host import commands
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Step, Steps
-from tiltyard.host.telemetry import Telemetry
+from tiltyard.host.telemetry import FarWatch
 from tiltyard.ownership import expanded, make_directory
 from tiltyard.phases import phase
 from tiltyard.study.load import parsed, read_text
@@ -84,32 +83,6 @@ def _place_of(kind: AnyKind, settings: Any, site: Site) -> Place | None:
     if host := getattr(settings, "host", None):
         return Place.over_ssh(host, settings.ssh_options)
     return site.place if site.place.ssh and kind.placed else None
-
-
-class DeputyWatch:
-    """A trial there, watched by the deputy; where it does not answer, nothing is known."""
-
-    def __init__(self, place: Place, ask: Callable[[str], JsonValue]) -> None:
-        self._place, self._ask = place, ask
-        self._began_s = time.monotonic()
-
-    def __enter__(self) -> Self:
-        with contextlib.suppress(TiltyardError):
-            self._ask("watch")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """It ends with the next one, or with the deputy."""
-
-    def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:  # noqa: ARG002  as here
-        """What has happened since then; whose CPUs matter is known there."""
-        try:
-            found = self._ask("watched")
-            with self._place.understood():
-                told = Telemetry.model_validate(found)
-        except TiltyardError:
-            told = Telemetry(elapsed_s=time.monotonic() - self._began_s)
-        return told.model_copy(update={"host": str(self._place)})
 
 
 class FarSystem(System):
@@ -229,8 +202,6 @@ class FarSystem(System):
     def _as_seen_here(self, told: UpThere) -> Up:
         def lost() -> str:
             # The deputy that has ended took its changes back, perhaps while the trial ran.
-            if not told.is_served and self._deputy is not None and self._deputy.lives:
-                return ""
             try:
                 return commands.shown(str(self._ask_what_is_up("lost") or ""))
             except TiltyardError as error:
@@ -245,7 +216,7 @@ class FarSystem(System):
             place=self.place,
             cpus=told.cpus,
             lost=lost,
-            watch=lambda: DeputyWatch(self.place, self._ask_what_is_up),
+            watch=lambda: FarWatch(self.place, told.who, disk=told.disk),
             variables=told.variables,
             far_place=told.far_place,
             recipe=told.recipe,
