@@ -22,8 +22,8 @@ from tiltyard.host.place import HERE, Place
 
 _MEMINFO: Final = "/proc/meminfo"
 _PRESSURE: Final = "/proc/pressure/io"
-_TOTAL: Final = re.compile(r"^some .*total=(\d+)$", re.MULTILINE)
-_DIRTY = re.compile(r"^(?:Dirty|Writeback): *(\d+)", re.MULTILINE)
+_TOTAL: Final = re.compile(r"^some .*total=(\d{1,18})$", re.MULTILINE)
+_DIRTY: Final = re.compile(r"^(?:Dirty|Writeback): *(\d{1,15})", re.MULTILINE)
 CALM_BYTES: Final = 2**20
 _CALM_SHARE = 0.2
 _LIMIT_S = 2.0
