@@ -218,7 +218,6 @@ mod tests {
         let of = |cpu_ticks, started_ticks| Process {
             parent: 1,
             children_ticks: 0,
-            cpu: 0,
             cpu_ticks,
             started_ticks,
             is_kernel_thread: true,
