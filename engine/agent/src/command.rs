@@ -228,14 +228,7 @@ pub fn run_to_its_end(
     if ended.status == Some(0) {
         return Ok(());
     }
-    let run = HostRun {
-        argv: argv.to_vec(),
-        environment: None,
-        stdin: None,
-        limit_s: 0.0,
-        ok: Vec::new(),
-    };
-    Err(complaint(&run, &ended))
+    Err(complaint(argv, &ended))
 }
 
 fn wait_for(
@@ -359,7 +352,7 @@ fn unblocked(pipe: OwnedFd) -> io::Result<File> {
 }
 
 /// The failure of a command that has ended in another way than it may.
-pub fn complaint(run: &HostRun, output: &HostOutput) -> HostFailure {
+pub fn complaint(argv: &[String], output: &HostOutput) -> HostFailure {
     let ended = match (output.status, output.signal) {
         (Some(status), _) => format!("exit status {status}"),
         (None, signal) => format!("signal {} has ended it", signal.unwrap_or_default()),
@@ -380,7 +373,7 @@ pub fn complaint(run: &HostRun, output: &HostOutput) -> HostFailure {
         true => format!("{ended}: {why}"),
         false => why.to_owned(),
     };
-    let name = short(&run.argv[0]);
+    let name = short(&argv[0]);
     // Most programs begin with their own name.
     let text = match why
         .strip_prefix(name)
@@ -406,13 +399,6 @@ mod tests {
     use super::*;
 
     fn told(argv0: &str, status: Result<i32, i32>, stdout: &str, stderr: &str) -> String {
-        let run = HostRun {
-            argv: vec![argv0.to_owned()],
-            environment: None,
-            stdin: None,
-            limit_s: 1.0,
-            ok: vec![0],
-        };
         let output = HostOutput {
             status: status.ok(),
             signal: status.err(),
@@ -420,7 +406,7 @@ mod tests {
             stderr: stderr.to_owned(),
             ..HostOutput::default()
         };
-        complaint(&run, &output).text
+        complaint(&[argv0.to_owned()], &output).text
     }
 
     #[test]

@@ -341,7 +341,7 @@ fn append(file: &mut File, line: &Line) -> io::Result<()> {
 fn locked_file(directory: &Path) -> io::Result<(File, PathBuf)> {
     for _ in 0..100 {
         let mut token = [0; 4];
-        rustix_random(&mut token)?;
+        random(&mut token)?;
         let token = u32::from_le_bytes(token);
         let path = directory.join(format!("{}-{token:08x}.{ENDING}", std::process::id()));
         let mut options = OpenOptions::new();
@@ -360,7 +360,7 @@ fn ino(file: &File) -> Option<u64> {
 }
 
 /// Random bytes of the kernel.
-fn rustix_random(bytes: &mut [u8]) -> io::Result<()> {
+fn random(bytes: &mut [u8]) -> io::Result<()> {
     use std::io::Read;
     File::open("/dev/urandom")?.read_exact(bytes)
 }

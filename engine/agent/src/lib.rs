@@ -21,7 +21,6 @@ pub mod request;
 mod watch;
 
 use std::collections::VecDeque;
-use std::fs;
 use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -83,7 +82,6 @@ pub fn serve(
 fn hello(version: &str) -> io::Result<HostHello> {
     let system = uname();
     let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     Ok(HostHello {
         protocol: PROTOCOL,
         engine: version.to_owned(),
@@ -92,7 +90,7 @@ fn hello(version: &str) -> io::Result<HostHello> {
         release: text(system.release()),
         uid: geteuid().as_raw(),
         cpus: place::allowed_cpus()?,
-        boot: boot.trim().to_owned(),
+        boot: ledger::boot(),
         does: ["read", "run", "watch", "ops", "undo", "recover"]
             .map(str::to_owned)
             .to_vec(),
@@ -414,7 +412,7 @@ fn judge(
     })?;
     let code = output.status.or(output.signal.map(|signal| 128 + signal));
     if !code.is_some_and(|code| run.ok.contains(&code)) {
-        return Err(complaint(run, &output));
+        return Err(complaint(&run.argv, &output));
     }
     for text in [&mut output.stdout, &mut output.stderr] {
         output.cut |= fit(text, STREAM_ROOM);

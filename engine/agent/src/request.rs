@@ -163,32 +163,32 @@ fn check_who(who: &HostWho) -> Result<(), String> {
 }
 
 fn check_ops(ops: &HostOps) -> Result<(), String> {
-    ops.list.iter().try_for_each(|op| {
-        let texts: Vec<&OpText> = match op {
-            HostOp::Run(run) if run.argv.is_empty() => {
-                return Err("a command has no program".to_owned());
-            }
-            HostOp::Run(run) => run.argv.iter().collect(),
-            HostOp::Set(set) => set
-                .while_behind
-                .iter()
-                .flatten()
-                .chain([&set.file])
-                .collect(),
-            HostOp::Put(put) => vec![&put.path],
-            HostOp::Make(make) => vec![&make.directory],
-            HostOp::Mount(mount) => vec![&mount.from, &mount.at, &mount.behind],
-            HostOp::Loop(one) => vec![&one.file],
-            HostOp::Require(require) => require.behind.iter().collect(),
-        };
-        texts.into_iter().try_for_each(check_op_text)
+    check_text(&ops.turn)?;
+    ops.list.iter().try_for_each(|op| match op {
+        HostOp::Run(run) if run.argv.is_empty() => Err("a command has no program".to_owned()),
+        HostOp::Run(run) => run.argv.iter().try_for_each(check_op_text),
+        HostOp::Set(set) => {
+            check_text(&set.value)?;
+            let texts = set.while_behind.iter().flatten();
+            texts.chain([&set.file]).try_for_each(check_op_text)
+        }
+        HostOp::Put(put) => check_op_text(&put.path),
+        HostOp::Make(make) => check_op_text(&make.directory),
+        HostOp::Mount(mount) => {
+            let words = mount.options.iter().chain([&mount.kind]);
+            words.into_iter().try_for_each(|word| check_text(word))?;
+            [&mount.from, &mount.at, &mount.behind]
+                .into_iter()
+                .try_for_each(check_op_text)
+        }
+        HostOp::Loop(one) => check_text(&one.name).and_then(|()| check_op_text(&one.file)),
+        HostOp::Require(require) => require.behind.iter().try_for_each(check_op_text),
     })
 }
 
 fn check_op_text(text: &OpText) -> Result<(), String> {
     match text {
-        OpText::Text(text) => check_text(text),
-        OpText::Of { .. } => Ok(()),
+        OpText::Text(text) | OpText::Of { of: text } => check_text(text),
         OpText::Joined { cat } => cat.iter().try_for_each(check_op_text),
     }
 }
@@ -286,6 +286,24 @@ mod tests {
         }
         let long = format!("{{\"id\":3,\"{}\":1}}", "x".repeat(100_000));
         assert!(parse(long.as_bytes()).unwrap_err().text.len() <= SHOWN_CHARS);
+    }
+
+    #[test]
+    fn no_text_of_an_op_has_a_byte_that_is_0() {
+        for op in [
+            r#"{"op":"make","directory":"/\u0000"}"#,
+            r#"{"op":"set","file":"/x","value":"\u0000"}"#,
+            r#"{"op":"set","file":"/x","value":"1","while":["\u0000","/i"]}"#,
+            r#"{"op":"loop","file":"/x","name":"\u0000"}"#,
+            r#"{"op":"run","argv":["a",{"cat":["b",{"of":"\u0000"}]}]}"#,
+            r#"{"op":"mount","from":"/a","at":"/b","kind":"ext4","options":["\u0000"],"behind":"/i"}"#,
+        ] {
+            let line = format!("{{\"id\":3,\"ops\":{{\"turn\":\"a\",\"list\":[{op}]}}}}");
+            let flaw = parse(line.as_bytes()).unwrap_err();
+            assert!(flaw.text.contains("has a byte that is 0"), "{op}: {flaw:?}");
+            let line = line.replace("\\u0000", "x");
+            assert!(parse(line.as_bytes()).is_ok(), "{line}");
+        }
     }
 
     #[test]

@@ -293,7 +293,7 @@ fn a_command_goes_to_its_end_when_its_agent_is_killed_and_is_waited_for() {
     let mut host = Host::new();
     let [made, begun] = ["tiltyard-made", "begun"].map(|name| host.path(name));
     // Its output would end it, were it a pipe.
-    let script = "echo > \"$0\"; sleep 1; echo x; echo x; touch \"$1/done\"";
+    let script = "echo > \"$0\"; sleep 1; echo x; echo x; touch \"$1/done\"; : > \"$0.done\"";
     let list = json!([
         {"op": "make", "directory": made},
         {"op": "run", "argv": ["sh", "-c", script, begun, made]},
@@ -306,6 +306,7 @@ fn a_command_goes_to_its_end_when_its_agent_is_killed_and_is_waited_for() {
     assert!(!made.join("done").exists());
     host.agent = start(&host.path("state"));
     let told = host.undone(json!({"id": 2, "recover": {}}));
+    assert!(host.path("begun.done").exists(), "it was not waited for");
     assert_eq!(told.done, [format!("removed {}", made.display())]);
     assert!(told.left.is_empty() && host.ledgers().is_empty());
 }
