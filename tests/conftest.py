@@ -68,7 +68,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Rooms:
 
 
 @pytest.fixture(autouse=True)
-def _other_hosts_are_asked_anew() -> Iterator[None]:
-    """What stands for a host is each test's own, also where it has the name of an earlier one."""
+def _hosts_are_asked_anew() -> Iterator[None]:
+    """What stands for a host is each test's own, and so is the state directory of this one."""
     yield
-    hosts.close(here=False)
+    hosts.close()

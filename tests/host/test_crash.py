@@ -62,5 +62,5 @@ def test_killed_at_random_moments(
         assert left_behind(token) == []
         assert not list(tmp_path.iterdir())
         assert not list(state.iterdir())
-    assert len(said) > 12, "each found something to put back"
+    assert said, "an agent that is killed as well leaves something to put back"
     assert all(line.startswith("an earlier run was killed: ") for line in said)

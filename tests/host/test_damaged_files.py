@@ -20,8 +20,9 @@ from tiltyard.app.freeze import planned
 from tiltyard.errors import ExitCode
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.host.changes import AttachedLoop, MadeDirectory, MadeFile
+from tiltyard.host.changes import MadeDirectory, MadeFile
 from tiltyard.host.changes.change import HostChange
+from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.ledger import Ledger
 
 GENUINE = Path(__file__).parents[1] / "run/fixtures/version_8daef3c/finished"
@@ -96,7 +97,7 @@ class Studies:
         ledger = Ledger()
         for change in (
             MadeDirectory(path=self.one.root / ledger.name("directory")),
-            AttachedLoop(image=self.one.root / ledger.name("directory") / ledger.name("image")),
+            MountedAt(target=self.one.root / ledger.name("directory") / ledger.name("mnt")),
             MadeFile(path=self.one.root / ledger.name("file")),
         ):
             ledger.record(change)

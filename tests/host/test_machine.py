@@ -17,7 +17,6 @@ from support.hosts import needs_root
 from support.patience import PATIENCE_S
 from tiltyard.errors import BusyError, ExitCode, RefusedError
 from tiltyard.host import machine, sysctls
-from tiltyard.host.changes import AttachedLoop, SetQueue
 from tiltyard.host.changes.network import SetSysctl
 from tiltyard.host.changes.settings import SetFile
 from tiltyard.host.changes.tuning import SetTunedProfile
@@ -206,7 +205,6 @@ def test_the_machine_is_let_go_when_nothing_of_it_is_changed(tmp_path: Path) -> 
 
 
 def test_which_changes_are_of_the_whole_machine() -> None:
-    image = Path("/var/tmp/tiltyard-x.img")
     far = ("ssh", "host")
     here = {"before": "1", "value": "2"}
     queue = "/sys/block/{}/queue/nr_requests"
@@ -215,10 +213,6 @@ def test_which_changes_are_of_the_whole_machine() -> None:
     assert not SetFile(path=queue.format("loop0"), **here).is_machine_wide
     assert not SetFile(path="/proc/sys/vm/swappiness", ssh=far, **here).is_machine_wide
     assert SetTunedProfile(before="", value="x").is_machine_wide
-    assert not AttachedLoop(image=image).is_machine_wide
-    assert not SetQueue(
-        device="/dev/loop0", image=image, name="scheduler", before="none"
-    ).is_machine_wide
 
 
 def test_the_lock_is_root_s_and_nothing_else_is_taken_for_it(

@@ -13,8 +13,9 @@ from support.hosts import needs_root
 from tiltyard.cli.restore import restore as restore_verb
 from tiltyard.errors import ExitCode
 from tiltyard.host import machine, processes
-from tiltyard.host.changes import AttachedLoop, Change, MadeDirectory, MadeFile
+from tiltyard.host.changes import Change, MadeDirectory, MadeFile
 from tiltyard.host.changes.network import MadeNamespace, SetSysctl
+from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.ledger import Ledger, recover, restore
 
 
@@ -82,13 +83,13 @@ def test_a_boot_has_undone_what_lives_in_the_kernel(
     die_with(
         left,
         image,
-        AttachedLoop(image=image.path),
+        MountedAt(target=left.path / "tiltyard-mnt"),
         MadeNamespace(name="tiltyard-none"),
         SetSysctl(key="net.core.somaxconn", before="1", value="2"),
     )
     boot(monkeypatch, tmp_path)
     assert recover() == [
-        "the boot of this host has undone 3 changes of an earlier run: loop, namespace, sysctl",
+        "the boot of this host has undone 3 changes of an earlier run: mount-at, namespace, sysctl",
         f"an earlier run was killed: removed {image.path}",
         f"an earlier run was killed: removed {left.path}",
     ]

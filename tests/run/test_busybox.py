@@ -1,8 +1,11 @@
 """A host with a kernel and BusyBox and nothing else, no Python in particular."""
 
 import os
+import re
 import shutil
+import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,18 +14,27 @@ from typing import Final
 import pytest
 
 from support.hosts import needs_root
+from support.patience import wait_until
 from support.runs import Watcher, go_on, place, plan_of
 from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.host import hosts
+from tiltyard.host.ledger import restore
+from tiltyard.host.mounts import mounts
 from tiltyard.host.place import Place
+from tiltyard.host.processes import descendants
+from tiltyard.plan.model import Plan
+from tiltyard.run.journal import read_journal
 from tiltyard.run.read import read_run
 from tiltyard.run.record import RunRecord
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec, WorkloadSpec
+from tiltyard.systems.deputy.link import restore_there
 
 pytestmark = needs_root
 HOST: Final = "root@busybox"
+KEY: Final = "vm.vfs_cache_pressure"
 SSH: Final = """\
 #!/bin/sh
 [ "$1" = -V ] && exec echo OpenSSH_9 >&2
@@ -69,9 +81,26 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         assert not [*(root / "root").iterdir(), *(root / "srv").iterdir()]
 
 
+@pytest.fixture
+def file_systems(root: Path) -> Path:
+    """Programs that BusyBox has not, with the libraries that they need."""
+    for name in ("mkfs.ext4", "mkfs.xfs", "dumpe2fs"):
+        program = shutil.which(name, path="/usr/sbin:/sbin")
+        assert program is not None
+        needed = subprocess.run(("ldd", program), check=True, capture_output=True, text=True)
+        for path in (program, *re.findall(r"(/\S+)", needed.stdout)):
+            (copy := root / path.removeprefix("/")).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, copy)
+    return root
+
+
+def spec(name: str, kind: str, **settings: object) -> SystemSpec:
+    document = {"name": name, "levels": {"where": name}, "kind": kind, "settings": settings}
+    return SystemSpec.model_validate(document)
+
+
 def carry_out(folder: Path, workload: WorkloadSpec, kind: str, **settings: object) -> RunRecord:
-    spec = {"name": "there", "levels": {"where": "there"}, "kind": kind, "settings": settings}
-    plan = plan_of((SystemSpec.model_validate(spec),), workloads=(workload,), blocks=1)
+    plan = plan_of((spec("there", kind, **settings),), workloads=(workload,), blocks=1)
     made = place(folder, plan)
     run_study(made, plan, Engine.find(), go_on, Watcher())
     return read_run(made, plan)
@@ -115,3 +144,66 @@ def test_its_facts_are_those_of_the_kernel() -> None:
     assert facts["distribution"] == "not available"
     assert not there.has("python3")
     assert there.has("sh")
+
+
+def two_file_systems(folder: Path, blocks: int) -> tuple[StudyFolder, Plan]:
+    """Made anew for each turn on one image there; the kernel is tuned for one of them."""
+    image = {"host": HOST, "backing": {"image": "300M"}, "read_ahead": "64k"}
+    tuned = {"tuning": [{"sysctl": {KEY: 77}}]}
+    systems = (
+        spec("ext4", "loop-image", filesystem="ext4", mount=["noatime"], **image, **tuned),
+        spec("xfs", "loop-image", filesystem="xfs", **image),
+    )
+    plan = plan_of(systems, workloads=(FILES,), blocks=blocks)
+    return place(folder, plan), plan
+
+
+def mounted_in(root: Path) -> list[Path]:
+    inside = (mount.target for mount in mounts() if mount.target.is_relative_to(root / "root"))
+    return [*inside]
+
+
+@pytest.mark.usefixtures("file_systems")
+def test_file_systems_are_made_mounted_tuned_and_put_back(root: Path, tmp_path: Path) -> None:
+    before = Path(f"/proc/sys/{KEY.replace('.', '/')}").read_text()
+    folder, plan = two_file_systems(tmp_path / "study", blocks=2)
+    run_study(folder, plan, Engine.find(), go_on, Watcher())
+    record = read_run(folder, plan)
+    assert [(trial.outcome, trial.reason) for trial in record.trials] == [("done", None)] * 4
+    facts = {prepared.system: prepared.facts for prepared in record.prepared}
+    assert (facts["ext4"]["file system"], facts["xfs"]["file system"]) == ("ext4", "xfs")
+    assert "noatime" in facts["ext4"]["mount options"]
+    assert facts["xfs"]["read-ahead"] == "64 KiB"
+    assert facts["ext4"]["journal"]
+    assert facts["ext4"]["host"] == HOST
+    assert any(KEY in name and "77" in fact for name, fact in facts["ext4"].items())
+    assert mounted_in(root) == []
+    assert Path(f"/proc/sys/{KEY.replace('.', '/')}").read_text() == before
+
+
+@pytest.mark.usefixtures("file_systems")
+@pytest.mark.parametrize("with_agent", [False, True], ids=["alone", "and its agent"])
+def test_a_run_that_is_killed_leaves_nothing_there(
+    root: Path, tmp_path: Path, *, with_agent: bool
+) -> None:
+    """The agent there sees that nobody asks it any more; what a killed one left the next finds."""
+    folder, _ = two_file_systems(tmp_path / "study", blocks=50)
+    argv = (sys.executable, "-m", "support.runs", str(folder.root))
+    for events in (6, 18):
+        with subprocess.Popen(argv, cwd=Path(__file__).resolve().parents[1]) as process:
+            wait_until(lambda least=events: len(read_journal(folder.journal)) > least, "no turn")
+            wait_until(lambda: mounted_in(root), "nothing is mounted there", pause_s=0.001)
+            process.send_signal(signal.SIGSTOP)
+            for pid in agents_there(process.pid) if with_agent else ():
+                os.kill(pid, signal.SIGKILL)
+            process.kill()
+        if with_agent:
+            assert restore_there(Place.over_ssh(HOST)).left == ()
+        wait_until(lambda: not mounted_in(root), "it stays mounted")
+        wait_until(lambda: not [*(root / "root").iterdir()], "the image, or a copy, stays")
+        assert restore().left == ()
+
+
+def agents_there(lab: int) -> list[int]:
+    below = ((pid, Path(f"/proc/{pid}/comm")) for pid in descendants(lab))
+    return [pid for pid, name in below if name.read_text() == "tiltyard-agent\n"]

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from support.hosts import needs_root
 from support.runs import directory_system, image_system
 from tiltyard.folder import StudyFolder
 from tiltyard.host import commands
+from tiltyard.host.host import Host
 from tiltyard.host.steps import AnyStep, Step
 from tiltyard.run.dry_run import dry_run
 from tiltyard.run.rehearsal import rehearse
@@ -25,6 +27,7 @@ from tiltyard.systems import kind
 from tiltyard.systems.kind import Site
 from tiltyard.systems.planned import PlannedPart
 from tiltyard.systems.preview import Preview
+from tiltyard.wire import HostDid, HostUndone
 
 ACTS = {
     *("os.chmod", "os.chown", "os.kill", "os.link", "os.mkdir", "os.remove", "os.rename"),
@@ -55,19 +58,50 @@ def told_commands(parts: list[PlannedPart]) -> list[str]:
     return [line for part in parts for line in part.lines if not line.startswith("#")]
 
 
+def command_of(op: Mapping[str, Any]) -> str:
+    """What a person would type for an op; empty: no command does it."""
+    options = ("-o", ",".join(op["options"])) if op.get("options") else ()
+    argv = {
+        "run": lambda: op["argv"],
+        "loop": lambda: ("losetup", "--find", "--show", "--direct-io=on", op["file"]),
+        "mount": lambda: ("mount", "-t", op["kind"], *options, op["from"], op["at"]),
+    }.get(op["op"], lambda: ())()
+    return shlex.join(map(text_of, argv))
+
+
+def text_of(text: Any) -> str:
+    """With the names of what earlier ops yield."""
+    if isinstance(text, str):
+        return text
+    parts = text["cat"]
+    return "".join(part if isinstance(part, str) else part["of"] for part in parts)
+
+
 def executed_commands(
     folder: StudyFolder, system: SystemSpec, monkeypatch: pytest.MonkeyPatch
 ) -> list[str]:
     """What a real turn executes, with the words of a dry run for what differs from run to run."""
     executed: list[str] = []
-    really = commands.run
+    really, change, undo = commands.run, Host.change, Host.undo
 
     def logged(argv: tuple[str, ...], **options: Any) -> commands.Output:
         executed.append(shlex.join(argv))
         return really(argv, **options)
 
+    def changed(host: Host, ops: Sequence[Mapping[str, Any]], *rest: Any) -> HostDid:
+        executed.extend(filter(None, map(command_of, ops)))
+        return change(host, ops, *rest)
+
+    def undone(host: Host, *what: Any, **how: Any) -> HostUndone:
+        told = undo(host, *what, **how)
+        for said, command in (("unmounted ", "umount "), ("detached ", "losetup -d ")):
+            executed.extend(line.replace(said, command) for line in told.done if said in line)
+        return told
+
     with monkeypatch.context() as patched:
         patched.setattr(commands, "run", logged)
+        patched.setattr(Host, "change", changed)
+        patched.setattr(Host, "undo", undone)
         rehearsal = rehearse(folder, [system], refresh=True)
     assert [p for p in rehearsal.problems[system.name] if p.severity == "error"] == []
     # That a directory is removed is told in words.

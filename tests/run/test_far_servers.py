@@ -82,7 +82,7 @@ SERVICES = {
         "iperf3 -s -B {server} -p {port} --pidfile {dir}/pid",
         'ready = { path = "{dir}/pid" }',
         # its server takes one client at a time, and ends a test after the client has
-        "sh -c 'for i in 1 2 3 4 5; do iperf3 -c {server} -p {port} -n 1M && exit; sleep 0.2; done'",
+        "sh -c 'for i in 1 2 3 4; do iperf3 -c {server} -p {port} -n 1M && exit; sleep 1; done'",
         "([0-9.]+) .bits/sec +receiver",
     ),
     "sockperf": (

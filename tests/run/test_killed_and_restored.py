@@ -15,21 +15,19 @@ import pytest
 
 from support.hosts import needs_root
 from support.killed import TUNING
-from support.kills import holds, kill_when
+from support.kills import holds, kill_when, ledgers_in
 from support.patience import PATIENCE_S
 from support.runs import SMOKE, image_system, place, plan_of
 from support.snapshots import assert_same, processes_of, snapshot
 from tiltyard.folder import StudyFolder
-from tiltyard.host.changes import Change, SetQueue
 from tiltyard.host.devices import loops, throttles
-from tiltyard.host.recovery import read_ledger
 from tiltyard.plan.model import Plan
 from tiltyard.run.read import read_run
 from tiltyard.study.model import SystemSpec, WorkloadSpec
 
 EXCHANGE = WorkloadSpec(name="exchange", use="tcp_rr", parameters={"seconds": 0.1})
 CHANGES = {
-    "volumes": ("file", "loop", "queue", "mount", "setting"),
+    "volumes": ("put", "attached", "set", "mounted", "setting"),
     "networks": ("namespace", "sysctl", "server"),
 }
 """Of the host, by the run that makes them: in each round each run is killed while one is made."""
@@ -78,18 +76,11 @@ def restore() -> list[str]:
     return [line for line in done.stdout.splitlines() if line != "Nothing to restore."]
 
 
-def changes_in(state: Path) -> list[Change]:
-    """What the ledgers of the dead tell of."""
-    contents = [read_ledger(path) for path in state.glob("*.jsonl")]
-    return [one.change for content in contents for one in content.outstanding.values()]
-
-
-def assert_queues_as_before(changes: list[Change]) -> None:
+def assert_queues_as_before(before: dict[str, str]) -> None:
     """Of the loop devices that the runs had, and that nobody else has taken meanwhile."""
-    for change in changes:
-        if isinstance(change, SetQueue) and loops.backing_file(change.device) is None:
-            setting = loops.queue_setting(change.device, change.name)
-            assert loops.chosen(setting) == change.before
+    for file, value in before.items():
+        if loops.backing_file(str(Path(file).parents[1])) is None:
+            assert loops.chosen(Path(file)) == value
 
 
 def kill_and_restore(tmp_path: Path, state: Path, rounds: int, *, alone: bool) -> None:
@@ -106,11 +97,11 @@ def kill_and_restore(tmp_path: Path, state: Path, rounds: int, *, alone: bool) -
         runs = {name: start(folder) for name, folder in folders.items()}
         kinds = {name: kinds[number % len(kinds)] for name, kinds in CHANGES.items()}
         kill_when({run: holds(kinds[name]) for name, run in runs.items()}, state, moments)
-        changes = changes_in(state)
-        killed_with.update(change.kind for change in changes)
+        told = ledgers_in(state)
+        killed_with.update(told.kinds)
         said = restore()
         assert all(line.startswith("an earlier run was killed: ") for line in said), said
-        assert_queues_as_before(changes)
+        assert_queues_as_before(told.before)
         assert_same(before, snapshot(tmp_path, state, alone=alone))
     assert {kind for kinds in CHANGES.values() for kind in kinds} <= set(killed_with)
     for run in [start(folder) for folder in folders.values()]:

@@ -17,6 +17,7 @@ from tiltyard.errors import BusyError, ExitCode, InterruptedRunError, TrialsFail
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host import sysctls
+from tiltyard.host.host import hosts
 from tiltyard.plan.model import Plan
 from tiltyard.run.journal import TrialFinished, read_journal
 from tiltyard.run.read import read_run
@@ -259,6 +260,7 @@ def test_the_same_command_measures_what_could_not_come_up(tmp_path: Path, engine
         patch.setenv("PATH", f"{fails.parent}:{os.environ['PATH']}")
         with pytest.raises(TrialsFailedError, match=r"mkfs\.ext2 .*no luck"):
             run_study(folder, plan, engine, go_on, Watcher())
+        hosts.close()  # Its agent keeps this PATH.
     assert run_study(folder, plan, engine, go_on, Watcher()) == "all planned blocks are done: 2"
     assert [event.outcome for event in finished(folder)] == ["done", "done"]
 

@@ -22,6 +22,7 @@ from tiltyard.errors import ExitCode, NotRestoredError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host import sysctls
+from tiltyard.host.host import hosts
 from tiltyard.host.ledger import recover
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import write_plan
@@ -234,6 +235,7 @@ def test_what_a_program_makes_immutable_is_named_with_what_mends_it(
     fix = str(refused.value).partition("Fix: ")[2].partition(";")[0]
     assert f"chattr -R -f -i -a {folder.work}" in fix
     subprocess.run(fix.split(), check=True)
+    hosts.close()  # As at the end of the process.
     assert any("removed" in done for done in recover())
     folder.work.rmdir()
 

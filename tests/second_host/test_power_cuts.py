@@ -13,6 +13,7 @@ from random import Random
 import pytest
 
 from support.hosts import needs_root
+from support.kills import ledgers_in
 from support.patience import PATIENCE_S, wait_until
 from support.runs import Watcher, directory_system, go_on, image_system, place, plan_of
 from support.second_host import DISK, HOME, STATE, SecondHost, second_host
@@ -204,13 +205,10 @@ def _cut_after(
 
 
 def _on_disk(host: SecondHost, scratch: Path) -> str:
-    """The last change that the guest's ledger tells of: where the cut was."""
-    told = host.ask(f"cat {STATE}/*.jsonl 2>/dev/null || true")
-    (scratch / "1-copy.jsonl").write_text(told)
-    changes = [
-        one.change.kind for one in read_ledger(scratch / "1-copy.jsonl").outstanding.values()
-    ]
-    return changes[-1] if changes else "nothing"
+    """The last change that the ledger of the guest's agent tells of: where the cut was."""
+    (copy := scratch / "copy").mkdir(exist_ok=True)
+    (copy / "1.ops").write_text(host.ask(f"cat {STATE}/*.ops 2>/dev/null || true"))
+    return [*ledgers_in(copy).kinds, "nothing"][-2:][0]
 
 
 @pytest.mark.parametrize(
@@ -252,7 +250,7 @@ def test_cuts_at_any_moment_of_a_turn(
     assert [*why] == [(block.number, "ext4") for block in plan.blocks]
     failed = [reason for reason in why.values() if reason]
     assert len(failed) <= cuts
-    gone = rf"({re.escape(str(host.far))}: what prepared \S+ there has ended: )?"
+    gone = rf"(the agent on {re.escape(str(host.far))} that has prepared it has ended: )?"
     way = re.compile(rf"{gone}(lost the connection to|cannot reach) {re.escape(str(host.far))}: ")
     assert all(map(way.match, failed)), failed
     assert not [*state.iterdir()]

@@ -31,12 +31,12 @@ needs_root = pytest.mark.skipif(
 def host_state(mine: Path) -> str:
     """The table of mounts, what is behind the loop devices, and schedulers that are not usual.
 
-    What others mount meanwhile (another run of Tiltyard, another test, ip(8) for its namespaces)
+    What others mount meanwhile (another run of Tiltyard, another test, ip(8), ZFS for its counters)
     is left out; ``mine`` is the directory that this test works in.
     """
     loops = sorted(Path("/sys/block").glob("loop*"))
     text = Path("/proc/self/mountinfo").read_text() + "".join(map(_loop, loops))
-    foreign = (PREFIX, gettempdir(), str(namespace_path(".")))
+    foreign = (PREFIX, gettempdir(), str(namespace_path(".")), "/zfs-kstat")
     return "".join(
         line
         for line in text.splitlines(keepends=True)

@@ -1,22 +1,24 @@
 """A system brought up and taken down by a process that kills itself after a line of its ledger.
 
 It dies as soon as so many lines of the ledger are on the disk, before it makes the change that the
-last of them tells of. The process is a fork of the tests: to start Python anew for each line takes
-longer than all that the line is about.
+last of them tells of; with its agent, as soon as so many ops are executed. The process is a fork of
+the tests: to start Python anew for each line takes longer than all that the line is about.
 """
 
 import os
 import signal
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from tiltyard.host import ledger
+from tiltyard.host.host import Host
 from tiltyard.host.recovery import append
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site
+from tiltyard.wire import HostDid, HostUndone
 
 TUNING = """
 about = "a little of everything"
@@ -75,10 +77,29 @@ def _dying_after(lines: int) -> Iterator[int]:
     """Count lines from now on, from 1; what comes next is how many there will have been and one."""
     numbers = count(1)
 
+    def die(*first: int) -> None:
+        for pid in (*first, os.getpid()):
+            os.kill(pid, signal.SIGKILL)
+
     def counting(file: int, path: Path, line: dict[str, object]) -> None:
         append(file, path, line)
         if next(numbers) == lines:
-            os.kill(os.getpid(), signal.SIGKILL)
+            die()
+
+    def changing(self: Host, ops: Sequence[Mapping[str, object]], *rest: Any) -> HostDid:
+        for place, _ in enumerate(ops, start=1):
+            if next(numbers) == lines:
+                change(self, ops[:place], *rest)
+                die(self.pid)
+        return change(self, ops, *rest)
+
+    def undoing(self: Host, name: str, of: Sequence[int], *, still: bool = False) -> HostUndone:
+        found = undo(self, name, of, still=still)
+        if next(numbers) == lines:
+            die(self.pid)
+        return found
 
     ledger.append = counting
+    change, undo = Host.change, Host.undo
+    Host.change, Host.undo = changing, undoing  # type: ignore[method-assign]
     return numbers

@@ -3,29 +3,85 @@
 A busy machine has changed nothing after a time in which a fast one has done all.
 """
 
+import contextlib
+import json
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
 from support.patience import wait_until
-from tiltyard.host.recovery import Content, read_ledger
+from support.sshd import children_of
+from tiltyard.host.recovery import read_ledger
+from tiltyard.host.small_files import read_small
 
-Wanted = Callable[[Content], bool]
 _AFTER_S = 0.05
 """What comes next takes about as long."""
 
 
-def ledger_of(process: subprocess.Popen[bytes], state: Path) -> Content:
-    """What a process has written down of its changes so far."""
-    (path, *_) = [*state.glob(f"{process.pid}-*.jsonl"), Path("none")]
-    try:
-        return read_ledger(path)
-    except FileNotFoundError:
-        return Content()
+@dataclass
+class Told:
+    """What ledgers tell of."""
+
+    kinds: list[str] = field(default_factory=list)
+    """Of the changes that are not taken back."""
+    last_number: int = 0
+    """Of all changes."""
+    before: dict[str, str] = field(default_factory=dict)
+    """File of the kernel → what it was before an agent has set it."""
+
+    def add(self, path: Path) -> None:
+        """What one of the lab, or of an agent, tells."""
+        with contextlib.suppress(FileNotFoundError):
+            if path.suffix == ".jsonl":
+                content = read_ledger(path)
+                self.kinds += [one.change.kind for one in content.outstanding.values()]
+                self.last_number += content.last_number
+                return
+            changes: dict[int, str] = {}
+            for line in path.read_text().splitlines():
+                entry = json.loads(line)
+                if "change" in entry:
+                    change = entry["is"]
+                    changes[entry["change"]] = change["kind"]
+                    self.last_number += 1
+                    if change["kind"] == "set":
+                        self.before[change["file"]] = change["before"]
+                changes.pop(entry.get("undone"), None)
+            self.kinds += changes.values()
+
+
+Wanted = Callable[[Told], bool]
+
+
+def agents_of(pid: int) -> list[int]:
+    """The agents of this host that a process has started."""
+    return [one for one in children_of(pid) if b"\0agent\0" in _words(one)]
+
+
+def _words(pid: int) -> bytes:
+    return (read_small(f"/proc/{pid}/cmdline") or "").encode()
+
+
+def told_by(pids: Iterable[int], state: Path) -> Told:
+    """What processes have written down of their changes so far."""
+    told = Told()
+    for pid in pids:
+        for path in state.glob(f"{pid}-*"):
+            told.add(path)
+    return told
+
+
+def ledgers_in(state: Path) -> Told:
+    """What all ledgers tell of."""
+    told = Told()
+    for path in (*state.glob("*.jsonl"), *state.glob("*.ops")):
+        told.add(path)
+    return told
 
 
 def kill_when(
@@ -34,9 +90,9 @@ def kill_when(
     """Kill each process soon after its ledger has become so, and while it is.
 
     Args:
-        wanted: what each one's ledger shall be like; they are children of this process.
+        wanted: what each one's ledgers shall be like; they are children of this process.
         state: the directory of ledgers.
-        moments: draws how soon.
+        moments: draws how soon, and whether its agent is killed with it or takes all back.
     """
     left = dict(wanted)
 
@@ -50,6 +106,8 @@ def kill_when(
             process.send_signal(signal.SIGSTOP)
             os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
             if _is_ready(process, left[process], state):
+                for agent in agents_of(process.pid) if moments.random() < 0.5 else ():
+                    os.kill(agent, signal.SIGKILL)
                 process.send_signal(signal.SIGKILL)
                 assert process.wait() == -signal.SIGKILL
                 del left[process]
@@ -58,16 +116,16 @@ def kill_when(
 
 
 def _is_ready(process: subprocess.Popen[bytes], wanted: Wanted, state: Path) -> bool:
-    """Whether it runs, and its ledger is so now."""
+    """Whether it runs, and its ledgers are so now."""
     assert process.poll() is None, "it ended before it could be killed"
-    return wanted(ledger_of(process, state))
+    return wanted(told_by((process.pid, *agents_of(process.pid)), state))
 
 
 def holds(kind: str) -> Wanted:
     """Whether a change of a kind is not taken back."""
-    return lambda ledger: any(one.change.kind == kind for one in ledger.outstanding.values())
+    return lambda told: kind in told.kinds
 
 
 def in_the_middle(changes: int) -> Wanted:
     """Whether so many have been made so far, and not all of them are taken back."""
-    return lambda ledger: ledger.last_number >= changes and len(ledger.outstanding) > 1
+    return lambda told: told.last_number >= changes and len(told.kinds) > 1

@@ -9,6 +9,7 @@ from support.hosts import KEPT
 from support.networks import WATCHED
 from tiltyard.host import sysctls
 from tiltyard.host.changes.network import namespace_path
+from tiltyard.host.host import hosts
 
 _RESTLESS = ("random", "dentry-state", "inode", "file-nr", "ns_last_pid", "pty.nr", "aio-nr")
 """Parts of the names of kernel parameters that change by themselves."""
@@ -63,7 +64,8 @@ def assert_same(before: dict[str, object], now: dict[str, object]) -> None:
 
 
 def processes_of(state: Path) -> list[str]:
-    """Processes other than this one, and than its threads, that keep their ledgers there."""
+    """Processes other than this one, its threads and its agents that keep their ledgers there."""
+    hosts.close()
     wanted = f"TILTYARD_STATE={state}".encode()
     found = []
     for entry in Path("/proc").iterdir():

@@ -42,6 +42,8 @@ from tiltyard.workloads import load
 
 KEY = "vm.page_lock_unfairness"
 LOOP: dict[str, Any] = {"filesystem": "ext4", "backing": {"image": "16M"}, "sysctl": {KEY: 9}}
+BY_DEPUTY: dict[str, Any] = {"state": {"filled": "10%"}}
+"""With it, not all of its steps are ops."""
 
 
 @pytest.fixture
@@ -59,7 +61,7 @@ def server(tmp_path: Path) -> Iterator[Sshd]:
 def system(server: Sshd, tmp_path: Path) -> Iterator[System]:
     """A file system there."""
     with Ledger() as ledger, Deputies() as deputies:
-        yield system_of(server, Site(tmp_path, tmp_path, ledger, deputies=deputies))
+        yield system_of(server, Site(tmp_path, tmp_path, ledger, deputies=deputies), **BY_DEPUTY)
 
 
 def system_of(server: Sshd, site: Site, **other: object) -> System:
@@ -102,7 +104,8 @@ def test_killed_ssh_and_killed_deputies_leave_a_host_as_before(
     assert restore(host=server.far, ssh_options=" ".join(server.options)) == ExitCode.DONE
     said = capsys.readouterr().out
     assert f'set /proc/sys/vm/page_lock_unfairness to "{interval}" again' in said
-    assert "detached /dev/loop" in said
+    assert mounts_at(up.target.parent) == []
+    assert not [one for one in server.home.rglob("*") if "deputy" not in one.name]
     assert (sysctls.read(KEY), list(server.home.iterdir())) == (interval, [])
 
 
@@ -158,7 +161,10 @@ def errors_of(system: System) -> list[Problem]:
 
 
 @needs_root
-def test_the_lab_is_killed_while_it_is_brought_up_or_is_up(server: Sshd, tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [{}, BY_DEPUTY], ids=["an agent", "a deputy"])
+def test_the_lab_is_killed_while_it_is_brought_up_or_is_up(
+    server: Sshd, tmp_path: Path, more: dict[str, Any]
+) -> None:
     """What is there puts everything back by itself; here the copy is forgotten by a restore."""
     for is_up in (False, True):
         reads, writes = os.pipe()
@@ -166,7 +172,7 @@ def test_the_lab_is_killed_while_it_is_brought_up_or_is_up(server: Sshd, tmp_pat
         if child == 0:
             with Ledger() as ledger, Deputies() as deputies:
                 site = Site(tmp_path, tmp_path, ledger, deputies=deputies)
-                one = system_of(server, site)
+                one = system_of(server, site, **more)
                 one.problems()
                 os.write(writes, b"asked")
                 one.bring_up()
@@ -186,7 +192,10 @@ def test_the_lab_is_killed_while_it_is_brought_up_or_is_up(server: Sshd, tmp_pat
 
 
 @needs_root
-def test_an_interrupt_here_stops_it_there(server: Sshd, tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [{}, BY_DEPUTY], ids=["an agent", "a deputy"])
+def test_an_interrupt_here_stops_it_there(
+    server: Sshd, tmp_path: Path, more: dict[str, Any]
+) -> None:
     looks = [2]
 
     def checked() -> None:
@@ -197,11 +206,12 @@ def test_an_interrupt_here_stops_it_there(server: Sshd, tmp_path: Path) -> None:
 
     with Ledger() as ledger, Deputies() as deputies:
         site = Site(tmp_path, tmp_path, ledger, check=checked, deputies=deputies)
-        one = system_of(server, site, backing={"image": "1G"})
+        one = system_of(server, site, backing={"image": "1G"}, **more)
         one.problems()
-        looks[0] = 1
-        with pytest.raises(InterruptedRunError, match="Ctrl-C"):
-            one.problems()
+        if more:
+            looks[0] = 1
+            with pytest.raises(InterruptedRunError, match="Ctrl-C"):
+                one.problems()
         looks[0] = 0
         with pytest.raises(InterruptedRunError, match="Ctrl-C"):
             one.bring_up()
@@ -231,7 +241,8 @@ def test_a_study_on_another_host_and_its_dry_run(server: Sshd, tmp_path: Path) -
     assert "losetup --find --show --direct-io=on" in told
     assert "mkfs.ext4 " in told
     assert [each for each in of_one[f"take down on {server.far}"] if each.startswith("umount ")]
-    assert [each for each in parts if each.part == f"at the end of the run, on {server.far}"]
+    (end,) = (each for each in parts if each.part == "at the end of the run")
+    assert [line for line in end.lines if line.endswith(f".img, on {server.far}")]
     assert not list(server.home.iterdir())
     watcher, plan = Watcher(), plan_of(systems, blocks=1)
     run_study(folder, plan, Engine.find(), go_on, watcher)

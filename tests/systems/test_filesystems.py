@@ -15,6 +15,7 @@ from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.mounts import mounts_at
 from tiltyard.host.packages import find_program, install_command
+from tiltyard.host.place import HERE
 from tiltyard.host.processes import named
 from tiltyard.systems import kind
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
@@ -224,13 +225,13 @@ def test_a_kernel_without_the_driver_is_told(
     known.write_text("nodev\ttmpfs\n\text4\n")
     monkeypatch.setattr("tiltyard.host.packages._KNOWN", known)
     monkeypatch.setattr("tiltyard.host.packages._MODULES", tmp_path)
-    (problem,) = filesystem("f2fs").driver.problems("f2fs")
+    (problem,) = filesystem("f2fs").driver.problems("f2fs", HERE)
     assert problem.text == "this kernel has no driver for f2fs"
     assert 'kind = "vm"' in (problem.remedy or "")
-    assert filesystem("ext4").driver.problems("ext4") == []
+    assert filesystem("ext4").driver.problems("ext4", HERE) == []
     modules = tmp_path / os.uname().release
     modules.mkdir()
     (modules / "modules.dep").write_text("kernel/fs/f2fs/f2fs.ko.xz: kernel/lib/crc32.ko.xz\n")
-    assert filesystem("f2fs").driver.problems("f2fs") == []
+    assert filesystem("f2fs").driver.problems("f2fs", HERE) == []
     for path in (modules / "modules.dep", modules, known):
         path.rmdir() if path.is_dir() else path.unlink()

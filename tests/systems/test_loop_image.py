@@ -3,6 +3,7 @@
 import io
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,7 @@ from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine, Job
 from tiltyard.executors.runner import Runners, Trial
 from tiltyard.host.devices import loops, throttles
+from tiltyard.host.host import here
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.mounts import mounts_at
 from tiltyard.systems import kind
@@ -72,11 +74,7 @@ def test_up_and_down(make: Make, tmp_path: Path, filesystem: str, image: str) ->
     assert any(character.isdigit() for character in up.facts["mkfs"])
     geometry = {"xfs": "meta-data", "btrfs": "node size"}.get(filesystem, "inode size")
     assert any(character.isdigit() for character in up.facts[geometry])
-    assert [command.argv[0] for command in up.commands] == [
-        "losetup",
-        f"mkfs.{filesystem}",
-        "mount",
-    ]
+    assert [command.argv[0] for command in up.commands] == [f"mkfs.{filesystem}", "mount"]
     (up.target / "file").write_bytes(os.urandom(100_000))
     system.take_down()
     assert_as_before(before, tmp_path)
@@ -118,8 +116,11 @@ def test_options_reach_mkfs_and_mount(make: Make) -> None:
 
 
 @here_and_there
-def test_queue_settings_are_set_and_put_back(make: Make) -> None:
-    system = make("ext2", scheduler="mq-deadline", read_ahead="64k")
+@pytest.mark.parametrize("at", [{}, {"at": "memory"}], ids=["on a disk", "in memory"])
+def test_queue_settings_are_set_and_put_back(make: Make, at: dict[str, str]) -> None:
+    """Whatever mkfs makes the kernel do to them."""
+    backing = {"image": "16M", **at}
+    system = make("ext2", scheduler="mq-deadline", read_ahead="64k", backing=backing)
     up = system.bring_up()
     device = mounts_at(up.target.parent)[-1].source
     scheduler = loops.queue_setting(device, "scheduler")
@@ -158,7 +159,7 @@ def test_remount_keeps_what_is_in_it(make: Make) -> None:
     assert not mounts_at(up.target.parent)
     again = system.bring_up()
     assert (again.target / "file").exists()
-    assert [command.argv[0] for command in again.commands] == ["losetup", "mount"]
+    assert [command.argv[0] for command in again.commands] == ["mount"]
 
 
 def is_cached(path: Path) -> bool:
@@ -198,17 +199,36 @@ def test_a_refresh_that_fails_half_way_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = host_state(tmp_path)
+    programs = tmp_path_factory.mktemp("bin")
+    mount = programs / "mount"
+    mount.write_text(f'#!/bin/sh\n[ -e {programs}/broken ] || exec {shutil.which("mount")} "$@"\n')
+    mount.write_text(mount.read_text() + "echo no luck\nexit 1\n")
+    mount.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     system = make("ext4")
     up = system.bring_up()
-    only_umount = tmp_path_factory.mktemp("bin")
-    (only_umount / "umount").symlink_to(shutil.which("umount") or "")
-    with monkeypatch.context() as without_mount:
-        without_mount.setenv("PATH", str(only_umount))
-        with pytest.raises(TiltyardError, match="mount"):
-            system.refresh()
+    (programs / "broken").touch()
+    with pytest.raises(TiltyardError, match=r"mount .*: no luck"):
+        system.refresh()
     assert mounts_at(up.target.parent) == []
     system.take_down()
     assert_as_before(before, tmp_path)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda one: one.name)
+def test_an_agent_that_ends_is_followed_by_another_one(
+    make: Make, tmp_path: Path, number: signal.Signals
+) -> None:
+    """What it has left changed is known to it."""
+    before = host_state(tmp_path)
+    system = make("ext4")
+    for _ in range(2):
+        assert mounts_at(system.bring_up().target.parent)
+        agent = here()
+        os.kill(agent.pid, number)
+        agent.close()
+        system.take_down()
+        assert_as_before(before, tmp_path)
 
 
 def test_none_leaves_it_mounted_until_the_run_ends(make: Make) -> None:
@@ -247,7 +267,7 @@ def test_problems_are_seen_beforehand(
 
 
 def test_without_root_the_way_out_is_named(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tiltyard.systems.volume.os.geteuid", lambda: 1000)
+    monkeypatch.setattr("tiltyard.host.place.os.geteuid", lambda: 1000)
     problem = make("ext4").problems()[0]
     assert problem.text == "only root can make and mount a fresh ext4"
     assert problem.remedy is not None

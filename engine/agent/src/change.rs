@@ -38,8 +38,13 @@ pub enum Change {
     Put { path: PathBuf },
     /// A file behind a loop device; behind which, the kernel decides later.
     Attached { file: PathBuf },
-    /// A loop device with that file, mounted there.
-    Mounted { at: PathBuf, behind: PathBuf },
+    /// A loop device with that file, mounted there; without one, whatever is mounted there, which has a
+    /// name of ours.
+    Mounted {
+        at: PathBuf,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        behind: Option<PathBuf>,
+    },
     /// A value of a file of the kernel.
     Set {
         file: PathBuf,
@@ -66,7 +71,7 @@ impl Change {
             Self::Made { directory } => remove_directory(directory),
             Self::Put { path } => remove_file(path),
             Self::Attached { file } => detach(file),
-            Self::Mounted { at, behind } => unmount_ours(at, behind),
+            Self::Mounted { at, behind } => unmount_ours(at, behind.as_deref()),
             Self::Set {
                 file,
                 before,
@@ -80,23 +85,34 @@ impl Change {
     }
 }
 
+/// What the system says of an error, without its number.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let end = text.find(" (os error ").unwrap_or(text.len());
+    text[..end].to_owned()
+}
+
 fn refused(what: impl Display, why: impl Display) -> io::Error {
     io::Error::other(format!("{what}: {why}"))
 }
 
-fn require_prefix(path: &Path) -> io::Result<()> {
+/// Makes sure that a path has a name of ours; if not, that something was `not` done.
+///
+/// # Errors
+/// It has another.
+pub fn require_prefix(path: &Path, not: &str) -> io::Result<()> {
     let name = path.file_name().and_then(|name| name.to_str());
     match path.is_absolute() && name.is_some_and(|name| name.starts_with(PREFIX)) {
         true => Ok(()),
         false => {
-            let why = format!("not removed: its name does not begin with {PREFIX}");
+            let why = format!("{not}: its name does not begin with {PREFIX}");
             Err(refused(path.display(), why))
         }
     }
 }
 
 fn remove_directory(directory: &Path) -> io::Result<Option<String>> {
-    require_prefix(directory)?;
+    require_prefix(directory, "not removed")?;
     match fs::symlink_metadata(directory) {
         Ok(found) if found.is_dir() => {}
         _ => return Ok(None),
@@ -113,7 +129,7 @@ fn remove_directory(directory: &Path) -> io::Result<Option<String>> {
 }
 
 fn remove_file(path: &Path) -> io::Result<Option<String>> {
-    require_prefix(path)?;
+    require_prefix(path, "not removed")?;
     match fs::remove_file(path) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None)
@@ -176,14 +192,17 @@ fn loop_name(source: &Path) -> Option<&str> {
     source.strip_prefix("/dev").ok()?.to_str()
 }
 
-fn unmount_ours(at: &Path, behind: &Path) -> io::Result<Option<String>> {
+fn unmount_ours(at: &Path, behind: Option<&Path>) -> io::Result<Option<String>> {
+    if behind.is_none() {
+        require_prefix(at, "not unmounted")?;
+    }
     let mut done = None;
     loop {
         let there = mounts()?.into_iter().rfind(|(point, _)| point == at);
         let Some((_, source)) = there else {
             return Ok(done);
         };
-        if loop_name(&source).and_then(behind_loop).as_deref() != Some(behind) {
+        if behind.is_some() && loop_name(&source).and_then(behind_loop).as_deref() != behind {
             let why = format!("not unmounted: {} is not ours", source.display());
             return Err(refused(at.display(), why));
         }
@@ -224,18 +243,17 @@ pub fn set(file: &Path, value: &str) -> io::Result<()> {
     if !is_setting {
         return Err(refused(&path, "not set: it is no setting of the kernel"));
     }
-    let now = || fs::write(file, value).and_then(|()| chosen(file));
-    match now() {
-        Ok(now) if words(&now) == words(value) => Ok(()),
-        Ok(now) => Err(refused(
-            &path,
-            format!("\"{value}\" was written and it is \"{now}\""),
-        )),
-        Err(error) => Err(refused(
-            &path,
-            format!("\"{value}\" is not taken ({error})"),
-        )),
+    let refusal = fs::write(file, value).err();
+    if words(&chosen(file)?) == words(value) {
+        return Ok(());
     }
+    let why = refusal.map_or_else(String::new, |error| format!(" ({})", reason(&error)));
+    let says = fs::read_to_string(file).unwrap_or_default();
+    let says = says.trim();
+    Err(refused(
+        &path,
+        format!("\"{value}\" is not taken{why}; it says \"{says}\""),
+    ))
 }
 
 /// The kernel separates numbers as it likes.
@@ -269,4 +287,21 @@ fn until(mut is_so: impl FnMut() -> bool) -> bool {
         thread::sleep(PAUSE);
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_has_a_name_of_ours_is_unmounted_whatever_is_there() {
+        let told = |at: &str| {
+            let at = PathBuf::from(at);
+            let taken = Change::Mounted { at, behind: None }.take_back();
+            taken.map_err(|error| error.to_string())
+        };
+        let why = "/proc: not unmounted: its name does not begin with tiltyard-";
+        assert_eq!(told("/proc"), Err(why.to_owned()));
+        assert_eq!(told("/no/such/tiltyard-mount"), Ok(None));
+    }
 }

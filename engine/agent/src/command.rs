@@ -16,11 +16,15 @@ use rustix::fs::{memfd_create, Access, MemfdFlags};
 use rustix::process::{kill_process_group, Pid, Signal, WaitStatus};
 use wire::{HostFailure, HostFailureKind, HostOutput, HostRun};
 
+use crate::change::reason;
+use crate::meanwhile::Meanwhile;
 use crate::request::shown;
 
 /// How long one may take to end that was asked to.
 const GRACE: Duration = Duration::from_secs(2);
 const CHUNK_BYTES: usize = 16 << 10;
+/// Of a command, in a message that tells why it has failed.
+const TYPED_CHARS: usize = 300;
 /// Read of what a command has printed that changes something.
 const SAID_BYTES: u64 = 64 << 10;
 /// Read of each stream before something else is looked at: one may be endless.
@@ -215,27 +219,42 @@ fn start(run: &HostRun, path: &Path, signals: &Signals) -> io::Result<std::proce
 pub fn run_to_its_end(
     argv: &[String],
     lock: BorrowedFd<'_>,
-    signals: &Signals,
+    meanwhile: &mut dyn Meanwhile,
 ) -> Result<(), HostFailure> {
     let lacks = |text: String| failure(HostFailureKind::Lacks, shown(&text));
     let name = argv.first().map_or("", String::as_str);
     let path = find_program(name)
         .ok_or_else(|| lacks(format!("there is no program \"{name}\" on this host")))?;
-    let ended = wait_for(argv, &path, lock, signals).map_err(|error| {
+    let ended = wait_for(argv, &path, lock, meanwhile).map_err(|error| {
         let text = format!("{}: cannot be started: {error}", short(name));
         failure(HostFailureKind::Failed, shown(&text))
     })?;
     if ended.status == Some(0) {
         return Ok(());
     }
-    Err(complaint(argv, &ended))
+    let text = format!("{}: {}", as_typed(argv), why(argv, &ended));
+    Err(failure(HostFailureKind::Failed, shown(&text)))
+}
+
+/// A command as a person would type it.
+fn as_typed(argv: &[String]) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "@%_-+=:,./".contains(c);
+    let word = |word: &String| match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', "'\"'\"'")),
+    };
+    let typed = argv.iter().map(word).collect::<Vec<_>>().join(" ");
+    match typed.char_indices().nth(TYPED_CHARS) {
+        Some((end, _)) => format!("{} …", &typed[..end]),
+        None => typed,
+    }
 }
 
 fn wait_for(
     argv: &[String],
     path: &Path,
     lock: BorrowedFd<'_>,
-    signals: &Signals,
+    meanwhile: &mut dyn Meanwhile,
 ) -> io::Result<HostOutput> {
     let in_memory = || memfd_create("said", MemfdFlags::CLOEXEC).map(File::from);
     let [mut stdout, mut stderr] = [in_memory()?, in_memory()?];
@@ -245,7 +264,7 @@ fn wait_for(
     command
         .stdout(stdout.try_clone()?)
         .stderr(stderr.try_clone()?);
-    let (lock, restore) = (lock.as_raw_fd(), signals.restorer());
+    let (lock, restore) = (lock.as_raw_fd(), meanwhile.signals().restorer());
     // SAFETY: setsid(2), sigprocmask(2) and fcntl(2) are all that is done before exec.
     unsafe {
         command.pre_exec(move || {
@@ -257,7 +276,14 @@ fn wait_for(
             }
         });
     }
-    let status = command.spawn()?.wait()?;
+    let mut child = command.spawn()?;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        // Whoever wants an end of it gets that afterwards: nothing is to be left half made.
+        let _ = meanwhile.wait(None);
+    };
     let text = |file: &mut File| -> io::Result<String> {
         let mut bytes = Vec::new();
         file.rewind()?;
@@ -353,6 +379,12 @@ fn unblocked(pipe: OwnedFd) -> io::Result<File> {
 
 /// The failure of a command that has ended in another way than it may.
 pub fn complaint(argv: &[String], output: &HostOutput) -> HostFailure {
+    let text = format!("{}: {}", short(&argv[0]), why(argv, output));
+    failure(HostFailureKind::Failed, shown(&text))
+}
+
+/// What a command says that has ended so, without its own name.
+fn why(argv: &[String], output: &HostOutput) -> String {
     let ended = match (output.status, output.signal) {
         (Some(status), _) => format!("exit status {status}"),
         (None, signal) => format!("signal {} has ended it", signal.unwrap_or_default()),
@@ -373,16 +405,12 @@ pub fn complaint(argv: &[String], output: &HostOutput) -> HostFailure {
         true => format!("{ended}: {why}"),
         false => why.to_owned(),
     };
-    let name = short(&argv[0]);
-    // Most programs begin with their own name.
-    let text = match why
-        .strip_prefix(name)
-        .is_some_and(|rest| rest.starts_with(':'))
-    {
-        true => why,
-        false => format!("{name}: {why}"),
-    };
-    failure(HostFailureKind::Failed, shown(&text))
+    // Most programs begin with it.
+    let rest = why.strip_prefix(short(&argv[0]));
+    match rest.and_then(|rest| rest.strip_prefix(':')) {
+        Some(rest) => rest.trim_start().to_owned(),
+        None => why,
+    }
 }
 
 /// The name of a program without its directory.
@@ -390,8 +418,22 @@ pub fn short(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
+/// What became of a path.
+pub fn failed(path: &Path, error: io::Error) -> HostFailure {
+    let kind = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => HostFailureKind::Lacks,
+        _ => HostFailureKind::Failed,
+    };
+    let text = format!("{}: {}", path.display(), reason(&error));
+    failure(kind, shown(&text))
+}
+
 pub fn failure(kind: HostFailureKind, text: String) -> HostFailure {
-    HostFailure { kind, text }
+    HostFailure {
+        kind,
+        text,
+        left: Vec::new(),
+    }
 }
 
 #[cfg(test)]

@@ -5,13 +5,13 @@
 //! is free belongs to a dead one, and another agent may take back what that could not: after kill -9,
 //! and after a power cut ([`recover`]).
 //!
-//! One JSON object a line: `{"owner": …}`, `{"change": 1, "at_ns": …, "turn": …, "is": …}`, `{"undone":
-//! 1}`. Each ends with a sum over what stands before it: an undo may do much, so that a changed byte
-//! must be noticed.
+//! One JSON object a line: `{"owner": …}`, `{"change": 1, "at_ns": …, "is": …}`, `{"undone": 1}`, and
+//! `{"kept_for": "/srv/study"}` where a study will go on with what is outstanding. Each ends with a sum
+//! over what stands before it: an undo may do much, so that a changed byte must be noticed.
 
 pub mod recover;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsFd;
@@ -43,29 +43,43 @@ pub struct Owner {
     pub boot: String,
     /// Which host: a home may be shared.
     pub host: String,
+    /// Number and start of the process that asks it; on another host that leads here.
+    pub asked_by: (u32, u64),
 }
 
 impl Owner {
     /// This process.
     pub fn current() -> Self {
         let pid = std::process::id();
+        let asks = std::os::unix::process::parent_id();
         Self {
             pid,
-            started: kit::proc::process_at(pid).map_or(0, |own| own.started_ticks),
+            started: started(pid),
             boot: boot(),
             host: host(),
+            asked_by: (asks, started(asks)),
         }
     }
 
     pub fn lives(&self) -> bool {
-        let is_it = |one: kit::proc::Process| one.started_ticks == self.started;
-        self.boot == boot() && kit::proc::process_at(self.pid).is_some_and(is_it)
+        self.boot == boot() && self.started == started(self.pid)
+    }
+
+    /// Whether it lives, but not for long: nobody asks it for anything any more.
+    pub fn is_ending(&self) -> bool {
+        let (asks, since) = self.asked_by;
+        self.lives() && since != started(asks)
     }
 
     /// Whether it is of another host: what that has changed nobody here can put back.
     pub fn is_elsewhere(&self) -> bool {
         self.boot != boot() && self.host != host()
     }
+}
+
+/// When a process has begun, in ticks since boot; 0: it is not there.
+fn started(pid: u32) -> u64 {
+    kit::proc::process_at(pid).map_or(0, |one| one.started_ticks)
 }
 
 /// Which boot of this host this is.
@@ -88,18 +102,10 @@ fn host() -> String {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Line {
-    Owner {
-        owner: Owner,
-    },
-    Change {
-        change: u64,
-        at_ns: u64,
-        turn: String,
-        is: Change,
-    },
-    Undone {
-        undone: u64,
-    },
+    Owner { owner: Owner },
+    Change { change: u64, at_ns: u64, is: Change },
+    Undone { undone: u64 },
+    Kept { kept_for: String },
 }
 
 /// With its sum and its newline.
@@ -128,7 +134,6 @@ pub struct Recorded {
     pub number: u64,
     /// Time of day, never earlier than that of a change before it in the same ledger.
     pub at_ns: u64,
-    pub turn: String,
     pub is: Change,
 }
 
@@ -139,6 +144,8 @@ pub struct Content {
     pub owner: Option<Owner>,
     /// By number, in the order in which they were recorded.
     pub outstanding: BTreeMap<u64, Recorded>,
+    /// The folder of the study that will go on with it.
+    pub kept_for: Option<String>,
     /// Numbers of the lines that are not whole: their contents are not known.
     pub broken: Vec<usize>,
 }
@@ -156,28 +163,32 @@ impl Content {
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         for (place, line) in whole.lines().enumerate() {
             match parsed(line) {
-                Some(Line::Owner { owner }) => content.owner = Some(owner),
-                Some(Line::Change {
-                    change,
-                    at_ns,
-                    turn,
-                    is,
-                }) => {
-                    let recorded = Recorded {
-                        number: change,
-                        at_ns,
-                        turn,
-                        is,
-                    };
-                    content.outstanding.insert(change, recorded);
-                }
-                Some(Line::Undone { undone }) => {
-                    content.outstanding.remove(&undone);
-                }
+                Some(line) => content.add(line),
                 None => content.broken.push(place + 1),
             }
         }
         Ok(content)
+    }
+
+    fn add(&mut self, line: Line) {
+        match line {
+            Line::Owner { owner } => {
+                self.owner = Some(owner);
+                self.kept_for = None;
+            }
+            Line::Change { change, at_ns, is } => {
+                let recorded = Recorded {
+                    number: change,
+                    at_ns,
+                    is,
+                };
+                self.outstanding.insert(change, recorded);
+            }
+            Line::Undone { undone } => {
+                self.outstanding.remove(&undone);
+            }
+            Line::Kept { kept_for } => self.kept_for = Some(kept_for),
+        }
     }
 }
 
@@ -259,6 +270,12 @@ impl Ledger {
         }
     }
 
+    /// What it is called: its file, without directory and ending.
+    pub fn name(&self) -> String {
+        let name = self.path.file_stem().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
     /// Its lock, which commands that it is answerable for keep.
     pub fn lock(&self) -> impl AsFd + '_ {
         self.file.as_fd()
@@ -268,19 +285,17 @@ impl Ledger {
     ///
     /// # Errors
     /// It is not, and nothing of it; the change must not be made.
-    pub fn record(&mut self, turn: &str, is: Change) -> io::Result<u64> {
+    pub fn record(&mut self, is: Change) -> io::Result<u64> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now_ns = now.map_or(0, |now| now.as_nanos() as u64);
         let recorded = Recorded {
             number: self.number + 1,
             at_ns: now_ns.max(self.last_ns + 1),
-            turn: turn.to_owned(),
             is,
         };
         self.append(&Line::Change {
             change: recorded.number,
             at_ns: recorded.at_ns,
-            turn: recorded.turn.clone(),
             is: recorded.is.clone(),
         })?;
         (self.number, self.last_ns) = (recorded.number, recorded.at_ns);
@@ -288,17 +303,22 @@ impl Ledger {
         Ok(self.number)
     }
 
-    /// Takes back what a turn has changed, or all, last first; what was done, and what could not be.
-    pub fn undo(&mut self, turn: Option<&str>) -> (Vec<String>, Vec<String>) {
+    /// Takes back these of what is outstanding, last first; what was done, and what could not be. `still`:
+    /// they stay in here.
+    pub fn undo(&mut self, numbers: &[u64], still: bool) -> (Vec<String>, Vec<String>) {
         let (mut done, mut left) = (Vec::new(), Vec::new());
-        let is_of_turn = |one: &&Recorded| turn.is_none_or(|turn| one.turn == turn);
-        let numbers = self.outstanding.values().filter(is_of_turn);
-        let numbers: Vec<u64> = numbers.map(|one| one.number).collect();
+        let numbers: BTreeSet<u64> = numbers.iter().copied().collect();
         for number in numbers.into_iter().rev() {
-            match self.outstanding[&number].is.take_back() {
+            let Some(recorded) = self.outstanding.get(&number) else {
+                continue;
+            };
+            match recorded.is.take_back() {
                 Err(error) => left.push(error.to_string()),
                 Ok(said) => {
                     done.extend(said);
+                    if still {
+                        continue;
+                    }
                     self.outstanding.remove(&number);
                     // Where there is no room to say that it is undone, the ledger's removal says it.
                     let _ = self.append(&Line::Undone { undone: number });
@@ -308,9 +328,27 @@ impl Ledger {
         (done, left)
     }
 
+    /// Whether there is something to take back.
+    pub fn is_outstanding(&self) -> bool {
+        !self.outstanding.is_empty()
+    }
+
+    /// Writes down that a study will go on with what is outstanding, and lets go of it: whoever recovers
+    /// leaves it then.
+    ///
+    /// # Errors
+    /// It is not on disk.
+    pub fn keep_for(&mut self, study: &str) -> io::Result<()> {
+        let kept_for = study.to_owned();
+        self.append(&Line::Kept { kept_for })?;
+        // Servers that commands have left behind hold the same lock.
+        Ok(flock(&self.file, FlockOperation::Unlock)?)
+    }
+
     /// Takes everything back, and removes the ledger if nothing is left.
     pub fn close(mut self) -> (Vec<String>, Vec<String>) {
-        let (done, mut left) = self.undo(None);
+        let numbers: Vec<u64> = self.outstanding.keys().copied().collect();
+        let (done, mut left) = self.undo(&numbers, false);
         if self.outstanding.is_empty() {
             if let Err(error) = fs::remove_file(&self.path) {
                 left.push(format!("{}: {error}", self.path.display()));
@@ -367,8 +405,13 @@ fn random(bytes: &mut [u8]) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::recover::{put_back, PutBack};
+    use super::recover::{put_back, put_back_these, PutBack, Which};
     use super::*;
+    use crate::meanwhile::Asleep;
+
+    fn recovered(directory: &Path, which: Which) -> PutBack {
+        put_back(directory, which, &mut Asleep::new())
+    }
 
     fn directory() -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().unwrap();
@@ -416,20 +459,20 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_on_disk_and_are_taken_back_last_first_turn_by_turn() {
+    fn changes_are_on_disk_and_are_taken_back_last_first() {
         let (held, state) = directory();
         let [outer, other] =
             ["tiltyard-outer", "tiltyard-other"].map(|name| held.path().join(name));
         let inner = outer.join("tiltyard-inner");
         let mut ledger = Ledger::open(&state).unwrap();
-        for (turn, path) in [("a", &outer), ("b", &other), ("a", &inner)] {
-            ledger.record(turn, made(path)).unwrap();
+        for path in [&outer, &other, &inner] {
+            ledger.record(made(path)).unwrap();
             fs::create_dir(path).unwrap();
         }
         let said = Content::read(&ledger.path).unwrap();
         assert_eq!(said.owner, Some(Owner::current()));
         assert_eq!((said.outstanding.len(), said.broken.len()), (3, 0));
-        let (done, left) = ledger.undo(Some("a"));
+        let (done, left) = ledger.undo(&[1, 3, 7], false);
         let removed = |path: &Path| format!("removed {}", path.display());
         assert_eq!(done, [removed(&inner), removed(&outer)]);
         assert!(left.is_empty() && other.exists());
@@ -444,7 +487,7 @@ mod tests {
         let mut ledger = Ledger::open(&state).unwrap();
         let somebodys = held.path().join("home");
         fs::create_dir(&somebodys).unwrap();
-        ledger.record("a", made(&somebodys)).unwrap();
+        ledger.record(made(&somebodys)).unwrap();
         let (done, left) = ledger.close();
         assert!(done.is_empty() && left[0].contains("its name does not begin with tiltyard-"));
         assert!(somebodys.exists());
@@ -457,21 +500,88 @@ mod tests {
         let outer = held.path().join("tiltyard-outer");
         let inner = outer.join("tiltyard-inner");
         let mut first = Ledger::open(&state).unwrap();
-        first.record("a", made(&outer)).unwrap();
+        first.record(made(&outer)).unwrap();
         fs::create_dir(&outer).unwrap();
         let mut second = Ledger::open(&state).unwrap();
-        second.record("a", made(&inner)).unwrap();
+        second.record(made(&inner)).unwrap();
         fs::create_dir(&inner).unwrap();
-        assert_eq!(put_back(&state), PutBack::default());
+        assert_eq!(recovered(&state, Which::default()), PutBack::default());
         for ledger in [first, second] {
             abandoned(ledger);
         }
-        let told = put_back(&state);
+        let told = recovered(&state, Which::default());
         let removed = |path: &Path| format!("removed {}", path.display());
         assert_eq!(told.done, [removed(&inner), removed(&outer)]);
         assert!(told.left.is_empty(), "{told:?}");
         assert_eq!(fs::read_dir(&state).unwrap().count(), 0);
-        assert_eq!(put_back(&held.path().join("none")), PutBack::default());
+        assert_eq!(
+            recovered(&held.path().join("none"), Which::default()),
+            PutBack::default()
+        );
+    }
+
+    #[test]
+    fn what_is_older_or_kept_for_a_study_stays_and_what_is_named_goes() {
+        let (held, state) = directory();
+        let paths = [1, 2, 3].map(|one| held.path().join(format!("tiltyard-{one}")));
+        let removed = |at: usize| format!("removed {}", paths[at].display());
+        let mut ledger = Ledger::open(&state).unwrap();
+        for path in &paths {
+            ledger.record(made(path)).unwrap();
+            fs::create_dir(path).unwrap();
+        }
+        let newer_than_ns = ledger.outstanding[&2].at_ns;
+        ledger.keep_for("/srv/study").unwrap();
+        let file = abandoned(ledger);
+        let kept_for = || Content::read(&file).unwrap().kept_for;
+        assert_eq!(kept_for().as_deref(), Some("/srv/study"));
+        assert_eq!(recovered(&state, Which::default()), PutBack::default());
+        let newer = Which {
+            newer_than_ns,
+            kept: true,
+        };
+        let told = recovered(&state, newer);
+        assert_eq!((told.done, told.left.len()), (vec![removed(2)], 0));
+        assert_eq!(recovered(&state, newer), PutBack::default());
+        let undo = |numbers: &[u64]| put_back_these(&file, numbers, &mut Asleep::new());
+        assert_eq!(undo(&[3, 2, 9, 2]).done, [removed(1)]);
+        assert!(paths[0].exists() && kept_for().is_some());
+        assert_eq!(undo(&[1]).done, [removed(0)]);
+        assert!(!file.exists());
+        assert_eq!(undo(&[1]), PutBack::default());
+    }
+
+    #[test]
+    fn who_takes_a_ledger_up_decides_anew_who_keeps_it() {
+        let (_held, state) = directory();
+        let mut ledger = Ledger::open(&state).unwrap();
+        ledger.keep_for("/srv/study").unwrap();
+        let owner = Owner::current();
+        ledger.append(&Line::Owner { owner }).unwrap();
+        assert_eq!(Content::read(&ledger.path).unwrap().kept_for, None);
+    }
+
+    #[test]
+    fn what_a_boot_has_undone_is_only_marked_and_what_another_host_did_is_its_own() {
+        let (held, state) = directory();
+        let (at, behind) = (held.path().join("tiltyard-at"), None);
+        let mut ledger = Ledger::open(&state).unwrap();
+        ledger.record(Change::Mounted { at, behind }).unwrap();
+        let file = abandoned(ledger);
+        let changed = |from: &str, to: &str| {
+            let text = fs::read_to_string(&file).unwrap();
+            let lines = text.lines().map(|line| {
+                let open = line.rsplit_once(SUM).unwrap().0.replace(from, to);
+                format!("{open}{SUM}{}\"}}\n", sum(&open))
+            });
+            fs::write(&file, lines.collect::<String>()).unwrap();
+        };
+        changed(&boot(), "another boot");
+        changed("\"host\":\"", "\"host\":\"not ");
+        let undo = || put_back_these(&file, &[1], &mut Asleep::new());
+        assert_eq!((undo(), file.exists()), (PutBack::default(), true));
+        changed("\"host\":\"not ", "\"host\":\"");
+        assert_eq!((undo(), file.exists()), (PutBack::default(), false));
     }
 
     #[test]
@@ -480,7 +590,7 @@ mod tests {
         let path = held.path().join("tiltyard-made");
         let mut ledger = Ledger::open(&state).unwrap();
         for path in [&path, &held.path().join("tiltyard-broken")] {
-            ledger.record("a", made(path)).unwrap();
+            ledger.record(made(path)).unwrap();
             fs::create_dir(path).unwrap();
         }
         let file = abandoned(ledger);
@@ -490,7 +600,7 @@ mod tests {
             text.replace("tiltyard-broken", "tiltyard-brokem") + "{\"undone\":1",
         )
         .unwrap();
-        let told = put_back(&state);
+        let told = recovered(&state, Which::default());
         assert_eq!(told.done, [format!("removed {}", path.display())]);
         assert!(
             told.left[0].contains(&format!("{}:3: not whole", file.display())),
@@ -504,9 +614,9 @@ mod tests {
         let (held, state) = directory();
         let path = held.path().join("tiltyard-made");
         let mut ledger = Ledger::open(&state).unwrap();
-        ledger.record("a", made(&path)).unwrap();
+        ledger.record(made(&path)).unwrap();
         ledger
-            .record("a", made(&held.path().join("tiltyard-next")))
+            .record(made(&held.path().join("tiltyard-next")))
             .unwrap();
         let file = abandoned(ledger);
         let whole = fs::read(&file).unwrap();
@@ -514,7 +624,7 @@ mod tests {
         for length in 0..=whole.len() {
             fs::create_dir(&path).unwrap();
             fs::write(&file, &whole[..length]).unwrap();
-            let told = put_back(&state);
+            let told = recovered(&state, Which::default());
             assert_eq!(told.left, Vec::<String>::new(), "{length}");
             // What the second line tells of is put back when that is there with its end.
             assert_eq!(path.exists(), length <= ends[1], "{length}");
@@ -534,7 +644,9 @@ mod tests {
             error.contains("another user has a hand in it. Fix: chown"),
             "{error}"
         );
-        assert!(put_back(&state).left[0].contains("another user has a hand in it"));
+        assert!(
+            recovered(&state, Which::default()).left[0].contains("another user has a hand in it")
+        );
         fs::set_permissions(&state, fs::Permissions::from_mode(0o700)).unwrap();
         let other = held.path().join("elsewhere");
         std::os::unix::fs::symlink(&state, &other).unwrap();
@@ -547,16 +659,12 @@ mod tests {
         let mut ledger = Ledger::open(&state).unwrap();
         let before = fs::read(&ledger.path).unwrap();
         let whole = std::mem::replace(&mut ledger.file, File::open(&ledger.path).unwrap());
-        let error = ledger
-            .record("a", made(Path::new("/x/tiltyard-1")))
-            .unwrap_err();
+        let error = ledger.record(made(Path::new("/x/tiltyard-1"))).unwrap_err();
         assert!(error.to_string().contains(".ops: "), "{error}");
         assert!(ledger.outstanding.is_empty());
         assert_eq!(fs::read(&ledger.path).unwrap(), before);
         ledger.file = whole;
-        ledger
-            .record("a", made(Path::new("/x/tiltyard-1")))
-            .unwrap();
+        ledger.record(made(Path::new("/x/tiltyard-1"))).unwrap();
         assert_eq!(ledger.close().1.len(), 0);
     }
 }

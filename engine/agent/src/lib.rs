@@ -5,16 +5,19 @@
 //! a line ─► request: what is asked ─► found: files, links, programs, space ─► an answer
 //!                                 ├─► command: up to four at a time ─────────┤
 //!                                 ├─► watch: counters, before and after ─────┤
-//!                                 └─► ops ─► ledger ─► change ────────────────┘
+//!                                 └─► ops ─► ledger ─► change, content ───────┘
 //! ```
-//! Requests are carried out one after the other; a beat is answered meanwhile. What a command has
-//! started ends with it. All ends with the input, by a signal, or when the lease has run out; not with
-//! the thread of the lab that has started it, which may be one of many.
+//! Requests are carried out one after the other; meanwhile a beat is answered, and ops may be cancelled.
+//! What a command has started ends with it. All ends with the input, by a signal, or
+//! when the lease has run out; not with the thread of the lab that has started it, which may be one of
+//! many.
 
 mod change;
 mod command;
+mod content;
 mod found;
 mod ledger;
+mod meanwhile;
 mod ops;
 mod pattern;
 pub mod request;
@@ -33,12 +36,13 @@ use rustix::io::Errno;
 use rustix::process::{geteuid, Pid, WaitOptions, WaitStatus};
 use rustix::system::uname;
 use wire::{
-    HostBeat, HostDone, HostFailure, HostFailureKind, HostHello, HostLine, HostOutput, HostRun,
-    HOST_LINE_BYTES, PROTOCOL,
+    HostBeat, HostDone, HostFailure, HostFailureKind, HostHello, HostLine, HostOutput,
+    HostProgress, HostRun, HOST_LINE_BYTES, PROTOCOL,
 };
 
 use command::{complaint, failure, Running};
 use found::{fit, Found};
+use meanwhile::Meanwhile;
 use ops::Changes;
 use request::{parse, Asked, Flaw};
 use watch::Watches;
@@ -53,26 +57,34 @@ const STREAM_BYTES: usize = 256 << 10;
 /// For each of the two, in an answer.
 const STREAM_ROOM: usize = HOST_LINE_BYTES / 2 - (2 << 10);
 
+/// Why something is not done.
+const CANCELLED: &str = "it was cancelled";
+const ENDED: &str = "it was ended before it was done";
+
 /// Serves requests on standard input until there will be no more; why it ends, and what of its changes
-/// it could not take back.
+/// it could not take back. If it `leaves` them, it does not try.
 ///
 /// # Errors
 /// The kernel lacks something.
 pub fn serve(
     version: &str,
     lease: Option<Duration>,
+    leaves: bool,
     say: &mut dyn FnMut(&HostLine),
 ) -> io::Result<(Ending, Vec<String>)> {
     let mut agent = Agent {
         signals: program::stay()?,
         say,
         requests: Requests::new(HOST_LINE_BYTES, lease),
+        heard: VecDeque::new(),
         waiting: VecDeque::new(),
         waiting_bytes: 0,
         work: None,
+        changing: None,
         watches: Watches::default(),
         changes: Changes::default(),
         ending: None,
+        leaves,
     };
     let hello = hello(version)?;
     (agent.say)(&HostLine::Hello { hello });
@@ -88,12 +100,15 @@ fn hello(version: &str) -> io::Result<HostHello> {
         system: std::env::consts::OS.to_owned(),
         machine: text(system.machine()),
         release: text(system.release()),
+        pid: std::process::id(),
         uid: geteuid().as_raw(),
         cpus: place::allowed_cpus()?,
         boot: ledger::boot(),
-        does: ["read", "run", "watch", "ops", "undo", "recover"]
-            .map(str::to_owned)
-            .to_vec(),
+        does: [
+            "read", "run", "watch", "ops", "undo", "recover", "keep", "cancel",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
     })
 }
 
@@ -101,13 +116,25 @@ struct Agent<'a> {
     signals: Signals,
     say: &'a mut dyn FnMut(&HostLine),
     requests: Requests,
+    /// Lines that were not looked at yet.
+    heard: VecDeque<Vec<u8>>,
     /// What was asked while something else was carried out, each with the length of its line.
     waiting: VecDeque<(Asked, usize)>,
     waiting_bytes: usize,
     work: Option<Work>,
+    changing: Option<Changing>,
     watches: Watches,
     changes: Changes,
     ending: Option<Ending>,
+    /// What it has changed, at its end.
+    leaves: bool,
+}
+
+/// A request that changes something and is being carried out.
+struct Changing {
+    /// Its number, if it may be cancelled.
+    ops: Option<u64>,
+    is_cancelled: bool,
 }
 
 /// A request that is being carried out.
@@ -131,26 +158,36 @@ impl Agent<'_> {
         loop {
             self.carry_on();
             if let (Some(why), None) = (self.ending, &self.work) {
-                return Ok((why, self.changes.close()));
+                let left = match self.leaves {
+                    true => Vec::new(),
+                    false => self.changes.close(),
+                };
+                return Ok((why, left));
             }
-            let [input, signal] = self.wait()?;
-            if input && !self.hear()? {
-                self.end(Ending::NoMoreRequests);
-            }
-            if signal && self.signals.read_asks_for_end() {
-                self.end(Ending::Signal);
-            }
-            if stop::requested() {
-                self.end(Ending::NoMoreRequests);
-            }
-            if self.ending.is_none() && self.requests.time_left() == Some(Duration::ZERO) {
-                self.end(Ending::Lease);
-            }
+            self.attend(None)?;
         }
     }
 
+    /// Sleeps until something has come, at most so long, and hears it.
+    fn attend(&mut self, most: Option<Duration>) -> io::Result<()> {
+        let [input, signal] = self.sleep(most)?;
+        if input && !self.hear()? {
+            self.end(Ending::NoMoreRequests);
+        }
+        if signal && self.signals.read_asks_for_end() {
+            self.end(Ending::Signal);
+        }
+        if stop::requested() {
+            self.end(Ending::NoMoreRequests);
+        }
+        if self.ending.is_none() && self.requests.time_left() == Some(Duration::ZERO) {
+            self.end(Ending::Lease);
+        }
+        Ok(())
+    }
+
     /// Sleeps until there is a request, a signal, or something of a command.
-    fn wait(&self) -> io::Result<[bool; 2]> {
+    fn sleep(&self, most: Option<Duration>) -> io::Result<[bool; 2]> {
         let stdin = io::stdin();
         let running = self.work.iter().flat_map(|work| &work.running);
         let mut polled = vec![PollFd::new(&self.signals, PollFlags::IN)];
@@ -161,7 +198,7 @@ impl Agent<'_> {
         polled.extend(running.clone().flat_map(|(_, command)| command.polled()));
         let lease = self.requests.time_left().filter(|_| self.ending.is_none());
         let times = running.filter_map(|(_, command)| command.time_left());
-        let pause = times.chain(lease).min();
+        let pause = times.chain(lease).chain(most).min();
         let pause = pause.and_then(|pause| pause.try_into().ok());
         match poll(&mut polled, pause.as_ref()) {
             Err(Errno::INTR) => return Ok([false; 2]),
@@ -174,9 +211,22 @@ impl Agent<'_> {
     /// Answers what can be answered at once, and keeps what waits; whether there may be more.
     fn hear(&mut self) -> io::Result<bool> {
         let (lines, then) = self.requests.hear()?;
-        for line in lines {
+        self.heard.extend(lines);
+        self.look();
+        if then == Then::TooLong {
+            let text = format!("a request is longer than {HOST_LINE_BYTES} bytes");
+            self.fail(None, HostFailureKind::Request, &text);
+        }
+        Ok(then == Then::More)
+    }
+
+    /// Looks at the lines that were heard; those that are left where one changes something are looked at
+    /// meanwhile.
+    fn look(&mut self) {
+        while let Some(line) = self.heard.pop_front() {
             match parse(&line) {
                 Ok(Asked::Beat) => (self.say)(&HostLine::Beat { beat: HostBeat {} }),
+                Ok(Asked::Cancel(ops)) => self.cancel(ops),
                 Ok(asked) => {
                     let bytes = self.waiting_bytes + line.len();
                     if bytes > HOST_LINE_BYTES && !self.waiting.is_empty() {
@@ -191,16 +241,23 @@ impl Agent<'_> {
             }
             self.carry_on();
         }
-        if then == Then::TooLong {
-            let text = format!("a request is longer than {HOST_LINE_BYTES} bytes");
-            self.fail(None, HostFailureKind::Request, &text);
+    }
+
+    /// Ops that wait are not begun, and those that are being carried out notice it soon.
+    fn cancel(&mut self, ops: u64) {
+        if let Some(changing) = self.changing.as_mut().filter(|one| one.ops == Some(ops)) {
+            changing.is_cancelled = true;
         }
-        Ok(then == Then::More)
+        let is_it = |(asked, _): &(Asked, usize)| matches!(asked, Asked::Ops(id, _) if *id == ops);
+        while let Some(at) = self.waiting.iter().position(is_it) {
+            self.waiting_bytes -= self.waiting.remove(at).map_or(0, |(_, bytes)| bytes);
+            self.fail(Some(ops), HostFailureKind::Interrupted, CANCELLED);
+        }
     }
 
     /// Does what can be done now without waiting for anything.
     fn carry_on(&mut self) {
-        loop {
+        while self.changing.is_none() {
             self.reap();
             match &mut self.work {
                 Some(work) => {
@@ -220,14 +277,17 @@ impl Agent<'_> {
                             (self.say)(&line(id, done));
                         }
                         Asked::Ops(id, ops) => {
-                            let done = self.changes.carry_out(&ops, &self.signals);
-                            (self.say)(&line(id, done));
+                            self.change(id, true, |own, agent| own.carry_out(&ops, agent));
                         }
                         Asked::Undo(id, undo) => {
-                            let done = self.changes.undo(&undo.turn);
-                            (self.say)(&line(id, Ok(done)));
+                            self.change(id, false, |own, agent| own.undo(&undo, agent));
                         }
-                        Asked::Recover(id) => (self.say)(&line(id, Changes::recover())),
+                        Asked::Recover(id, recover) => {
+                            self.change(id, false, |_, agent| Changes::recover(&recover, agent));
+                        }
+                        Asked::Keep(id, keep) => {
+                            self.change(id, false, |own, _| own.keep(&keep));
+                        }
                         other => self.work = Work::begin(other),
                     }
                     continue;
@@ -242,6 +302,24 @@ impl Agent<'_> {
         }
     }
 
+    /// Changes something, or takes it back; what comes meanwhile is heard.
+    fn change(
+        &mut self,
+        id: u64,
+        is_ops: bool,
+        do_it: impl FnOnce(&mut Changes, &mut Self) -> Result<HostDone, HostFailure>,
+    ) {
+        self.changing = Some(Changing {
+            ops: is_ops.then_some(id),
+            is_cancelled: false,
+        });
+        let mut changes = std::mem::take(&mut self.changes);
+        let done = do_it(&mut changes, self);
+        self.changes = changes;
+        self.changing = None;
+        (self.say)(&line(id, done));
+    }
+
     /// Takes leave of all that has ended: commands, and what they have left.
     fn reap(&mut self) {
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
@@ -251,6 +329,7 @@ impl Agent<'_> {
 
     fn end(&mut self, why: Ending) {
         self.ending.get_or_insert(why);
+        self.heard.clear();
         self.waiting.clear();
         if let Some(work) = &mut self.work {
             work.left.clear();
@@ -266,15 +345,36 @@ impl Agent<'_> {
     }
 }
 
+impl Meanwhile for Agent<'_> {
+    fn wait(&mut self, most: Option<Duration>) -> Result<(), HostFailure> {
+        self.look();
+        if self.attend(most).is_err() {
+            self.end(Ending::NoMoreRequests);
+        }
+        let is_cancelled = self.changing.as_ref().is_some_and(|one| one.is_cancelled);
+        let text = match (is_cancelled, self.ending) {
+            (true, _) => CANCELLED,
+            (false, Some(_)) => ENDED,
+            (false, None) => return Ok(()),
+        };
+        Err(failure(HostFailureKind::Interrupted, text.to_owned()))
+    }
+
+    fn tell(&mut self, progress: HostProgress) {
+        if let Some(id) = self.changing.as_ref().and_then(|one| one.ops) {
+            (self.say)(&HostLine::Progress { id, progress });
+        }
+    }
+
+    fn signals(&self) -> &Signals {
+        &self.signals
+    }
+}
+
 impl Work {
     /// Reads what can be read at once; commands begin later.
     fn begin(asked: Asked) -> Option<Self> {
         let (id, purpose, left) = match asked {
-            Asked::Beat
-            | Asked::Watch(..)
-            | Asked::Ops(..)
-            | Asked::Undo(..)
-            | Asked::Recover(_) => return None,
             Asked::Read(id, read) => {
                 let found = Box::new(Found::read(&read));
                 let outputs = read.outputs.iter().map(|argv| HostOutput {
@@ -304,6 +404,7 @@ impl Work {
                 .into();
                 (id, Purpose::Run(run, None), left)
             }
+            _ => return None,
         };
         Some(Self {
             id,
@@ -363,10 +464,7 @@ impl Work {
     fn answer(self, is_interrupted: bool) -> HostLine {
         let id = self.id;
         let done = match self.purpose {
-            _ if is_interrupted => Err(failure(
-                HostFailureKind::Interrupted,
-                "it was ended before it was done".to_owned(),
-            )),
+            _ if is_interrupted => Err(failure(HostFailureKind::Interrupted, ENDED.to_owned())),
             Purpose::Read(mut found, outputs) => {
                 outputs.into_iter().for_each(|output| found.add(output));
                 found.answer().map(HostDone::Read).ok_or_else(|| {

@@ -1,21 +1,22 @@
 //! Carrying out changes that are data, each of them in the ledger before.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use kit::signals::Signals;
-use rustix::fs::{fallocate, FallocateFlags};
 use wire::{
-    HostDid, HostDone, HostFailure, HostFailureKind, HostOp, HostOps, HostUndone, OpLoop, OpMake,
+    HostBeat, HostChanged, HostDid, HostDone, HostFailure, HostFailureKind, HostKeep, HostOp,
+    HostOps, HostProgress, HostRan, HostRecover, HostUndo, HostUndone, OpLoop, OpMake, OpMend,
     OpMount, OpPut, OpRequire, OpRun, OpSet, OpText,
 };
 
-use crate::change::{behind_loop, chosen, set, Change};
-use crate::command::{self, failure};
+use crate::change::{behind_loop, chosen, reason, require_prefix, set, Change};
+use crate::command::{self, failed, failure};
+use crate::content;
 use crate::ledger::{self, recover, Ledger};
+use crate::meanwhile::Meanwhile;
 use crate::request::shown;
 
 /// `<linux/loop.h>`
@@ -29,47 +30,106 @@ const TRIES: u32 = 20;
 #[derive(Default)]
 pub struct Changes {
     ledger: Option<Ledger>,
-    /// By turn and name: what ops have yielded.
-    outputs: BTreeMap<(String, String), String>,
 }
 
 impl Changes {
-    /// Carries ops out in their order; where one fails, the whole turn is taken back.
+    /// Carries ops out in their order; where one fails, or they are not to go on, what they have changed
+    /// is taken back.
     ///
     /// # Errors
-    /// Why the first one that has failed did; what was taken back is in the text.
-    pub fn carry_out(&mut self, ops: &HostOps, signals: &Signals) -> Result<HostDone, HostFailure> {
-        for (at, op) in ops.list.iter().enumerate() {
-            if let Err(failed) = self.carry_out_one(&ops.turn, op, signals) {
-                let (done, left) = self.take_back(Some(&ops.turn));
-                let text = [vec![format!("op {at}: {}", failed.text)], done, left].concat();
-                return Err(failure(failed.kind, shown(&text.join("; "))));
+    /// Why the first one that has failed did, and what could not be taken back.
+    pub fn carry_out(
+        &mut self,
+        ops: &HostOps,
+        meanwhile: &mut dyn Meanwhile,
+    ) -> Result<HostDone, HostFailure> {
+        let mut list = List {
+            ledger: &mut self.ledger,
+            meanwhile,
+            at: 0,
+            did: HostDid::default(),
+        };
+        for op in &ops.list {
+            if let Err(failed) = list.carry_out(op) {
+                let failed = list.give_up(failed);
+                self.close_if_empty();
+                return Err(failed);
             }
+            list.at += 1;
         }
-        let of_turn = self
-            .outputs
-            .iter()
-            .filter(|((turn, _), _)| *turn == ops.turn);
-        let outputs = of_turn.map(|((_, name), value)| (name.clone(), value.clone()));
-        Ok(HostDone::Ops(HostDid {
-            outputs: outputs.collect(),
-        }))
+        let mut did = list.did;
+        did.ledger = self.ledger.as_ref().map_or_else(String::new, Ledger::name);
+        self.close_if_empty();
+        Ok(HostDone::Ops(did))
     }
 
-    /// Takes a turn back.
-    pub fn undo(&mut self, turn: &str) -> HostDone {
-        let (done, left) = self.take_back(Some(turn));
-        HostDone::Undone(HostUndone { done, left })
+    /// Takes changes back: of this agent, or of one that has ended or is about to.
+    ///
+    /// # Errors
+    /// There is no state directory.
+    pub fn undo(
+        &mut self,
+        undo: &HostUndo,
+        meanwhile: &mut dyn Meanwhile,
+    ) -> Result<HostDone, HostFailure> {
+        let own = self.ledger.as_mut();
+        let (done, left) = match own.filter(|own| own.name() == undo.ledger) {
+            Some(own) => own.undo(&undo.numbers, undo.still),
+            None => {
+                let directory = ledger::state_directory().map_err(lacks)?;
+                let path = directory.join(format!("{}.{}", undo.ledger, ledger::ENDING));
+                let told = recover::put_back_these(&path, &undo.numbers, meanwhile);
+                (told.done, told.left)
+            }
+        };
+        self.close_if_empty();
+        Ok(HostDone::Undone(HostUndone { done, left }))
+    }
+
+    /// A ledger is there as long as something is changed.
+    fn close_if_empty(&mut self) {
+        if let Some(own) = self.ledger.take_if(|own| !own.is_outstanding()) {
+            own.close();
+        }
     }
 
     /// Takes back what agents that died have left.
     ///
     /// # Errors
     /// There is no state directory.
-    pub fn recover() -> Result<HostDone, HostFailure> {
-        let directory = ledger::state_directory().map_err(lacks)?;
-        let recover::PutBack { done, left } = recover::put_back(&directory);
+    pub fn recover(
+        asked: &HostRecover,
+        meanwhile: &mut dyn Meanwhile,
+    ) -> Result<HostDone, HostFailure> {
+        let directory = match &asked.directory {
+            Some(directory) => directory.into(),
+            None => ledger::state_directory().map_err(lacks)?,
+        };
+        let which = recover::Which {
+            newer_than_ns: asked.newer_than_ns,
+            kept: asked.kept,
+        };
+        let recover::PutBack { done, left } = recover::put_back(&directory, which, meanwhile);
         Ok(HostDone::Undone(HostUndone { done, left }))
+    }
+
+    /// Leaves what is outstanding as it is, for a study that goes on with it.
+    ///
+    /// # Errors
+    /// `Lacks`: that cannot be written down; then it is still to be taken back.
+    pub fn keep(&mut self, keep: &HostKeep) -> Result<HostDone, HostFailure> {
+        let kept = Ok(HostDone::Kept(HostBeat {}));
+        match self.ledger.as_mut().filter(|own| own.is_outstanding()) {
+            Some(own) => {
+                own.keep_for(&keep.study).map_err(lacks)?;
+                self.ledger = None;
+                kept
+            }
+            None => match self.close().first() {
+                None => kept,
+                Some(left) => Err(failure(HostFailureKind::Failed, shown(left))),
+            },
+        }
     }
 
     /// Takes everything back; what could not be.
@@ -77,168 +137,179 @@ impl Changes {
         let closed = self.ledger.take().map(Ledger::close);
         closed.map_or_else(Vec::new, |(_, left)| left)
     }
+}
 
-    fn take_back(&mut self, turn: Option<&str>) -> (Vec<String>, Vec<String>) {
-        let found = self.ledger.as_mut().map(|ledger| ledger.undo(turn));
-        self.outputs
-            .retain(|(of, _), _| turn.is_some_and(|turn| of != turn));
-        found.unwrap_or_default()
-    }
+/// Ops that are being carried out.
+struct List<'a> {
+    ledger: &'a mut Option<Ledger>,
+    meanwhile: &'a mut dyn Meanwhile,
+    /// Which op it is at.
+    at: u32,
+    did: HostDid,
+}
 
-    fn carry_out_one(
-        &mut self,
-        turn: &str,
-        op: &HostOp,
-        signals: &Signals,
-    ) -> Result<(), HostFailure> {
+impl List<'_> {
+    fn carry_out(&mut self, op: &HostOp) -> Result<(), HostFailure> {
+        self.meanwhile.wait(Some(Duration::ZERO))?;
         match op {
-            HostOp::Make(OpMake { directory }) => {
-                let directory = self.path(turn, directory)?;
-                self.record(
-                    turn,
-                    Change::Made {
-                        directory: directory.clone(),
-                    },
-                    &directory,
-                )?;
-                fs::create_dir(&directory).map_err(|error| failed(&directory, error))
-            }
+            HostOp::Make(make) => self.make(make),
             HostOp::Put(OpPut { path, zeros }) => {
-                let path = self.path(turn, path)?;
-                self.record(turn, Change::Put { path: path.clone() }, &path)?;
-                lay_out(&path, *zeros).map_err(|error| failed(&path, error))
+                let path = self.path(path)?;
+                self.record(Change::Put { path: path.clone() }, &path)?;
+                content::lay_out(&path, *zeros, self.at, self.meanwhile)
+            }
+            HostOp::Mend(OpMend { path }) => {
+                content::mend(&self.path(path)?, self.at, self.meanwhile)
             }
             HostOp::Loop(OpLoop { file, name }) => {
-                let file = self.path(turn, file)?;
-                self.note(turn, Change::Attached { file: file.clone() })?;
+                let file = self.path(file)?;
+                self.note(Change::Attached { file: file.clone() })?;
                 let device = attach(&file).map_err(|error| failed(&file, error))?;
-                self.outputs.insert((turn.to_owned(), name.clone()), device);
+                self.did.outputs.insert(name.clone(), device);
                 Ok(())
             }
-            HostOp::Require(OpRequire { behind }) => self.require(turn, behind).map(|_| ()),
-            HostOp::Set(OpSet {
-                file,
-                value,
-                while_behind,
-            }) => self.set(turn, file, value, while_behind.as_ref()),
-            HostOp::Mount(mount) => self.mount(turn, mount, signals),
+            HostOp::Require(OpRequire { behind }) => {
+                self.require(behind, "not formatted").map(|_| ())
+            }
+            HostOp::Set(set) => self.set(set),
+            HostOp::Mount(mount) => self.mount(mount),
             HostOp::Run(OpRun { argv }) => {
-                let argv: Result<Vec<_>, _> =
-                    argv.iter().map(|text| self.text(turn, text)).collect();
-                self.run(&argv?, signals)
+                let argv: Result<Vec<_>, _> = argv.iter().map(|text| self.text(text)).collect();
+                self.run(argv?)
             }
         }
     }
 
-    fn set(
-        &mut self,
-        turn: &str,
-        file: &OpText,
-        value: &str,
-        behind: Option<&[OpText; 2]>,
-    ) -> Result<(), HostFailure> {
-        let file = self.path(turn, file)?;
+    /// Takes back what these have changed, last first; what is said of it all.
+    fn give_up(&mut self, why: HostFailure) -> HostFailure {
+        let numbers: Vec<u64> = self.did.changes.iter().map(|one| one.number).collect();
+        let ledger = self.ledger.as_mut();
+        let (_, left) = ledger.map_or_else(Default::default, |own| own.undo(&numbers, false));
+        HostFailure { left, ..why }
+    }
+
+    fn make(&mut self, make: &OpMake) -> Result<(), HostFailure> {
+        let directory = self.path(&make.directory)?;
+        if !make.inside {
+            let change = Change::Made {
+                directory: directory.clone(),
+            };
+            self.record(change, &directory)?;
+        }
+        match fs::create_dir(&directory) {
+            Err(error) if make.inside && error.kind() == ErrorKind::AlreadyExists => {
+                match fs::symlink_metadata(&directory).is_ok_and(|found| found.is_dir()) {
+                    true => Ok(()),
+                    false => Err(refused(&directory, "is there already, and is no directory")),
+                }
+            }
+            made => made.map_err(|error| failed(&directory, error)),
+        }
+    }
+
+    fn set(&mut self, asked: &OpSet) -> Result<(), HostFailure> {
+        let file = self.path(&asked.file)?;
+        let behind = asked.while_behind.as_ref();
         let behind = behind
-            .map(|behind| self.require(turn, behind))
+            .map(|behind| self.require(behind, "nothing is set"))
             .transpose()?;
         let before = chosen(&file).map_err(plain)?;
-        if before == value {
+        if before == asked.value {
             return Ok(());
         }
         let change = Change::Set {
             file: file.clone(),
             before,
-            value: value.to_owned(),
+            value: asked.value.clone(),
             behind,
         };
-        self.note(turn, change)?;
-        set(&file, value).map_err(plain)
+        self.note(change)?;
+        set(&file, &asked.value).map_err(plain)
     }
 
-    fn mount(&mut self, turn: &str, mount: &OpMount, signals: &Signals) -> Result<(), HostFailure> {
-        let from = self.text(turn, &mount.from)?;
-        let at = self.path(turn, &mount.at)?;
-        let behind = self.path(turn, &mount.behind)?;
-        let change = Change::Mounted {
-            at: at.clone(),
-            behind,
-        };
-        self.note(turn, change)?;
-        let at = at.to_string_lossy().into_owned();
-        let mut argv = vec!["mount".to_owned(), "-t".to_owned(), mount.kind.clone()];
+    fn mount(&mut self, mount: &OpMount) -> Result<(), HostFailure> {
+        let from = self.text(&mount.from)?;
+        let at = self.path(&mount.at)?;
+        let behind = mount.behind.as_ref();
+        let behind = behind.map(|behind| self.path(behind)).transpose()?;
+        if behind.is_none() {
+            // It could not be taken back.
+            require_prefix(&at, "not mounted")
+                .map_err(|error| failure(HostFailureKind::Request, shown(&error.to_string())))?;
+        }
+        if !mount.again {
+            let at = at.clone();
+            self.note(Change::Mounted { at, behind })?;
+        }
+        let mut argv = vec!["mount".to_owned()];
+        if !mount.kind.is_empty() {
+            argv.extend(["-t".to_owned(), mount.kind.clone()]);
+        }
         if !mount.options.is_empty() {
             argv.extend(["-o".to_owned(), mount.options.join(",")]);
         }
-        argv.extend([from, at]);
-        self.run(&argv, signals)
+        argv.extend([from, at.to_string_lossy().into_owned()]);
+        self.run(argv)
     }
 
     /// Makes sure that a loop device has a file behind it; both, as they are called.
-    fn require(&self, turn: &str, behind: &[OpText; 2]) -> Result<(String, PathBuf), HostFailure> {
-        let (device, file) = (self.text(turn, &behind[0])?, self.path(turn, &behind[1])?);
+    fn require(&self, behind: &[OpText; 2], not: &str) -> Result<(String, PathBuf), HostFailure> {
+        let (device, file) = (self.text(&behind[0])?, self.path(&behind[1])?);
         match behind_loop(&device).as_ref() == Some(&file) {
             true => Ok((device, file)),
             false => {
-                let text = format!("/dev/{device} is no longer behind {}", file.display());
-                Err(failure(HostFailureKind::Refused, shown(&text)))
+                let why = format!("is no longer behind {}; {not}", file.display());
+                Err(refused(&Path::new("/dev").join(device), &why))
             }
         }
     }
 
     /// Runs a command to its end; the ledger's lock is held until then, whoever is killed.
-    fn run(&mut self, argv: &[String], signals: &Signals) -> Result<(), HostFailure> {
-        let lock = self.ledger()?.lock();
-        command::run_to_its_end(argv, lock.as_fd(), signals)
-    }
-
-    /// Writes down what will be made, where nothing is yet: what was there is nobody's to remove.
-    fn record(&mut self, turn: &str, change: Change, path: &Path) -> Result<(), HostFailure> {
-        if fs::symlink_metadata(path).is_ok() {
-            let text = format!("{} is there already", path.display());
-            return Err(failure(HostFailureKind::Refused, shown(&text)));
-        }
-        self.note(turn, change)
-    }
-
-    fn note(&mut self, turn: &str, change: Change) -> Result<(), HostFailure> {
-        self.ledger()?.record(turn, change).map_err(lacks)?;
+    fn run(&mut self, argv: Vec<String>) -> Result<(), HostFailure> {
+        let at = self.at;
+        self.meanwhile.tell(HostProgress {
+            at,
+            done_bytes: 0,
+            of_bytes: 0,
+        });
+        let began = Instant::now();
+        let ledger = opened(self.ledger)?;
+        let ended = command::run_to_its_end(&argv, ledger.lock().as_fd(), self.meanwhile);
+        self.meanwhile.wait(Some(Duration::ZERO))?;
+        ended?;
+        let elapsed_s = began.elapsed().as_secs_f64();
+        self.did.ran.push(HostRan { argv, elapsed_s });
         Ok(())
     }
 
-    fn ledger(&mut self) -> Result<&mut Ledger, HostFailure> {
-        if self.ledger.is_none() {
-            let directory = ledger::state_directory().map_err(lacks)?;
-            let opened = Ledger::open(&directory).map_err(|error| {
-                let text = format!(
-                    "{}: cannot keep the record of changes here ({error}); TILTYARD_STATE names another \
-                     directory",
-                    directory.display()
-                );
-                failure(HostFailureKind::Lacks, shown(&text))
-            })?;
-            self.ledger = Some(opened);
+    /// Writes down what will be made, where nothing is yet: what was there is nobody's to remove.
+    fn record(&mut self, change: Change, path: &Path) -> Result<(), HostFailure> {
+        match fs::symlink_metadata(path) {
+            Ok(_) => Err(refused(path, "is there already")),
+            Err(_) => self.note(change),
         }
-        self.ledger
-            .as_mut()
-            .ok_or_else(|| lacks(io::ErrorKind::NotFound.into()))
     }
 
-    fn text(&self, turn: &str, text: &OpText) -> Result<String, HostFailure> {
+    fn note(&mut self, change: Change) -> Result<(), HostFailure> {
+        let number = opened(self.ledger)?.record(change).map_err(lacks)?;
+        let at = self.at;
+        self.did.changes.push(HostChanged { at, number });
+        Ok(())
+    }
+
+    fn text(&self, text: &OpText) -> Result<String, HostFailure> {
         match text {
             OpText::Text(text) => Ok(text.clone()),
-            OpText::Joined { cat } => cat.iter().map(|part| self.text(turn, part)).collect(),
-            OpText::Of { of } => {
-                let found = self.outputs.get(&(turn.to_owned(), of.clone()));
-                found.cloned().ok_or_else(|| {
-                    let text = format!("no op before it has yielded \"{of}\"");
-                    failure(HostFailureKind::Request, shown(&text))
-                })
-            }
+            OpText::Joined { cat } => cat.iter().map(|part| self.text(part)).collect(),
+            OpText::Of { of } => self.did.outputs.get(of).cloned().ok_or_else(|| {
+                let text = format!("no op before it has yielded \"{of}\"");
+                failure(HostFailureKind::Request, shown(&text))
+            }),
         }
     }
 
-    fn path(&self, turn: &str, text: &OpText) -> Result<PathBuf, HostFailure> {
-        let path = PathBuf::from(self.text(turn, text)?);
+    fn path(&self, text: &OpText) -> Result<PathBuf, HostFailure> {
+        let path = PathBuf::from(self.text(text)?);
         match path.is_absolute() {
             true => Ok(path),
             false => {
@@ -249,28 +320,36 @@ impl Changes {
     }
 }
 
-fn failed(path: &Path, error: io::Error) -> HostFailure {
-    plain(io::Error::new(
-        error.kind(),
-        format!("{}: {error}", path.display()),
-    ))
+/// The ledger, which is opened where there is none.
+fn opened(ledger: &mut Option<Ledger>) -> Result<&mut Ledger, HostFailure> {
+    match ledger {
+        Some(ledger) => Ok(ledger),
+        None => {
+            let directory = ledger::state_directory().map_err(lacks)?;
+            let opened = Ledger::open(&directory).map_err(|error| {
+                let text = format!(
+                    "{}: cannot keep the record of changes here ({error}); TILTYARD_STATE names another \
+                     directory",
+                    directory.display()
+                );
+                failure(HostFailureKind::Lacks, shown(&text))
+            })?;
+            Ok(ledger.insert(opened))
+        }
+    }
+}
+
+fn refused(what: &Path, why: &str) -> HostFailure {
+    let text = format!("{} {why}", what.display());
+    failure(HostFailureKind::Refused, shown(&text))
 }
 
 fn plain(error: io::Error) -> HostFailure {
-    failure(HostFailureKind::Failed, shown(&error.to_string()))
+    failure(HostFailureKind::Failed, shown(&reason(&error)))
 }
 
 fn lacks(error: io::Error) -> HostFailure {
-    failure(HostFailureKind::Lacks, shown(&error.to_string()))
-}
-
-/// A new file with blocks of its own.
-fn lay_out(path: &Path, bytes: u64) -> io::Result<()> {
-    let file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    if bytes > 0 {
-        fallocate(&file, FallocateFlags::empty(), 0, bytes)?;
-    }
-    file.sync_all()
+    failure(HostFailureKind::Lacks, shown(&reason(&error)))
 }
 
 /// Attaches a file to a free loop device; its name. Where its file system has no direct I/O, through the

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use wire::{
-    HostBeat, HostOp, HostOps, HostRead, HostRequest, HostRun, HostUndo, HostWatch, HostWho, OpText,
+    HostKeep, HostOp, HostOps, HostRead, HostRecover, HostRequest, HostRun, HostUndo, HostWatch,
+    HostWho, OpText,
 };
 
 /// Longest time that a command can be given.
@@ -21,20 +22,24 @@ pub enum Asked {
     Watch(u64, HostWatch),
     Ops(u64, HostOps),
     Undo(u64, HostUndo),
-    Recover(u64),
+    Recover(u64, HostRecover),
+    Keep(u64, HostKeep),
+    /// Ops of this number.
+    Cancel(u64),
 }
 
 impl Asked {
-    /// Its number; a beat has none.
+    /// Its number; what is not answered as a request has none.
     pub fn id(&self) -> Option<u64> {
         match self {
-            Self::Beat => None,
+            Self::Beat | Self::Cancel(_) => None,
             Self::Read(id, _)
             | Self::Run(id, _)
             | Self::Watch(id, _)
             | Self::Ops(id, _)
             | Self::Undo(id, _)
-            | Self::Recover(id) => Some(*id),
+            | Self::Recover(id, _)
+            | Self::Keep(id, _) => Some(*id),
         }
     }
 }
@@ -59,44 +64,61 @@ pub fn parse(line: &[u8]) -> Result<Asked, Flaw> {
         }
     })?;
     let id = request.id;
-    let is_beat = request
-        == HostRequest {
-            id,
-            beat: Some(HostBeat {}),
-            ..HostRequest::default()
-        };
-    let number = id;
-    let one = |id| -> Result<Asked, String> {
-        let HostRequest {
-            read,
-            run,
-            watch,
-            ops,
-            undo,
-            recover,
-            ..
-        } = request;
-        let read = read.map(|read| check_read(&read).map(|()| Asked::Read(id, read)));
-        let run = run.map(|run| check_run(&run).map(|()| Asked::Run(id, run)));
-        let watch = watch.map(|watch| check_watch(&watch).map(|()| Asked::Watch(id, watch)));
-        let ops = ops.map(|ops| check_ops(&ops).map(|()| Asked::Ops(id, ops)));
-        let undo = undo.map(|undo| Ok(Asked::Undo(id, undo)));
-        let recover = recover.map(|_| Ok(Asked::Recover(id)));
-        let mut asked = [read, run, watch, ops, undo, recover].into_iter().flatten();
-        match (asked.next(), asked.next(), request.beat) {
-            (Some(asked), None, None) => asked,
-            _ => Err(NONE.to_owned()),
-        }
-    };
-    let asked = match (number, is_beat) {
-        (_, true) => Ok(Asked::Beat),
-        (Some(id), false) => one(id),
-        (None, false) => Err(NONE.to_owned()),
+    let asked = match (without_number(&request), id) {
+        (Some(asked), _) => Ok(asked),
+        (None, Some(id)) => with_number(id, request),
+        (None, None) => Err(NONE.to_owned()),
     };
     asked.map_err(|text| Flaw {
         id,
         text: shown(&text),
     })
+}
+
+/// A beat, or a cancelling.
+fn without_number(request: &HostRequest) -> Option<Asked> {
+    let (beat, cancel) = (request.beat, request.cancel);
+    let asked = match (beat, cancel) {
+        (Some(_), None) => Asked::Beat,
+        (None, Some(ops)) => Asked::Cancel(ops),
+        _ => return None,
+    };
+    let nothing_else = HostRequest {
+        id: request.id,
+        beat,
+        cancel,
+        ..HostRequest::default()
+    };
+    (*request == nothing_else).then_some(asked)
+}
+
+fn with_number(id: u64, request: HostRequest) -> Result<Asked, String> {
+    let HostRequest {
+        id: _,
+        read,
+        run,
+        watch,
+        ops,
+        undo,
+        recover,
+        keep,
+        cancel,
+        beat,
+    } = request;
+    let asked = [
+        read.map(|read| check_read(&read).map(|()| Asked::Read(id, read))),
+        run.map(|run| check_run(&run).map(|()| Asked::Run(id, run))),
+        watch.map(|watch| check_watch(&watch).map(|()| Asked::Watch(id, watch))),
+        ops.map(|ops| check_ops(&ops).map(|()| Asked::Ops(id, ops))),
+        undo.map(|undo| check_undo(&undo).map(|()| Asked::Undo(id, undo))),
+        recover.map(|recover| check_recover(&recover).map(|()| Asked::Recover(id, recover))),
+        keep.map(|keep| check_text(&keep.study).map(|()| Asked::Keep(id, keep))),
+    ];
+    let mut asked = asked.into_iter().flatten();
+    match (asked.next(), asked.next(), cancel, beat) {
+        (Some(asked), None, None, None) => asked,
+        _ => Err(NONE.to_owned()),
+    }
 }
 
 const NONE: &str = "not a request: one has a number, and asks for one thing";
@@ -163,7 +185,6 @@ fn check_who(who: &HostWho) -> Result<(), String> {
 }
 
 fn check_ops(ops: &HostOps) -> Result<(), String> {
-    check_text(&ops.turn)?;
     ops.list.iter().try_for_each(|op| match op {
         HostOp::Run(run) if run.argv.is_empty() => Err("a command has no program".to_owned()),
         HostOp::Run(run) => run.argv.iter().try_for_each(check_op_text),
@@ -173,17 +194,34 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
             texts.chain([&set.file]).try_for_each(check_op_text)
         }
         HostOp::Put(put) => check_op_text(&put.path),
+        HostOp::Mend(mend) => check_op_text(&mend.path),
         HostOp::Make(make) => check_op_text(&make.directory),
         HostOp::Mount(mount) => {
             let words = mount.options.iter().chain([&mount.kind]);
             words.into_iter().try_for_each(|word| check_text(word))?;
-            [&mount.from, &mount.at, &mount.behind]
-                .into_iter()
-                .try_for_each(check_op_text)
+            let texts = [&mount.from, &mount.at].into_iter().chain(&mount.behind);
+            texts.into_iter().try_for_each(check_op_text)
         }
         HostOp::Loop(one) => check_text(&one.name).and_then(|()| check_op_text(&one.file)),
         HostOp::Require(require) => require.behind.iter().try_for_each(check_op_text),
     })
+}
+
+/// It names a file in the state directory, and nothing else.
+fn check_undo(undo: &HostUndo) -> Result<(), String> {
+    let is_of_name = |sign: char| matches!(sign, '0'..='9' | 'a'..='f' | '-');
+    match undo.ledger.chars().all(is_of_name) {
+        true => Ok(()),
+        false => Err(format!("{:?} is no name of a ledger", undo.ledger)),
+    }
+}
+
+fn check_recover(recover: &HostRecover) -> Result<(), String> {
+    match &recover.directory {
+        Some(path) if !path.starts_with('/') => Err(format!("{path:?} is no absolute path")),
+        Some(path) => check_text(path),
+        None => Ok(()),
+    }
 }
 
 fn check_op_text(text: &OpText) -> Result<(), String> {
@@ -289,16 +327,43 @@ mod tests {
     }
 
     #[test]
+    fn what_an_agent_is_to_take_back_is_named_without_doubt() {
+        let none = "not a request: one has a number";
+        for (asks, text) in [
+            (
+                r#""undo":{"ledger":"../a","numbers":[]}"#,
+                "\"../a\" is no name of a ledger",
+            ),
+            (
+                r#""recover":{"directory":"state"}"#,
+                "\"state\" is no absolute path",
+            ),
+            (r#""keep":{"study":"\u0000"}"#, "\"\\0\" has a byte"),
+            (r#""recover":{},"cancel":2"#, none),
+            (r#""beat":{},"cancel":2"#, none),
+        ] {
+            let line = format!("{{\"id\":3,{asks}}}");
+            let flaw = parse(line.as_bytes()).unwrap_err();
+            assert_eq!(flaw.id, Some(3), "{line}");
+            assert!(flaw.text.starts_with(text), "{line}: {}", flaw.text);
+        }
+        let undo = br#"{"id":3,"undo":{"ledger":"812-1a2b3c4d","numbers":[2]}}"#;
+        assert!(parse(undo).is_ok());
+    }
+
+    #[test]
     fn no_text_of_an_op_has_a_byte_that_is_0() {
         for op in [
             r#"{"op":"make","directory":"/\u0000"}"#,
             r#"{"op":"set","file":"/x","value":"\u0000"}"#,
             r#"{"op":"set","file":"/x","value":"1","while":["\u0000","/i"]}"#,
             r#"{"op":"loop","file":"/x","name":"\u0000"}"#,
+            r#"{"op":"mend","path":"/\u0000"}"#,
+            r#"{"op":"mount","from":"/a","at":"/b","kind":"","behind":"\u0000"}"#,
             r#"{"op":"run","argv":["a",{"cat":["b",{"of":"\u0000"}]}]}"#,
             r#"{"op":"mount","from":"/a","at":"/b","kind":"ext4","options":["\u0000"],"behind":"/i"}"#,
         ] {
-            let line = format!("{{\"id\":3,\"ops\":{{\"turn\":\"a\",\"list\":[{op}]}}}}");
+            let line = format!("{{\"id\":3,\"ops\":{{\"list\":[{op}]}}}}");
             let flaw = parse(line.as_bytes()).unwrap_err();
             assert!(flaw.text.contains("has a byte that is 0"), "{op}: {flaw:?}");
             let line = line.replace("\\u0000", "x");
@@ -341,5 +406,8 @@ mod tests {
         let read = parse(b"{\"id\":7,\"read\":{}}").unwrap();
         assert_eq!(read, Asked::Read(7, HostRead::default()));
         assert_eq!(parse(b"{\"beat\":{}}"), Ok(Asked::Beat));
+        assert_eq!(parse(b"{\"cancel\":9}"), Ok(Asked::Cancel(9)));
+        let recover = parse(b"{\"id\":7,\"recover\":{}}").unwrap();
+        assert_eq!(recover, Asked::Recover(7, HostRecover::default()));
     }
 }

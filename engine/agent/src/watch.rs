@@ -11,6 +11,7 @@ mod processor;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use kit::{clock, proc};
@@ -118,15 +119,20 @@ impl Who {
     }
 }
 
-/// Who executes one of these programs.
+/// Who executes one of these programs, whose files may be gone; not this process.
 fn executing(programs: &[String]) -> Vec<u32> {
-    let paths: Vec<PathBuf> = programs.iter().flat_map(fs::canonicalize).collect();
-    if paths.is_empty() {
+    let file = |path: &str| {
+        let found = fs::metadata(path).ok()?;
+        Some((found.dev(), found.ino()))
+    };
+    let files: Vec<_> = programs.iter().filter_map(|path| file(path)).collect();
+    if files.is_empty() {
         return Vec::new();
     }
     let mut pids = proc::all_pids();
     pids.retain(|pid| {
-        fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|own| paths.contains(&own))
+        *pid != std::process::id()
+            && file(&format!("/proc/{pid}/exe")).is_some_and(|own| files.contains(&own))
     });
     pids
 }

@@ -25,6 +25,10 @@ pub struct AgentArguments {
     /// the directory: nothing of it stays, however the agent ends
     #[arg(long, value_name = "DIRECTORY")]
     pub remove_copy: Option<PathBuf>,
+    /// At the end, leave what was changed as it is, for a `recover`: whoever asks has changed more, and
+    /// knows in which order all of it goes
+    #[arg(long)]
+    pub leave: bool,
 }
 
 impl LeaseArguments {

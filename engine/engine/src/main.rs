@@ -54,6 +54,8 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run { job } => return Ok(session::run(job.as_deref(), &mut output)),
         Command::Runner(arguments) => {
+            // Of an agent's own file it would be "exe".
+            let _ = rustix::thread::set_name(c"tiltyard-engine");
             let code = runner::serve(&arguments, &session::run_text, &mut output)?;
             return output.check().map(|()| code);
         }
@@ -90,7 +92,12 @@ fn serve_host(arguments: &AgentArguments, output: &mut Output) -> Result<ExitCod
         remove_copy(directory).map_err(|error| lease::lacks("removed", &error))?;
     }
     let mut say = |line: &HostLine| output.record(line);
-    let ended = agent::serve(registry::VERSION, arguments.lease.time(), &mut say);
+    let ended = agent::serve(
+        registry::VERSION,
+        arguments.lease.time(),
+        arguments.leave,
+        &mut say,
+    );
     let (why, left) = ended.map_err(|error| lease::lacks("an agent", &error))?;
     if left.is_empty() {
         return Ok(lease::code_of(why));

@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ops::{HostDid, HostOps, HostUndo, HostUndone};
+use crate::ops::{HostDid, HostKeep, HostOps, HostProgress, HostRecover, HostUndo, HostUndone};
 
 /// The longest request and the longest answer: a host with 500 processors has 3 MiB to tell.
 pub const HOST_LINE_BYTES: usize = 8 << 20;
 
-/// What an agent is asked: one of `read`, `run`, `watch`, `ops`, `undo`, `recover` and
-/// `beat`. All but a beat have a number.
+/// What an agent is asked: one of `read`, `run`, `watch`, `ops`, `undo`, `recover`, `keep`, `cancel` and
+/// `beat`. All but the last two have a number.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostRequest {
@@ -31,9 +31,13 @@ pub struct HostRequest {
     pub ops: Option<HostOps>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<HostUndo>,
-    /// Put back what agents of this host that died have left changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recover: Option<HostBeat>,
+    pub recover: Option<HostRecover>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep: Option<HostKeep>,
+    /// The ops of this number are not to go on: they fail as soon as they can, and are taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beat: Option<HostBeat>,
 }
@@ -166,6 +170,8 @@ pub enum HostLine {
         id: Option<u64>,
         failed: HostFailure,
     },
+    /// Ops are being carried out.
+    Progress { id: u64, progress: HostProgress },
     /// It is still there.
     Beat { beat: HostBeat },
 }
@@ -182,6 +188,8 @@ pub struct HostHello {
     pub machine: String,
     /// Release of the kernel.
     pub release: String,
+    /// Its process there.
+    pub pid: u32,
     /// The user as whom it reads and changes.
     pub uid: u32,
     /// Processors that it may use, ascending.
@@ -202,6 +210,8 @@ pub enum HostDone {
     Watch(Box<HostSeen>),
     Ops(HostDid),
     Undone(HostUndone),
+    /// It is done, and there is nothing to say.
+    Kept(HostBeat),
 }
 
 /// What went on on a host between two readings of its counters. What it does not tell is `None`:
@@ -298,6 +308,9 @@ pub struct HostFailure {
     pub kind: HostFailureKind,
     /// For people.
     pub text: String,
+    /// What could not be taken back, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
 }
 
 /// What a failure is about.
@@ -314,6 +327,6 @@ pub enum HostFailureKind {
     Failed,
     /// It has taken too long, or there is too much to answer.
     Limit,
-    /// The agent was ended meanwhile.
+    /// It was cancelled, or the agent was ended meanwhile.
     Interrupted,
 }

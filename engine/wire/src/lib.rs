@@ -36,8 +36,8 @@ pub use job::{
 };
 pub use network::{Network, Side};
 pub use ops::{
-    HostDid, HostOp, HostOps, HostUndo, HostUndone, OpLoop, OpMake, OpMount, OpPut, OpRequire,
-    OpRun, OpSet, OpText,
+    HostChanged, HostDid, HostKeep, HostOp, HostOps, HostProgress, HostRan, HostRecover, HostUndo,
+    HostUndone, OpLoop, OpMake, OpMend, OpMount, OpPut, OpRequire, OpRun, OpSet, OpText,
 };
 pub use runner::{Held, RunnerLine, RunnerReply, RunnerRequest, RECORD_SEPARATOR};
 

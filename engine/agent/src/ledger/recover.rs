@@ -2,21 +2,23 @@
 //!
 //! All ledgers of the dead are taken together and their changes undone newest first, because two may
 //! have changed the same thing one after the other. Those of other hosts, which share a home with this
-//! one, are theirs. After a boot nothing is done where the boot itself has undone a change.
+//! one, are theirs, and those that a study goes on with are left to it. After a boot nothing is done where
+//! the boot itself has undone a change.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{flock, FlockOperation};
 
-use super::{append, boot, require_ours, Content, Line, Recorded, ENDING};
+use super::{append, boot, require_ours, Content, Line, Owner, Recorded, ENDING};
+use crate::meanwhile::Meanwhile;
 
-/// Longest wait for commands of a dead agent to end.
-const ORPHANS_END: Duration = Duration::from_secs(30);
+/// Longest wait for commands of a dead agent to end, or for one that lives to take all back.
+const LONGEST: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// What became of the changes of dead agents, one sentence each.
@@ -25,6 +27,15 @@ pub struct PutBack {
     pub done: Vec<String>,
     /// What could not be put back, and why.
     pub left: Vec<String>,
+}
+
+/// What of the ledgers is to be put back.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Which {
+    /// Only what was changed after this time of day.
+    pub newer_than_ns: u64,
+    /// Ledgers that a study goes on with as well.
+    pub kept: bool,
 }
 
 /// A ledger that is for us to take back, locked.
@@ -37,7 +48,7 @@ struct Dead {
 }
 
 /// Takes back what agents that died have left behind in a state directory.
-pub fn put_back(directory: &Path) -> PutBack {
+pub fn put_back(directory: &Path, which: Which, meanwhile: &mut dyn Meanwhile) -> PutBack {
     let mut told = PutBack::default();
     if !directory.exists() {
         return told;
@@ -55,15 +66,44 @@ pub fn put_back(directory: &Path) -> PutBack {
     let mut dead = Vec::new();
     let mut changes: Vec<(usize, Recorded)> = Vec::new();
     for path in paths {
-        match of_the_dead(&path) {
-            Ok(None) => {}
-            Ok(Some((one, outstanding))) => {
-                changes.extend(outstanding.into_iter().map(|change| (dead.len(), change)));
+        match of_the_dead(&path, false, meanwhile) {
+            Ok(Some((one, content))) if which.kept || content.kept_for.is_none() => {
+                let outstanding = content.outstanding.into_values();
+                let outstanding = outstanding.filter(|one| one.at_ns > which.newer_than_ns);
+                changes.extend(outstanding.map(|change| (dead.len(), change)));
                 dead.push(one);
             }
+            Ok(_) => {}
             Err(error) => told.left.push(format!("{}: {error}", path.display())),
         }
     }
+    take_back(dead, changes, &mut told);
+    told
+}
+
+/// Takes these changes of one ledger back. One that is gone was taken back; for one whose agent lives,
+/// which is ending, there is a wait.
+pub fn put_back_these(path: &Path, numbers: &[u64], meanwhile: &mut dyn Meanwhile) -> PutBack {
+    let mut told = PutBack::default();
+    let is_ours = path.parent().map_or(Ok(()), require_ours);
+    match is_ours.and_then(|()| of_the_dead(path, true, meanwhile)) {
+        Ok(Some((one, mut content))) => {
+            let numbers: BTreeSet<u64> = numbers.iter().copied().collect();
+            let outstanding = numbers
+                .iter()
+                .filter_map(|number| content.outstanding.remove(number));
+            let changes = outstanding.map(|change| (0, change)).collect();
+            take_back(vec![one], changes, &mut told);
+        }
+        Ok(None) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => told.left.push(format!("{}: {error}", path.display())),
+    }
+    told
+}
+
+/// Changes with the places of their ledgers: newest first.
+fn take_back(mut dead: Vec<Dead>, mut changes: Vec<(usize, Recorded)>, told: &mut PutBack) {
     changes.sort_by_key(|(_, change)| std::cmp::Reverse((change.at_ns, change.number)));
     for (of, change) in changes {
         let one = &mut dead[of];
@@ -82,7 +122,6 @@ pub fn put_back(directory: &Path) -> PutBack {
     for one in dead {
         one.remove_if_done(&mut told.left);
     }
-    told
 }
 
 impl Dead {
@@ -114,59 +153,72 @@ impl Dead {
     }
 }
 
-/// A ledger and what is outstanding in it, if it is for us to take back.
-fn of_the_dead(path: &Path) -> io::Result<Option<(Dead, Vec<Recorded>)>> {
-    require_ours(path)?;
+/// A ledger and what it says, if it is there and for us to take back.
+fn of_the_dead(
+    path: &Path,
+    waits_for_living: bool,
+    meanwhile: &mut dyn Meanwhile,
+) -> io::Result<Option<(Dead, Content)>> {
     let mut options = OpenOptions::new();
     options
         .read(true)
         .append(true)
         .custom_flags(libc::O_NOFOLLOW);
-    let file = options.open(path)?;
-    if !lock(&file, path)? || !path.exists() {
+    let file = match require_ours(path).and_then(|()| options.open(path)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    if !lock(&file, path, waits_for_living, meanwhile)? || !path.exists() {
         return Ok(None);
     }
     let content = Content::read(path)?;
-    if content
-        .owner
-        .as_ref()
-        .is_some_and(|owner| owner.is_elsewhere())
-    {
+    let owner = content.owner.as_ref();
+    if owner.is_some_and(Owner::is_elsewhere) {
         return Ok(None);
     }
-    let outstanding: Vec<Recorded> = content.outstanding.into_values().collect();
     let dead = Dead {
         path: path.to_owned(),
         file,
-        boot: content.owner.map_or_else(String::new, |owner| owner.boot),
-        broken: content.broken,
-        left: outstanding.len(),
+        boot: owner.map_or_else(String::new, |owner| owner.boot.clone()),
+        broken: content.broken.clone(),
+        left: content.outstanding.len(),
     };
-    Ok(Some((dead, outstanding)))
+    Ok(Some((dead, content)))
 }
 
-/// Locks a ledger if its agent is dead, waiting for the commands that it left running.
-fn lock(file: &File, path: &Path) -> io::Result<bool> {
+/// Locks a ledger if its agent is dead, waiting for the commands that it left running, and for one that
+/// is ending; if `for_living`, for any that lives.
+fn lock(
+    file: &File,
+    path: &Path,
+    for_living: bool,
+    meanwhile: &mut dyn Meanwhile,
+) -> io::Result<bool> {
     let began = Instant::now();
     loop {
         if flock(file, FlockOperation::NonBlockingLockExclusive).is_ok() {
             return Ok(true);
         }
-        if !path.exists() {
-            return Ok(false);
-        }
-        let Some(owner) = Content::read(path)?.owner else {
+        let owner = match Content::read(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            other => other?.owner,
+        };
+        let Some(owner) = owner.filter(|owner| !owner.is_elsewhere()) else {
             return Ok(false);
         };
-        if owner.lives() || owner.is_elsewhere() {
+        let lives = owner.lives();
+        if lives && !for_living && !owner.is_ending() {
             return Ok(false);
         }
-        if began.elapsed() > ORPHANS_END {
-            return Err(io::Error::other(format!(
-                "a command that process {} has started still runs; again when that has ended",
-                owner.pid
-            )));
+        let goes_on = meanwhile.wait(Some(PAUSE)).is_ok();
+        if !goes_on || began.elapsed() > LONGEST {
+            let pid = owner.pid;
+            return Err(io::Error::other(match lives {
+                true => format!("process {pid} still takes it back"),
+                false => format!(
+                    "a command that process {pid} has started still runs; again when that has ended"
+                ),
+            }));
         }
-        thread::sleep(PAUSE);
     }
 }

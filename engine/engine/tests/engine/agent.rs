@@ -149,7 +149,7 @@ fn it_says_who_it_is() {
     );
     assert_eq!(
         hello.does,
-        ["read", "run", "watch", "ops", "undo", "recover"]
+        ["read", "run", "watch", "ops", "undo", "recover", "keep", "cancel"]
     );
 }
 
@@ -320,7 +320,7 @@ fn requests_are_answered_in_their_order_and_beats_meanwhile() {
                 HostLine::Done { id, .. } => id.to_string(),
                 HostLine::Beat { .. } => "beat".to_owned(),
                 HostLine::Failed { id, failed } => format!("{id:?} {:?}", failed.kind),
-                HostLine::Hello { .. } => panic!("another hello"),
+                other => panic!("{other:?}"),
             });
         }
         fs::write(&go, "").unwrap();
@@ -394,6 +394,46 @@ fn a_copy_that_was_made_for_it_is_gone_when_it_is_there() {
     assert_eq!((refused.status.code(), refused.stdout.len()), (Some(3), 0));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("was not made for an agent"));
     assert!(directory.path().join("bin/tiltyard-agent").exists());
+}
+
+#[test]
+fn beats_are_answered_while_ops_are_carried_out_and_other_requests_wait() {
+    let directory = scratch_directory();
+    let [state, go] = ["state", "go"].map(|name| directory.path().join(name));
+    let mut started = command(&["agent"]);
+    started.env("TILTYARD_STATE", state);
+    let mut agent = Agent::begin(started);
+    let waits = format!("while [ ! -e {} ]; do sleep 0.01; done", go.display());
+    let run = json!([{"op": "run", "argv": sh(&waits)}]);
+    let nothing = json!({"list": []});
+    // All in one piece: what stands behind ops is heard meanwhile.
+    let lines = [
+        json!({"id": 1, "ops": {"list": run}}),
+        json!({"id": 2, "read": {}}),
+        json!({"id": 3, "ops": nothing}),
+        json!({"cancel": 3}),
+        json!({"cancel": 2}),
+        json!({"beat": {}}),
+    ];
+    agent.write(lines.map(|line| format!("{line}\n")).concat().as_bytes());
+    let mut answers = Vec::new();
+    while answers.len() < 5 {
+        answers.push(match agent.hear() {
+            HostLine::Done { id, .. } => format!("{id}"),
+            HostLine::Beat { .. } => {
+                fs::write(&go, "").unwrap();
+                "beat".to_owned()
+            }
+            HostLine::Failed { id, failed } => format!("{} {}", id.unwrap(), failed.text),
+            HostLine::Progress { id, progress } => format!("{id} begins {}", progress.at),
+            other @ HostLine::Hello { .. } => panic!("{other:?}"),
+        });
+    }
+    answers[..3].sort();
+    assert_eq!(
+        answers,
+        ["1 begins 0", "3 it was cancelled", "beat", "1", "2"]
+    );
 }
 
 #[test]

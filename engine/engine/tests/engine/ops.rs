@@ -9,7 +9,7 @@ use crate::agent::Agent;
 use crate::common::{command, scratch_directory};
 use crate::trouble::wait_until;
 use serde_json::{json, Value};
-use wire::{HostDone, HostFailureKind, HostLine, HostUndone};
+use wire::{HostDid, HostDone, HostFailureKind, HostLine, HostProgress, HostUndone};
 
 /// An agent with a state directory of its own, and a place for what it makes.
 struct Host {
@@ -41,15 +41,57 @@ impl Host {
 
     fn ask(&mut self, request: Value) -> Result<HostDone, (HostFailureKind, String)> {
         self.agent.ask(&request);
-        match self.agent.hear() {
-            HostLine::Done { done, .. } => Ok(done),
-            HostLine::Failed { failed, .. } => Err((failed.kind, failed.text)),
+        self.answer().1
+    }
+
+    /// How far it was said to be, and what came of it.
+    fn answer(
+        &mut self,
+    ) -> (
+        Vec<HostProgress>,
+        Result<HostDone, (HostFailureKind, String)>,
+    ) {
+        let mut told = Vec::new();
+        loop {
+            match self.agent.hear() {
+                HostLine::Progress { progress, .. } => told.push(progress),
+                HostLine::Done { done, .. } => return (told, Ok(done)),
+                HostLine::Failed { failed, .. } => return (told, Err((failed.kind, failed.text))),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn ops(&mut self, list: Value) -> Result<HostDid, (HostFailureKind, String)> {
+        match self.ask(json!({"id": 1, "ops": {"list": list}}))? {
+            HostDone::Ops(did) => Ok(did),
             other => panic!("{other:?}"),
         }
     }
 
-    fn ops(&mut self, turn: &str, list: Value) -> Result<HostDone, (HostFailureKind, String)> {
-        self.ask(json!({"id": 1, "ops": {"turn": turn, "list": list}}))
+    fn undo(&mut self, ledger: &str, numbers: &[u64]) -> HostUndone {
+        self.undone(json!({"id": 2, "undo": {"ledger": ledger, "numbers": numbers}}))
+    }
+
+    /// Begins ops that wait for a file before they end; that file.
+    fn in_the_middle(&mut self, made: &Path) -> PathBuf {
+        let [begun, go] = ["begun", "go"].map(|name| self.path(name));
+        let script =
+            "echo > \"$0\"; while [ ! -e \"$1\" ]; do sleep 0.01; done; echo > \"$0.done\"";
+        let list = json!([
+            {"op": "make", "directory": made},
+            {"op": "run", "argv": ["sh", "-c", script, begun, go]},
+            {"op": "make", "directory": made.join("later"), "inside": true},
+        ]);
+        self.agent.ask(&json!({"id": 1, "ops": {"list": list}}));
+        wait_until(|| begun.exists(), "it does not begin");
+        go
+    }
+
+    /// Another one, with the same state directory, in its place.
+    fn followed(&mut self) -> Agent {
+        let next = start(&self.path("state"));
+        std::mem::replace(&mut self.agent, next)
     }
 
     fn undone(&mut self, request: Value) -> HostUndone {
@@ -71,6 +113,7 @@ impl Host {
             {"op": "set", "file": queue, "value": "64", "while": behind},
             {"op": "require", "behind": behind},
             {"op": "run", "argv": ["mkfs.ext4", "-q", "-F", device]},
+            {"op": "mend", "path": image},
             {"op": "make", "directory": mount},
             {"op": "mount", "from": device, "at": mount, "kind": "ext4", "options": ["noatime"],
              "behind": image},
@@ -109,7 +152,7 @@ fn is_root() -> bool {
 fn a_directory_is_made_and_goes_with_all_in_it_at_the_end_of_the_input() {
     let mut host = Host::new();
     let made = host.path("tiltyard-made");
-    host.ops("a", json!([{"op": "make", "directory": made}]))
+    host.ops(json!([{"op": "make", "directory": made}]))
         .unwrap();
     fs::write(made.join("file"), "x").unwrap();
     assert_eq!(host.ledgers().len(), 1);
@@ -125,16 +168,34 @@ fn an_image_is_one_request_and_its_way_back_is_another() {
         return;
     }
     let mut host = Host::new();
-    let HostDone::Ops(did) = host.ops("a", host.image()).unwrap() else {
+    host.agent
+        .ask(&json!({"id": 1, "ops": {"list": host.image()}}));
+    let (told, done) = host.answer();
+    let HostDone::Ops(did) = done.unwrap() else {
         panic!("no ops");
     };
+    let begun: Vec<_> = told
+        .iter()
+        .filter(|told| told.done_bytes == 0)
+        .map(|told| (told.at, told.of_bytes))
+        .collect();
+    let [put, run, mend, mount] = begun[..] else {
+        panic!("{begun:?}");
+    };
+    assert_eq!((put, run, mount), ((0, 16 << 20), (4, 0), (7, 0)));
+    assert_eq!(mend.0, 5);
+    let made: Vec<_> = did.changes.iter().map(|one| (one.at, one.number)).collect();
+    assert_eq!(made, [(0, 1), (1, 2), (2, 3), (6, 4), (7, 5)]);
+    let ran: Vec<_> = did.ran.iter().map(|ran| ran.argv[0].as_str()).collect();
+    assert_eq!(ran, ["mkfs.ext4", "mount"]);
+    assert!(did.ran.iter().all(|ran| ran.elapsed_s > 0.0), "{did:?}");
     let mounted = host.mounted().unwrap();
     assert!(mounted.contains("noatime"), "{mounted}");
     let device = &did.outputs["loop"];
     let queue = format!("/sys/block/{device}/queue/read_ahead_kb");
     assert_eq!(fs::read_to_string(&queue).unwrap().trim(), "64");
     fs::write(host.path("tiltyard-mount/file"), "x").unwrap();
-    let undone = host.undone(json!({"id": 2, "undo": {"turn": "a"}}));
+    let undone = host.undo(&did.ledger, &[1, 2, 3, 4, 5]);
     assert_eq!(undone.left, Vec::<String>::new());
     let begins = [
         "unmounted ",
@@ -153,25 +214,37 @@ fn an_image_is_one_request_and_its_way_back_is_another() {
 }
 
 #[test]
-fn what_fails_in_the_middle_takes_its_turn_back_and_no_other() {
+fn what_fails_in_the_middle_takes_its_list_back_and_no_other() {
     if !is_root() {
         return;
     }
     let mut host = Host::new();
     let other = host.path("tiltyard-other");
-    host.ops("b", json!([{"op": "make", "directory": other}]))
+    host.ops(json!([{"op": "make", "directory": other}]))
         .unwrap();
     let mut list = host.image();
     list[4] = json!({"op": "run", "argv": ["sh", "-c", "echo 'bad luck' >&2; exit 3"]});
-    let (kind, text) = host.ops("a", list).unwrap_err();
+    let (kind, text) = host.ops(list).unwrap_err();
     assert_eq!(kind, HostFailureKind::Failed);
-    assert!(
-        text.starts_with("op 4: sh: bad luck; set /sys/block/"),
-        "{text}"
+    assert_eq!(
+        text,
+        r#"sh -c 'echo '"'"'bad luck'"'"' >&2; exit 3': bad luck"#
     );
-    assert!(text.contains("; detached /dev/loop"), "{text}");
     assert_eq!(host.mounted(), None);
     assert!(other.exists() && !host.path("tiltyard-image").exists());
+    host.agent.requests.take();
+    host.agent.code();
+    host.is_as_it_was();
+}
+
+#[test]
+fn what_cannot_be_done_says_why_and_changes_nothing() {
+    if !is_root() {
+        return;
+    }
+    let mut host = Host::new();
+    let other = host.path("tiltyard-other");
+    fs::create_dir(&other).unwrap();
     for (op, kind, says) in [
         (
             json!({"op": "make", "directory": other}),
@@ -206,17 +279,34 @@ fn what_fails_in_the_middle_takes_its_turn_back_and_no_other() {
         (
             json!({"op": "require", "behind": ["loop999", other]}),
             HostFailureKind::Refused,
-            "is no longer behind",
+            "/tiltyard-other; not formatted",
+        ),
+        (
+            json!({"op": "set", "file": "/proc/sys/vm/overcommit_memory", "value": "9"}),
+            HostFailureKind::Failed,
+            "/proc/sys/vm/overcommit_memory: \"9\" is not taken (Invalid argument",
+        ),
+        (
+            json!({"op": "set", "file": "/proc/sys/vm/overcommit_memory", "value": "9"}),
+            HostFailureKind::Failed,
+            "; it says \"",
+        ),
+        (
+            json!({"op": "mount", "from": "tmpfs", "at": "/mnt", "kind": "tmpfs"}),
+            HostFailureKind::Request,
+            "not mounted: its name does not begin with tiltyard-",
         ),
     ] {
-        let (found, text) = host.ops("c", json!([op])).unwrap_err();
+        let (found, text) = host.ops(json!([op])).unwrap_err();
         assert_eq!(found, kind, "{op}: {text}");
         assert!(text.contains(says), "{op}: {text}");
     }
-    assert!(other.exists(), "what was there is nobody's to remove");
+    let taken = fs::read_to_string("/proc/sys/vm/overcommit_memory").unwrap();
+    assert_ne!(taken.trim(), "9");
     host.agent.requests.take();
-    host.agent.code();
-    host.is_as_it_was();
+    assert_eq!(host.agent.code(), Some(0));
+    assert!(other.exists(), "what was there is nobody's to remove");
+    assert!(host.ledgers().is_empty());
 }
 
 #[test]
@@ -226,7 +316,7 @@ fn whoever_comes_next_puts_back_what_one_that_was_killed_left() {
     }
     for signal in ["-KILL", "-TERM"] {
         let mut host = Host::new();
-        host.ops("a", host.image()).unwrap();
+        host.ops(host.image()).unwrap();
         let pid = host.agent.process.id().to_string();
         let status = Command::new("kill").args([signal, &pid]).status();
         assert!(status.unwrap().success());
@@ -252,7 +342,7 @@ fn killed_after_each_line_of_the_ledger_nothing_stays() {
     for length in 1..=every {
         let mut host = Host::new();
         let list: Vec<Value> = host.image().as_array().unwrap()[..length].to_vec();
-        host.ops("a", json!(list)).unwrap();
+        host.ops(json!(list)).unwrap();
         host.agent.process.kill().unwrap();
         host.agent.code();
         host.agent = start(&host.path("state"));
@@ -269,14 +359,15 @@ fn what_cannot_be_taken_back_is_said_at_the_end_and_stays_recorded() {
     }
     let mut host = Host::new();
     let made = host.path("tiltyard-made");
-    host.ops("a", json!([{"op": "make", "directory": made}]))
+    let did = host
+        .ops(json!([{"op": "make", "directory": made}]))
         .unwrap();
     let mount = |program: &str, words: &[&str]| {
         let done = Command::new(program).args(words).arg(&made).status();
         assert!(done.unwrap().success());
     };
     mount("mount", &["-t", "tmpfs", "tmpfs"]);
-    let undone = host.undone(json!({"id": 2, "undo": {"turn": "a"}}));
+    let undone = host.undo(&did.ledger, &[1]);
     assert!(undone.left[0].contains("is mounted"), "{undone:?}");
     host.agent.requests.take();
     assert_eq!(host.agent.code(), Some(4));
@@ -298,8 +389,7 @@ fn a_command_goes_to_its_end_when_its_agent_is_killed_and_is_waited_for() {
         {"op": "make", "directory": made},
         {"op": "run", "argv": ["sh", "-c", script, begun, made]},
     ]);
-    host.agent
-        .ask(&json!({"id": 1, "ops": {"turn": "a", "list": list}}));
+    host.agent.ask(&json!({"id": 1, "ops": {"list": list}}));
     wait_until(|| begun.exists(), "it does not begin");
     host.agent.process.kill().unwrap();
     host.agent.code();
@@ -317,7 +407,7 @@ fn without_a_record_nothing_is_changed() {
     fs::write(host.path("state"), "no directory").unwrap();
     let made = host.path("tiltyard-made");
     let (kind, text) = host
-        .ops("a", json!([{"op": "make", "directory": made}]))
+        .ops(json!([{"op": "make", "directory": made}]))
         .unwrap_err();
     assert_eq!(kind, HostFailureKind::Lacks);
     assert!(
@@ -346,7 +436,7 @@ fn on_a_full_disk_nothing_is_changed_and_what_was_is_put_back() {
     };
     mount(&["mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs"]);
     let [first, second] = ["tiltyard-first", "tiltyard-second"].map(|name| host.path(name));
-    host.ops("a", json!([{"op": "make", "directory": first}]))
+    host.ops(json!([{"op": "make", "directory": first}]))
         .unwrap();
     let mut bytes = 1 << 16;
     while bytes > 0 {
@@ -357,25 +447,245 @@ fn on_a_full_disk_nothing_is_changed_and_what_was_is_put_back() {
             bytes /= 2;
         }
     }
-    let mut made = 0;
-    let failed = loop {
-        let path = host.path(&format!("tiltyard-{made}"));
-        match host.ops("b", json!([{"op": "make", "directory": path}])) {
-            Ok(_) => made += 1,
-            Err(failed) => break failed,
-        }
-    };
+    let paths: Vec<PathBuf> = (0..200)
+        .map(|number| host.path(&format!("tiltyard-{number}")))
+        .collect();
+    let list = paths
+        .iter()
+        .map(|path| json!({"op": "make", "directory": path}));
+    let failed = host.ops(list.collect()).unwrap_err();
     assert_eq!(failed.0, HostFailureKind::Lacks, "{failed:?}");
     assert!(failed.1.contains("No space left on device"), "{failed:?}");
-    for number in 0..=made {
-        assert!(
-            !host.path(&format!("tiltyard-{number}")).exists(),
-            "the turn was taken back"
-        );
-    }
+    assert!(!failed.1.starts_with("op 0"), "{failed:?}");
+    let left = paths.iter().find(|path| path.exists());
+    assert_eq!(left, None, "the list was taken back");
     assert!(first.exists() && !second.exists());
     host.agent.requests.take();
     assert_eq!(host.agent.code(), Some(0));
     assert!(!first.exists());
     mount(&["umount"]);
+}
+
+#[test]
+fn numbers_are_taken_back_by_whoever_is_there_and_once() {
+    let mut host = Host::new();
+    let paths = [1, 2, 3].map(|one| host.path(&format!("tiltyard-{one}")));
+    let removed = |at: usize| format!("removed {}", paths[at].display());
+    let made = paths
+        .iter()
+        .map(|path| json!({"op": "make", "directory": path}));
+    let did = host.ops(made.collect()).unwrap();
+    let name = host.ledgers()[0].file_stem().unwrap().to_owned();
+    assert_eq!(did.ledger, name.to_str().unwrap());
+    assert_eq!(host.undo(&did.ledger, &[2, 7]).done, [removed(1)]);
+    assert_eq!(host.undo(&did.ledger, &[2]), HostUndone::default());
+    assert_eq!(host.undo("1-2", &[1]), HostUndone::default());
+    host.agent.process.kill().unwrap();
+    host.agent.code();
+    host.followed();
+    assert_eq!(host.undo(&did.ledger, &[2, 3]).done, [removed(2)]);
+    assert!(paths[0].exists() && host.ledgers().len() == 1);
+    assert_eq!(host.undo(&did.ledger, &[1]).done, [removed(0)]);
+    assert!(host.ledgers().is_empty());
+}
+
+#[test]
+fn one_that_is_about_to_end_is_waited_for() {
+    let mut host = Host::new();
+    let made = host.path("tiltyard-made");
+    let did = host
+        .ops(json!([{"op": "make", "directory": made}]))
+        .unwrap();
+    let mut ending = host.followed();
+    let undo = json!({"id": 2, "undo": {"ledger": did.ledger, "numbers": [1]}});
+    host.agent.ask(&undo);
+    host.agent.ask(&json!({"beat": {}}));
+    assert!(matches!(host.agent.hear(), HostLine::Beat { .. }));
+    assert!(made.exists());
+    ending.requests.take();
+    assert_eq!(ending.code(), Some(0));
+    let (_, done) = host.answer();
+    assert_eq!(done, Ok(HostDone::Undone(HostUndone::default())));
+    assert!(!made.exists());
+}
+
+#[test]
+fn what_a_study_keeps_outlives_its_agent_until_somebody_asks_for_it() {
+    let mut host = Host::new();
+    let [made, other] = ["tiltyard-made", "tiltyard-other"].map(|name| host.path(name));
+    let keep = json!({"id": 3, "keep": {"study": "/srv/study"}});
+    let kept = |done| matches!(done, Ok(HostDone::Kept(_)));
+    assert!(kept(host.ask(keep.clone())));
+    let first = host
+        .ops(json!([{"op": "make", "directory": made}]))
+        .unwrap();
+    assert!(kept(host.ask(keep)));
+    let second = host
+        .ops(json!([{"op": "make", "directory": other}]))
+        .unwrap();
+    assert_ne!(first.ledger, second.ledger);
+    host.agent.requests.take();
+    assert_eq!(host.agent.code(), Some(0));
+    assert!(made.exists() && !other.exists());
+    host.followed();
+    let recovered = host.undone(json!({"id": 2, "recover": {}}));
+    assert_eq!((recovered, made.exists()), (HostUndone::default(), true));
+    let newer = json!({"kept": true, "newer_than_ns": u64::MAX});
+    let recovered = host.undone(json!({"id": 2, "recover": newer}));
+    assert_eq!((recovered, made.exists()), (HostUndone::default(), true));
+    let elsewhere = json!({"kept": true, "directory": host.path("none")});
+    let recovered = host.undone(json!({"id": 2, "recover": elsewhere}));
+    assert_eq!((recovered, made.exists()), (HostUndone::default(), true));
+    let there = json!({"kept": true, "directory": host.path("state")});
+    let recovered = host.undone(json!({"id": 2, "recover": there}));
+    assert_eq!(recovered.done, [format!("removed {}", made.display())]);
+    assert!(host.ledgers().is_empty());
+}
+
+#[test]
+fn ops_that_are_cancelled_let_their_command_end_and_are_taken_back() {
+    let mut host = Host::new();
+    let made = host.path("tiltyard-made");
+    let go = host.in_the_middle(&made);
+    host.agent.ask(&json!({"cancel": 1}));
+    host.agent.ask(&json!({"beat": {}}));
+    loop {
+        match host.agent.hear() {
+            HostLine::Beat { .. } => break,
+            HostLine::Progress { .. } => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(made.exists());
+    fs::write(go, "").unwrap();
+    let (_, failed) = host.answer();
+    let text = "it was cancelled".to_owned();
+    assert_eq!(failed, Err((HostFailureKind::Interrupted, text)));
+    assert!(host.path("begun.done").exists() && !made.exists());
+    // Others are not.
+    assert!(host.ops(json!([])).is_ok());
+}
+
+#[test]
+fn the_end_of_the_input_and_a_signal_are_noticed_in_the_middle_of_ops() {
+    for (how, code) in [("input", 0), ("-TERM", 130)] {
+        let mut host = Host::new();
+        let made = host.path("tiltyard-made");
+        let go = host.in_the_middle(&made);
+        match how {
+            "input" => drop(host.agent.requests.take()),
+            signal => {
+                let pid = host.agent.process.id().to_string();
+                let status = Command::new("kill").args([signal, &pid]).status();
+                assert!(status.unwrap().success());
+            }
+        }
+        fs::write(go, "").unwrap();
+        let (_, failed) = host.answer();
+        let (kind, text) = failed.unwrap_err();
+        assert_eq!(kind, HostFailureKind::Interrupted, "{how}");
+        assert_eq!(text, "it was ended before it was done");
+        assert_eq!(host.agent.code(), Some(code), "{how}");
+        assert!(host.path("begun.done").exists() && !made.exists());
+        assert!(host.ledgers().is_empty());
+    }
+}
+
+#[test]
+fn a_file_that_is_being_written_is_gone_soon_after_it_is_cancelled() {
+    let mut host = Host::new();
+    let path = host.path("tiltyard-image");
+    let list = json!([{"op": "put", "path": path, "zeros": 4_u64 << 30}]);
+    host.agent.ask(&json!({"id": 1, "ops": {"list": list}}));
+    assert!(matches!(host.agent.hear(), HostLine::Progress { .. }));
+    host.agent.ask(&json!({"cancel": 1}));
+    let (_, failed) = host.answer();
+    let text = "it was cancelled".to_owned();
+    assert_eq!(failed, Err((HostFailureKind::Interrupted, text)));
+    assert!(!path.exists());
+    let status = format!("/proc/{}/status", host.agent.process.id());
+    let status = fs::read_to_string(status).unwrap();
+    let line = status.lines().find(|line| line.starts_with("RssAnon:"));
+    let kib = line.and_then(|line| line.split_ascii_whitespace().nth(1));
+    assert!(kib.unwrap().parse::<u64>().unwrap() <= 2 << 10, "{line:?}");
+}
+
+#[test]
+fn where_there_is_no_room_for_a_file_the_host_lacks_it() {
+    let Some(small) = crate::common::Tmpfs::mount("size=1m") else {
+        return;
+    };
+    let mut host = Host::new();
+    let path = small.path().join("tiltyard-image");
+    let put = json!([{"op": "put", "path": path, "zeros": 2 << 20}]);
+    let (kind, text) = host.ops(put).unwrap_err();
+    assert_eq!(kind, HostFailureKind::Lacks);
+    assert_eq!(text, format!("{}: No space left on device", path.display()));
+    assert!(!path.exists());
+    // It cannot tell where it has holes.
+    fs::write(&path, "x").unwrap();
+    host.ops(json!([{"op": "mend", "path": path}])).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"x");
+}
+
+#[test]
+fn a_file_with_holes_is_mended() {
+    use std::os::unix::fs::{FileExt, MetadataExt};
+    let mut host = Host::new();
+    let path = host.path("tiltyard-image");
+    host.ops(json!([{"op": "put", "path": path, "zeros": 0}]))
+        .unwrap();
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(20 << 20).unwrap();
+    file.write_all_at(b"what it holds", 18 << 20).unwrap();
+    let before = fs::read(&path).unwrap();
+    let did = host.ops(json!([{"op": "mend", "path": path}])).unwrap();
+    assert!(did.changes.is_empty() && !did.ledger.is_empty());
+    assert!(fs::read(&path).unwrap() == before);
+    assert!(file.metadata().unwrap().blocks() * 512 >= 20 << 20);
+}
+
+#[test]
+fn what_is_inside_goes_with_what_it_is_in() {
+    let mut host = Host::new();
+    let made = host.path("tiltyard-made");
+    let make = |name: &str| json!({"op": "make", "directory": made.join(name), "inside": true});
+    let outer = json!({"op": "make", "directory": made});
+    let did = host.ops(json!([outer, make("a"), make("a/b"), make("a")]));
+    assert_eq!(did.unwrap().changes.len(), 1);
+    assert!(made.join("a/b").is_dir());
+    std::os::unix::fs::symlink(made.join("a"), made.join("link")).unwrap();
+    fs::write(made.join("file"), "").unwrap();
+    for name in ["link", "file"] {
+        let (kind, text) = host.ops(json!([make(name)])).unwrap_err();
+        assert_eq!(kind, HostFailureKind::Refused);
+        assert!(text.contains("is no directory"), "{text}");
+    }
+    host.agent.requests.take();
+    assert_eq!(host.agent.code(), Some(0));
+    assert!(!made.exists());
+}
+
+#[test]
+fn whatever_is_mounted_where_the_name_is_ours_is_unmounted() {
+    if !is_root() {
+        return;
+    }
+    let mut host = Host::new();
+    let [at, from] = ["tiltyard-mount", "tiltyard-from"].map(|name| host.path(name));
+    let list = json!([
+        {"op": "make", "directory": at},
+        {"op": "make", "directory": from},
+        {"op": "mount", "from": "tiltyard", "at": at, "kind": "tmpfs", "options": ["size=1m"]},
+        {"op": "mount", "from": from, "at": at, "kind": "", "options": ["bind"]},
+    ]);
+    let did = host.ops(list).unwrap();
+    fs::write(from.join("file"), "x").unwrap();
+    assert!(at.join("file").exists());
+    let undone = host.undo(&did.ledger, &[1, 2, 3, 4]);
+    assert_eq!(undone.left, Vec::<String>::new());
+    let unmounted = format!("unmounted {}", at.display());
+    assert_eq!(undone.done[0], unmounted);
+    assert_eq!(undone.done.len(), 3, "{undone:?}");
+    assert!(host.mounted().is_none() && !at.exists());
 }

@@ -32,14 +32,24 @@ pub const TARGET: Target = Target {
         "\"programs\"",
         "\"is_in_place\"",
         "\"ops\"",
-        "\"turn\"",
         "\"list\"",
         "\"op\"",
         "\"make\"",
+        "\"inside\"",
+        "\"mend\"",
+        "\"put\"",
         "\"cat\"",
         "\"of\"",
         "\"undo\"",
+        "\"ledger\"",
+        "\"numbers\"",
         "\"recover\"",
+        "\"directory\"",
+        "\"newer_than_ns\"",
+        "\"kept\"",
+        "\"keep\"",
+        "\"study\"",
+        "\"cancel\"",
         "\"ok\"",
         "\"/\"",
         "=",
@@ -62,7 +72,8 @@ fn seeds() -> Vec<Vec<u8>> {
         {"op": "set", "file": "/proc/sys/vm/x", "value": "1", "while": behind},
         {"op": "require", "behind": behind},
         {"op": "run", "argv": ["mkfs.ext4", device]},
-        {"op": "make", "directory": "/tiltyard-m"},
+        {"op": "mend", "path": "/i"},
+        {"op": "make", "directory": "/tiltyard-m", "inside": true},
         {"op": "mount", "from": device, "at": "/m", "kind": "ext4", "options": ["ro"], "behind": "/i"},
     ]);
     [
@@ -72,9 +83,11 @@ fn seeds() -> Vec<Vec<u8>> {
         json!({"id": 3, "watch": {"begin": {"who": who, "disk": disk}}}),
         json!({"id": 4, "watch": {"tell": {"of": 3, "who": who, "cpus": [0]}}}),
         json!({"id": 5, "watch": {"end": 3}}),
-        json!({"id": 6, "ops": {"turn": "a", "list": list}}),
-        json!({"id": 7, "undo": {"turn": "a"}}),
-        json!({"id": 8, "recover": {}}),
+        json!({"id": 6, "ops": {"list": list}}),
+        json!({"id": 7, "undo": {"ledger": "812-1a2b3c4d", "numbers": [2, 1]}}),
+        json!({"id": 8, "recover": {"directory": "/s", "newer_than_ns": 1, "kept": true}}),
+        json!({"id": 9, "keep": {"study": "/srv/study"}}),
+        json!({"cancel": 6}),
     ]
     .map(|request| request.to_string().into_bytes())
     .into()
@@ -85,7 +98,7 @@ fn run(input: &[u8]) {
     let is_command = |argv: &Vec<String>| !argv[0].is_empty() && argv.iter().all(is_text);
     match parse(input) {
         Err(flaw) => assert!(!flaw.text.is_empty() && flaw.text.len() <= 4 * 500),
-        Ok(Asked::Beat) => {}
+        Ok(Asked::Beat | Asked::Cancel(_)) => {}
         Ok(Asked::Read(_, read)) => {
             let paths = [read.files, read.links, read.space].concat();
             assert!(paths
@@ -102,7 +115,14 @@ fn run(input: &[u8]) {
                 assert!(is_text(name) && is_text(value));
             }
         }
-        Ok(Asked::Undo(..) | Asked::Recover(_)) => {}
+        Ok(Asked::Undo(_, undo)) => assert!(!undo.ledger.contains(['/', '.', '\0'])),
+        Ok(Asked::Recover(_, recover)) => {
+            let directory = recover.directory.iter();
+            assert!(directory
+                .into_iter()
+                .all(|path| path.starts_with('/') && is_text(path)));
+        }
+        Ok(Asked::Keep(_, keep)) => assert!(is_text(&keep.study)),
         Ok(Asked::Ops(_, ops)) => {
             let written = serde_json::to_string(&ops).unwrap_or_default();
             assert!(!written.contains("\\u0000"));

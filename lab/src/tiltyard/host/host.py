@@ -24,7 +24,7 @@ from typing import Final, NoReturn, Protocol
 
 from pydantic import ValidationError
 
-from tiltyard.errors import HostLacksError, TiltyardError, UnreachableError
+from tiltyard.errors import HostLacksError, RefusedError, TiltyardError, UnreachableError
 from tiltyard.executors.engine import Engine
 from tiltyard.executors.words import Words
 from tiltyard.host.commands import complaint, shown
@@ -33,11 +33,14 @@ from tiltyard.phases import phase
 from tiltyard.wire import (
     PROTOCOL,
     RECORD_SEPARATOR,
+    HostDid,
     HostDone,
     HostFound,
     HostLine,
     HostOutput,
+    HostProgress,
     HostSeen,
+    HostUndone,
 )
 
 _ANSWER_BYTES: Final = 9 * 2**20
@@ -53,8 +56,11 @@ _BEAT_S: Final = 240.0
 _LEASE: Final = "900"
 """Seconds after which that ends by itself when nothing more reaches it."""
 _GRACE_S: Final = 5.0
+_TAKES_BACK_S: Final = 300.0
+"""So long one on this host may take for a command of its ops that is to come to its end."""
 _WORDS_S: Final = 1.0
 _CHUNK: Final = 1 << 20
+_THIS: Final = "this host"
 _NOT_ASKED: Final = "it answers something else than was asked"
 _COPY: Final = r"""
 printf "\036%s\n" "$(uname -sm)"
@@ -78,6 +84,14 @@ exit 1
 execute has status 126 (POSIX). A copy that was cut off in the middle, an hour ago, is nobody's."""
 
 
+_UNDONE_S: Final = 24 * 3600.0
+"""Nobody waits longer for what millions of files take."""
+_LOOK_S: Final = 0.2
+"""So often it is looked whether ops are to be stopped."""
+_ERRORS: Final = {"failed": TiltyardError, "refused": RefusedError}
+"""Kind of a failure → its class; of all others it is that of a host that lacks something."""
+
+
 class Reach(Protocol):
     """How another host is reached, and what is told where it is not."""
 
@@ -94,9 +108,7 @@ class Reach(Protocol):
 class Host:
     """The agent of a host. It ends with its input, and so with us; several threads may ask."""
 
-    def __init__(
-        self, argv: Sequence[str], name: str = "this host", reach: Reach | None = None
-    ) -> None:
+    def __init__(self, argv: Sequence[str], name: str = _THIS, reach: Reach | None = None) -> None:
         """Start it, and hear its first line.
 
         Args:
@@ -112,6 +124,10 @@ class Host:
         self._reach = reach
         self._one_at_a_time = threading.Lock()
         self._numbers = itertools.count(1)
+        self.has_recovered = False
+        """Whether it has put back what others left."""
+        self.ledgers: set[str] = set()
+        """Names of those in which it has what it has changed."""
         self._rest = b""
         program = find_program(argv[0])
         if program is None:
@@ -145,11 +161,17 @@ class Host:
             raise self._lost(f"it does not speak protocol {PROTOCOL}, as this lab does")
         self.boot = hello.boot
         """Which boot of the host this is: random(4)."""
+        self.release = hello.release
+        """Of its kernel."""
+        self.engine = f"/proc/{hello.pid}/exe"
+        """The engine's file there, as long as the agent is: it has been removed already."""
+        self.uid = hello.uid
+        """As whom it reads and changes."""
 
     @classmethod
     def here(cls) -> "Host":
-        """That of this host."""
-        return cls((str(Engine.find().path), "agent"))
+        """That of this host. At its end it leaves to us, or to a recovery, what it has changed."""
+        return cls((str(Engine.find().path), "agent", "--leave"))
 
     @classmethod
     def there(cls, reach: Reach) -> "Host":
@@ -176,13 +198,19 @@ class Host:
         while self.is_there:
             time.sleep(_BEAT_S)
             with self._one_at_a_time, contextlib.suppress(HostLacksError):
-                self._tell(b'{"beat":{}}\n')
+                self._tell(_line({"beat": {}}))
                 self._heard(_STALLED_S)
+
+    @property
+    def pid(self) -> int:
+        """The process of this host that is it, or leads to it."""
+        return self._process.pid
 
     @property
     def is_there(self) -> bool:
         """Whether it can be asked."""
-        return self._process.poll() is None
+        assert self._process.stdin is not None
+        return not self._process.stdin.closed and self._process.poll() is None
 
     def read(
         self,
@@ -190,6 +218,7 @@ class Host:
         files: Iterable[str] = (),
         links: Iterable[str] = (),
         programs: Iterable[str] = (),
+        space: Iterable[str] = (),
         outputs: Iterable[Sequence[str]] = (),
     ) -> HostFound:
         """What a host has of all this, in one exchange; what it has not is left out.
@@ -199,6 +228,7 @@ class Host:
                 longer file it is the first MiB.
             links: the same; where whatever exists really is.
             programs: names of programs.
+            space: absolute paths of which the file system's space is wanted.
             outputs: commands that only tell; each has a minute.
 
         Raises:
@@ -208,6 +238,7 @@ class Host:
             "files": list(files),
             "links": list(links),
             "programs": list(programs),
+            "space": list(space),
             "outputs": [list(argv) for argv in outputs],
         }
         _, done = self._ask({"read": wanted})
@@ -277,27 +308,144 @@ class Host:
         """
         self._ask({"watch": {"end": number}})
 
+    def change(
+        self,
+        ops: Sequence[Mapping[str, object]],
+        check: Callable[[], None] = lambda: None,
+        tell: Callable[[HostProgress], None] = lambda _: None,
+    ) -> HostDid:
+        """Change the host; where one op fails those before it are taken back.
+
+        Args:
+            ops: ``HostOp`` of the wire, in order.
+            check: called while they are executed; what it raises stops them as soon as they can.
+            tell: how far they are.
+
+        Raises:
+            RefusedError: if something could be lost.
+            UnreachableError: if the host is not reached any more.
+            HostLacksError: if it lacks something, or its agent does not answer.
+            TiltyardError: if one fails.
+        """
+        with self._one_at_a_time:
+            number = next(self._numbers)
+            try:
+                self._tell(_line({"id": number, "ops": {"list": list(ops)}}))
+                answer, stopped = self._worked(number, check, tell)
+            except BaseException:
+                self._let_go()
+                raise
+        if stopped and answer.done is None:
+            raise stopped
+        done = self._done(number, answer)
+        if done.ops is None:
+            raise self._lost(_NOT_ASKED)
+        self.ledgers.add(done.ops.ledger)
+        return done.ops
+
+    def _worked(
+        self, number: int, check: Callable[[], None], tell: Callable[[HostProgress], None]
+    ) -> tuple[HostLine, Exception | None]:
+        """The answer to ops, and what has stopped them."""
+        stopped: Exception | None = None
+        heard = told = time.monotonic()
+        while True:
+            now = time.monotonic()
+            if not self._has_line() and not self._waits(_LOOK_S):
+                if stopped is None:
+                    try:
+                        check()
+                    except Exception as error:
+                        stopped = error
+                        self._tell(_line({"cancel": number}))
+                if now - told > _BEAT_S:
+                    told = now
+                    self._tell(_line({"beat": {}}))
+                if now - heard > _BEAT_S + _STALLED_S:
+                    raise self._silent(f"it has said nothing for {now - heard:.0f} s")
+                continue
+            heard = now
+            answer = self._heard(_STALLED_S)
+            if answer.progress:
+                tell(answer.progress)
+            elif answer.beat is None:
+                return answer, stopped
+
+    def undo(self, ledger: str, numbers: Sequence[int], *, still: bool = False) -> HostUndone:
+        """Take changes back.
+
+        Args:
+            ledger: name of the ledger that has them: the agent's, or that of one that has ended.
+            numbers: of the changes; what is not outstanding is passed over.
+            still: they stay in the ledger, as they are made again at once.
+
+        Raises:
+            HostLacksError: if it does not answer.
+        """
+        return self._undone({"undo": {"ledger": ledger, "numbers": [*numbers], "still": still}})
+
+    def recover(
+        self, directory: Path | None = None, newer_than_ns: int = 0, *, kept: bool = False
+    ) -> HostUndone:
+        """Put back what agents that died have left.
+
+        Args:
+            directory: where their ledgers are; that of its user if left out.
+            newer_than_ns: only what was changed after this time of day, since 1970.
+            kept: also what a study keeps to go on with it after a boot.
+
+        Raises:
+            HostLacksError: if it does not answer.
+        """
+        where = {} if directory is None else {"directory": str(directory)}
+        asked = {**where, "newer_than_ns": newer_than_ns, "kept": kept}
+        found = self._undone({"recover": asked})
+        self.has_recovered = True
+        return found
+
+    def _undone(self, what: Mapping[str, object]) -> HostUndone:
+        _, done = self._ask(what, _UNDONE_S)
+        if done.undone is None:
+            raise self._lost(_NOT_ASKED)
+        return done.undone
+
+    def keep(self, study: Path) -> None:
+        """Leave what is changed now as it is, for the run of a study that goes on after a boot.
+
+        Raises:
+            HostLacksError: if it does not answer, or cannot write it down.
+        """
+        self._ask({"keep": {"study": str(study)}})
+
     def _ask(
         self, what: Mapping[str, object], limit_s: float | None = None
     ) -> tuple[int, HostDone]:
         """One exchange: its number, and what came of it."""
         with self._one_at_a_time:
             number = next(self._numbers)
-            line = json.dumps({"id": number, **what}, ensure_ascii=False)
             try:
-                self._tell(f"{line}\n".encode())
+                self._tell(_line({"id": number, **what}))
                 answer = self._heard(limit_s)
             except BaseException:
                 # What it says later would be taken for the next answer.
                 self._kill()
                 raise
+        return number, self._done(number, answer)
+
+    def _done(self, number: int, answer: HostLine) -> HostDone:
+        """What came of a request.
+
+        Raises:
+            TiltyardError: if it has failed, of the class that says why.
+        """
         if answer.id != number or (answer.done is None) == (answer.failed is None):
             raise self._lost(_NOT_ASKED)
-        if answer.failed is not None:
-            kind = TiltyardError if answer.failed.kind == "failed" else HostLacksError
-            raise kind(f"{self.name}: {shown(answer.failed.text)}")
-        assert answer.done is not None
-        return number, answer.done
+        if answer.failed is None:
+            assert answer.done is not None
+            return answer.done
+        text = "; ".join(map(shown, (answer.failed.text, *answer.failed.left)))
+        kind = _ERRORS.get(answer.failed.kind, HostLacksError)
+        raise kind(text if self.name == _THIS else f"{self.name}: {text}")
 
     def _tell(self, line: bytes) -> None:
         """Write to it; one that has ended is lost, and so is one that takes nothing."""
@@ -328,7 +476,7 @@ class Host:
         """The next line, which begins with the mark of its own lines."""
         give_up = time.monotonic() + limit_s
         assert self._process.stdout is not None
-        while b"\n" not in self._rest:
+        while not self._has_line():
             left_s = give_up - time.monotonic()
             if left_s <= 0 or not self._waits(left_s):
                 raise self._silent(f"it has not answered for {limit_s:g} s")
@@ -346,6 +494,10 @@ class Host:
             self._kill()
             raise self._reach.noise(said, "an answer should be")
         raise self._lost(f'"{said}" is no answer')
+
+    def _has_line(self) -> bool:
+        """Whether one is here, and was not looked at."""
+        return b"\n" in self._rest
 
     def _waits(self, limit_s: float) -> bool:
         """Whether there is something to read by then."""
@@ -390,15 +542,24 @@ class Host:
 
     def close(self) -> None:
         """End it, and wait for its end. Harmless when it has ended."""
+        self._let_go()
+        try:
+            self._process.wait(_GRACE_S if self._reach else _TAKES_BACK_S)
+        except subprocess.TimeoutExpired:
+            self._kill()
+            self._process.wait()
+
+    def _let_go(self) -> None:
+        """Ask for nothing more: it ends, and on another host takes back what it has changed."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.stdout.close()
-        try:
-            self._process.wait(_GRACE_S)
-        except subprocess.TimeoutExpired:
-            self._kill()
-            self._process.wait()
+
+
+def _line(request: Mapping[str, object]) -> bytes:
+    """A request as it is told."""
+    return f"{json.dumps(request, ensure_ascii=False)}\n".encode()
 
 
 @functools.cache

@@ -28,6 +28,8 @@ from tiltyard.folder import sync_directory
 from tiltyard.host import commands, machine
 from tiltyard.host.changes import Change, take_back
 from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.changes.op import MadeByOp
+from tiltyard.host.host import here
 from tiltyard.host.processes import Process
 from tiltyard.host.recovery import (
     PutBack,
@@ -86,6 +88,8 @@ class Ledger:
         """
         self._directory = own_state_directory(state)
         self._outstanding: dict[int, Change] = {}
+        self._of_agents: set[int] = set()
+        """Those that are in ledgers of agents alone."""
         self._number = 0
         self._last_ns = 0
         self._closed = False
@@ -142,15 +146,28 @@ class Ledger:
         Raises:
             BusyError: if it is of the whole machine, which another run holds.
             OSError: with the ledger's name, if it is not; the change must not be made.
+
+        What an agent has made is in the agent's own ledger, and here only for the order.
         """
         if change.is_machine_wide:
             self.hold_machine(change.way_back.removeprefix("# "))
         self._number += 1
-        self._last_ns = max(self._last_ns + 1, time.time_ns())
-        is_change = change.model_dump(mode="json")
-        self._append({"change": self._number, "at_ns": self._last_ns, "is": is_change})
+        if isinstance(change, MadeByOp):
+            self._of_agents.add(self._number)
+        else:
+            self._write(self._number, change)
         self._outstanding[self._number] = change
         return change
+
+    def _write(self, number: int, change: Change) -> None:
+        self._last_ns = max(self._last_ns + 1, time.time_ns())
+        is_change = change.model_dump(mode="json")
+        self._append({"change": number, "at_ns": self._last_ns, "is": is_change})
+
+    def recorded(self, change: C) -> C:
+        """The same change as it is recorded; itself where it is not."""
+        same = (one for one in reversed(self._outstanding.values()) if one.is_same(change))
+        return next(same, change)  # type: ignore[return-value]  # the same is of the same kind
 
     def hold_machine(self, what: str) -> tuple[str, ...]:
         """From now on no other run changes what is machine-wide, whatever its state directory.
@@ -204,7 +221,7 @@ class Ledger:
 
     def holds(self, change: Change) -> bool:
         """Whether a change is recorded and not taken back."""
-        return change in self._outstanding.values()
+        return any(one.is_same(change) for one in self._outstanding.values())
 
     @property
     def outstanding(self) -> tuple[Change, ...]:
@@ -237,13 +254,19 @@ class Ledger:
         Raises:
             TiltyardError: if that is not possible; the change stays recorded.
         """
-        number = next((n for n, other in self._outstanding.items() if other == change), None)
-        if number is None:
+        same = ((n, one) for n, one in self._outstanding.items() if one.is_same(change))
+        number, recorded = next(same, (0, None))
+        if recorded is None:
             return None
-        said = take_back(change)
-        self._append({"undone": number})
-        del self._outstanding[number]
+        said = take_back(recorded)
+        self._forget(number)
         return said
+
+    def _forget(self, number: int) -> None:
+        """One that is taken back."""
+        if number not in self._of_agents:
+            self._append({"undone": number})
+        del self._outstanding[number]
 
     def _append(self, line: dict[str, object]) -> None:
         append(self._file, self.path, line)
@@ -275,6 +298,10 @@ class Ledger:
             TiltyardError: if something could not be taken back.
         """
         self._undo_all(keep=True)
+        if kept := self._of_agents & self._outstanding.keys():
+            here().keep(study.resolve())
+            for number in kept:
+                self._write(number, self._outstanding[number])
         self._append({"kept_for": str(study.resolve())})
         self._let_go()
         self._closed = True
@@ -317,10 +344,10 @@ class Ledger:
             except (TiltyardError, OSError) as error:
                 errors.append(error)
                 continue
-            del self._outstanding[number]
             try:
-                self._append({"undone": number})
+                self._forget(number)
             except OSError as error:
+                del self._outstanding[number]
                 errors += [error] if keep else []
         if errors:
             away = all(isinstance(error, UnreachableError) for error in errors)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,13 +15,18 @@ def knows_filesystem(name: str) -> bool:
 
     Source: proc(5); modules.dep(5).
     """
-    if name in _KNOWN.read_text().split():
-        return True
-    listed = _MODULES / os.uname().release / "modules.dep"
     try:
-        files = (line.partition(":")[0] for line in listed.read_text().splitlines())
+        modules = (_MODULES / os.uname().release / "modules.dep").read_text()
     except OSError:
-        return False
+        modules = ""
+    return is_known(name, _KNOWN.read_text(), modules)
+
+
+def is_known(name: str, known: str, modules: str) -> bool:
+    """The same of what ``/proc/filesystems`` and ``modules.dep`` say."""
+    if name in known.split():
+        return True
+    files = (line.partition(":")[0] for line in modules.splitlines())
     return any(Path(file).name.partition(".ko")[0].replace("_", "-") == name for file in files)
 
 
@@ -53,10 +59,15 @@ def find_program(command: str) -> str | None:
     return shutil.which(command) or shutil.which(command, path=_ADMIN_DIRECTORIES)
 
 
-def install_command(*packages: str) -> str:
-    """The one command that installs packages with the package manager that is here."""
+def install_command(*packages: str, has: Callable[[str], object] | None = None) -> str:
+    """The one command that installs packages with the package manager that is there.
+
+    Args:
+        packages: by their names.
+        has: whether a host has a program; this one, if it is left out.
+    """
     names = " ".join(dict.fromkeys(packages))
-    manager = next((name for name in _INSTALL if shutil.which(name)), None)
+    manager = next((name for name in _INSTALL if (has or shutil.which)(name)), None)
     return f"{_INSTALL[manager]} {names}" if manager else f"install the package {names}"
 
 

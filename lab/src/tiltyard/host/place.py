@@ -1,6 +1,8 @@
 """A host whose settings are read and changed: this one, or one that ssh reaches."""
 
+import functools
 import glob
+import os
 import re
 import shlex
 import string
@@ -9,12 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self, TypeVar
+from typing import Final, NamedTuple, Self, TypeVar
 
 from tiltyard.errors import HostLacksError, TiltyardError, UnreachableError
 from tiltyard.host import commands
 from tiltyard.host.host import Host, hosts
-from tiltyard.host.packages import find_program
+from tiltyard.host.mounts import Mount, mount_of, mount_over, mounts, parse_mounts
+from tiltyard.host.packages import find_program, is_known, knows_filesystem
 from tiltyard.host.small_files import read_small
 
 T = TypeVar("T")
@@ -35,6 +38,8 @@ _UNLESS_SAID: Final = (
 ``-T`` ssh takes the last: a terminal would change what is read."""
 
 
+_FILESYSTEMS: Final = "/proc/filesystems"
+_MOUNTS: Final = "/proc/self/mountinfo"
 _SRUN: Final = (
     *("srun", "--unbuffered", "--overlap", "--nodes=1", "--ntasks=1", "--quiet"),
     *("--mpi=none", "--kill-on-bad-exit=0"),
@@ -45,6 +50,14 @@ _AS_SSH: Final = ("sh", "-c", 'cd && eval "$*"', "sh")
 _NODE: Final = "--nodelist="
 _JOB_IS_OVER: Final = re.compile("has expired|nvalid job id")
 _SRUN_FAILED: Final = ("srun:", "slurmstepd:")
+
+
+class Space(NamedTuple):
+    """Of a file system, in bytes."""
+
+    block_bytes: int
+    size_bytes: int
+    free_bytes: int
 
 
 @dataclass(frozen=True)
@@ -221,6 +234,64 @@ class Place:
         if self.ssh:
             return program in self.ask(lambda host: host.read(programs=[program])).programs
         return find_program(program) is not None
+
+    @property
+    def is_root(self) -> bool:
+        """Whether we are root there."""
+        return (self.ask(lambda host: host.uid) if self.ssh else os.geteuid()) == 0
+
+    @functools.cached_property
+    def home(self) -> Path:
+        """Where a login begins there."""
+        return Path(self.run(("sh", "-c", "pwd -P")).stdout if self.ssh else Path.home())
+
+    def knows_filesystem(self, name: str) -> bool:
+        """See :func:`tiltyard.host.packages.knows_filesystem`."""
+        if not self.ssh:
+            return knows_filesystem(name)
+        modules = f"/lib/modules/{self.ask(lambda host: host.release)}/modules.dep"
+        said = self.read_all((_FILESYSTEMS, modules))
+        return is_known(name, said.get(_FILESYSTEMS, ""), said.get(modules, ""))
+
+    def mounts(self) -> list[Mount]:
+        """All mounts that are seen there, in the order in which they were made."""
+        if not self.ssh:
+            return mounts()
+        with self.understood():
+            return parse_mounts(self.read(_MOUNTS) or "")
+
+    def mount_of(self, path: Path) -> Mount:
+        """The mount that a resolved path lies on, or would lie on.
+
+        Raises:
+            HostLacksError: if none is seen.
+        """
+        found = mount_over(self.mounts(), path) if self.ssh else mount_of(path)
+        if found is None:
+            raise HostLacksError(f"{path}: on no mount that can be seen on {self}")
+        return found
+
+    def space(self, path: Path) -> Space:
+        """Of the file system that a path lies on.
+
+        Raises:
+            HostLacksError: if there is no such path.
+        """
+        if not self.ssh:
+            status = os.statvfs(path)
+            unit = status.f_frsize
+            return Space(status.f_bsize, status.f_blocks * unit, status.f_bavail * unit)
+        told = self.ask(lambda host: host.read(space=[str(path)])).space.get(str(path))
+        if told is None:
+            raise HostLacksError(f"{self}: there is no {path}")
+        unit = told.block_bytes
+        return Space(unit, told.blocks * unit, told.available_blocks * unit)
+
+    def find_all(self, paths: Sequence[str]) -> Mapping[str, str]:
+        """Which of some paths are there, and where they really are."""
+        if self.ssh:
+            return self.ask(lambda host: host.read(links=paths)).links
+        return {path: os.path.realpath(path) for path in paths if Path(path).exists()}
 
     def find(self, pattern: str) -> list[str]:
         """Paths that a pattern means there (``*``, ``?``, ``[0-9]``), in order."""

@@ -23,6 +23,7 @@ from tiltyard.appended import append_whole
 from tiltyard.errors import MALFORMED, TiltyardError
 from tiltyard.host import machine
 from tiltyard.host.changes import Change, take_back
+from tiltyard.host.host import here
 from tiltyard.host.processes import Process, boot_id
 from tiltyard.units import count_of
 
@@ -175,18 +176,42 @@ def put_back(directory: Path, *, kept: bool = False) -> PutBack:
         directory: where ledgers are kept.
         kept: take back as well what a run keeps to go on with after a boot.
     """
-    return _put_back(sorted(directory.glob("*.jsonl")), kept=kept, holds_machine=False)
+    paths = sorted(directory.glob("*.jsonl"))
+    return _put_back(directory, paths, kept=kept, holds_machine=False)
 
 
 def put_back_ledger(path: Path) -> PutBack:
     """The same of one ledger, for who holds the machine."""
-    return _put_back([path], kept=False, holds_machine=True)
+    return _put_back(path.parent, [path], kept=False, holds_machine=True)
 
 
-def _put_back(paths: Sequence[Path], *, kept: bool, holds_machine: bool) -> PutBack:
+class _Agents:
+    """The ledgers of dead agents in a state directory, which an agent puts back."""
+
+    def __init__(self, directory: Path, done: list[str], *, kept: bool) -> None:
+        self._directory = directory
+        self._done = done
+        self._kept = kept
+
+    def put_back(self, newer_than_ns: int) -> list[str]:
+        """Put back what was changed after a time of day; what could not be."""
+        if not any(self._directory.glob("*.ops")):
+            return []
+        try:
+            found = here().recover(self._directory, newer_than_ns, kept=self._kept)
+        except TiltyardError as error:
+            return [f"could not take back what an earlier run left: {error}"]
+        self._done += [f"an earlier run was killed: {said}" for said in found.done]
+        return [f"could not take back what an earlier run left: {said}" for said in found.left]
+
+
+def _put_back(
+    directory: Path, paths: Sequence[Path], *, kept: bool, holds_machine: bool
+) -> PutBack:
     """What is machine-wide stays recorded while a process that lives holds the machine."""
     done: list[str] = []
     left: list[str] = []
+    agents = _Agents(directory, done, kept=kept)
     with contextlib.ExitStack() as locks:
         dead = [
             locks.enter_context(ledger)
@@ -204,11 +229,13 @@ def _put_back(paths: Sequence[Path], *, kept: bool, holds_machine: bool) -> PutB
         ):
             holds_machine = _hold_machine(locks, left)
         for recorded, ledger in newest_first:
+            agents.put_back(recorded.at_ns)
             if recorded.is_gone:
                 ledger.mark(recorded)
                 gone.append(recorded)
             elif holds_machine or not recorded.change.is_machine_wide:
                 ledger.undo(recorded, done, left)
+        left += agents.put_back(0)
         for ledger in dead:
             ledger.remove_if_done(left)
     return PutBack(done=(*_told_of_boot(gone), *done), left=tuple(left))

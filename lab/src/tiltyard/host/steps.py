@@ -11,30 +11,35 @@ To print the steps is the dry run (:mod:`tiltyard.run.dry_run`); to execute them
 """
 
 import contextlib
+import json
 import os
+import re
 import shlex
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 from pydantic import BeforeValidator, SerializeAsAny
 
 from tiltyard.frozen import Frozen
 from tiltyard.host import commands
-from tiltyard.host.changes import Change, MadeDirectory
+from tiltyard.host.changes import Change
+from tiltyard.host.changes.op import MadeByOp, UsedAgent
 from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.mounts import mounts_at
 from tiltyard.host.namespaces import holder_of, namespace_command
+from tiltyard.host.place import HERE, Place
 from tiltyard.host.recorder import Recorder, require_alone
 from tiltyard.host.servers import ServedMount, Server
-from tiltyard.ownership import make_directory
-from tiltyard.phases import phase
+from tiltyard.phases import Phase, phase
 from tiltyard.recipe import Recipe, output, resolved
+from tiltyard.wire import HostProgress
 
 C = TypeVar("C", bound=Change)
 M = TypeVar("M")
+Text = Callable[[str | Path], object]
 
 
 class Step(Frozen):
@@ -100,13 +105,56 @@ AnyStep = Annotated[SerializeAsAny[Step], BeforeValidator(_of_its_kind)]
 """A step of any kind, as JSON has it."""
 
 
-class Run(Step):
-    """A command that ends; it yields what it prints."""
+class Op(Step):
+    """A step that the host's agent executes, and takes back: there it is in the ledger first."""
 
-    kind: Literal["run"] = "run"
+    outlasts_boot: ClassVar[bool] = False
+    """Whether what it changes is there after a boot, for a run that goes on then."""
+
+    @abstractmethod
+    def op(self, text: Text) -> dict[str, object]:
+        """As the agent is told (``HostOp`` of the wire).
+
+        Args:
+            text: makes a text of it in which names stand for what earlier ops of a list yield.
+        """
+
+    @property
+    def way_back(self) -> str:
+        """How it is taken back, as :attr:`line` has it; empty: it changes nothing."""
+        return ""
+
+    @property
+    def back_script(self) -> str:
+        """The same for a runbook."""
+        return self.way_back
+
+    def made(self, ssh: tuple[str, ...] = ()) -> MadeByOp:
+        """What it changes."""
+        return MadeByOp(
+            op=json.dumps(self.op(str)),
+            back=self.way_back,
+            back_script=self.back_script,
+            ssh=ssh,
+            outlasts_boot=self.outlasts_boot,
+        )
+
+    def changes(self) -> Sequence[Change]:
+        """For who tells of them: the agent records them."""
+        return (self.made(),) if self.way_back else ()
+
+    def execute(self, host: "Steps") -> str:
+        """It goes to the agent in a list of its own."""
+        host.take([self])
+        return host.outputs.get(self.output, "")
+
+
+class ChangeByCommand(Step):
+    """A command that makes a recorded change."""
+
+    kind: Literal["change-by-command"] = "change-by-command"
     argv: tuple[str, ...]
-    stdin: Path = Path(os.devnull)
-    change: Change | None = None
+    change: Change
 
     @property
     def line(self) -> str:
@@ -115,44 +163,11 @@ class Run(Step):
 
     def changes(self) -> Sequence[Change]:
         """As it was said."""
-        return () if self.change is None else (self.change,)
+        return (self.change,)
 
     def execute(self, host: "Steps") -> str:
         """Run it to its end; our lock is held until then."""
-        return host.run(self.argv, self.stdin).stdout
-
-
-class MakeDirectory(Step):
-    """A directory that is not there."""
-
-    kind: Literal["make-directory"] = "make-directory"
-    path: Path
-    inside: bool = False
-    """Whether it is in another one that was made, and goes with that."""
-    mode: int = 0o777
-    owner: str = ""
-    """User that it is handed to."""
-
-    @property
-    def line(self) -> str:
-        """In words."""
-        return f"# make directory {self.path}{self.owner and f', for {self.owner}'}"
-
-    @property
-    def script(self) -> str:
-        """The command for it."""
-        path = shlex.quote(str(self.path))
-        made = f"mkdir {path}" if self.mode == 0o777 else f"mkdir --mode={self.mode:04o} {path}"
-        return f"{made}; chown {self.owner}: {path}" if self.owner else made
-
-    def changes(self) -> Sequence[Change]:
-        """It goes with all that is in it."""
-        return () if self.inside else (MadeDirectory(path=self.path),)
-
-    def execute(self, host: "Steps") -> str:  # noqa: ARG002  it needs no command
-        """Make it."""
-        make_directory(self.path, self.mode, owner=self.owner)
-        return ""
+        return host.run(self.argv).stdout
 
 
 class Start(Step):
@@ -251,9 +266,12 @@ class UndoTemporarily(Step):
         """The way back."""
         return self.change.script
 
-    def execute(self, host: "Steps") -> str:  # noqa: ARG002  the change knows how
+    def execute(self, host: "Steps") -> str:
         """Take it back."""
-        self.change.undo()
+        if isinstance(self.change, MadeByOp):
+            host.ledger.recorded(self.change).undo_for(still=True)
+        else:
+            self.change.undo()
         return ""
 
 
@@ -281,6 +299,47 @@ class _Stops(Protocol):
     def stop(self) -> None: ...
 
 
+def named_in(names: Set[str]) -> Text:
+    """Makes texts in which names of outputs stand for what earlier ops of a list yield."""
+    if not names:
+        return str
+    parted = re.compile("|".join(f"({re.escape(name)})" for name in sorted(names)))
+
+    def text(value: str | Path) -> object:
+        parts = [part for part in parted.split(str(value)) if part]
+        if not names & {*parts}:
+            return str(value)
+        return {"cat": [{"of": part} if part in names else part for part in parts]}
+
+    return text
+
+
+class _Shown:
+    """The phase of the op that is being executed."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        """None yet."""
+        self._lines = lines
+        self._at = -1
+        self._phase: Phase | None = None
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def tell(self, progress: HostProgress) -> None:
+        """What an agent says of it."""
+        if progress.at != self._at and progress.at < len(self._lines):
+            self._stack.close()
+            shown = phase(self._lines[progress.at], progress.of_bytes)
+            self._at, self._phase = progress.at, self._stack.enter_context(shown)
+        if self._phase:
+            self._phase.done_bytes = progress.done_bytes
+
+
 class Steps:
     """Executes steps: each change is in the ledger before it is made, and can be taken back."""
 
@@ -289,6 +348,7 @@ class Steps:
         ledger: Recorder,
         check: Callable[[], None] = lambda: None,
         note: Callable[[str], None] = lambda _: None,
+        place: Place = HERE,
     ) -> None:
         """None taken yet.
 
@@ -296,8 +356,10 @@ class Steps:
             ledger: keeps the changes; nothing can be executed on that of a dry run.
             check: called before each step; raises if a person has asked to stop.
             note: gets what a person should know while a step takes long.
+            place: the host whose agent executes ops.
         """
         self._recorder = ledger
+        self._place = place
         self.check = check
         self.note = note
         self.outputs: dict[str, str] = {}
@@ -311,7 +373,7 @@ class Steps:
 
     def __bool__(self) -> bool:
         """Whether something is to be taken back."""
-        return bool(self._changes)
+        return any(map(self._recorder.holds, self._changes))
 
     @property
     def ledger(self) -> Ledger:
@@ -344,9 +406,19 @@ class Steps:
         )
 
     def take(self, steps: Iterable[Step]) -> None:
-        """Execute steps in order; one that is made when it is its turn may look at what is then."""
+        """Execute steps in order; ops in a row are one request.
+
+        Any other one that is made when it is its turn may look at what is then.
+        """
+        row: list[Op] = []
         for planned in steps:
+            if row and not (isinstance(planned, Op) and planned.lasts == row[0].lasts):
+                self._carry_out(row)
+                row = []
             self.check()
+            if isinstance(planned, Op):
+                row.append(planned)
+                continue
             step = planned.with_outputs(self.outputs)
             if step.of_machine:
                 self.hold_machine(step.of_machine)
@@ -357,6 +429,35 @@ class Steps:
                 self.outputs[step.output] = text
             if step.lasts == "run":
                 self._once.append((planned.script, step.changes()))
+            elif planned.script:
+                self._script.append(planned.script)
+        if row:
+            self._carry_out(row)
+
+    def _carry_out(self, row: Sequence[Op]) -> None:
+        """Have the agent execute ops that last equally long."""
+        used = UsedAgent(ssh=self._place.ssh)
+        if used.ssh and not self.ledger.holds(used):
+            self.ledger.record(used)
+        known = [op.with_outputs(self.outputs) for op in row]
+        text = named_in({op.output for op in row if op.output})
+        with _Shown([op.line.removeprefix("# ") for op in known]) as shown:
+            wanted = [op.op(text) for op in known]
+            did = self._place.host.change(wanted, self.check, shown.tell)
+        self.outputs |= did.outputs
+        done = [op.with_outputs(self.outputs) for op in known]
+        for each in did.changes:
+            made = done[each.at].made(self._place.ssh)
+            made = made.model_copy(update={"ledger": did.ledger, "number": each.number})
+            if row[0].lasts == "turn":
+                self._changes.append(made)
+            self.ledger.record(made)
+        self._executed += [
+            commands.Command(argv=tuple(ran.argv), elapsed_s=ran.elapsed_s) for ran in did.ran
+        ]
+        for planned, op in zip(row, done, strict=True):
+            if op.lasts == "run":
+                self._once.append((planned.script, op.changes()))
             elif planned.script:
                 self._script.append(planned.script)
 

@@ -18,7 +18,7 @@ from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.frozen import Frozen
 from tiltyard.host.devices.disks import stack_under
 from tiltyard.host.host import Host, here
-from tiltyard.host.place import Place
+from tiltyard.host.place import HERE, Place
 from tiltyard.host.processes import boot_id
 from tiltyard.wire import HostSeen
 
@@ -130,9 +130,9 @@ def _telemetry(seen: HostSeen, cpus: Sequence[int] | None) -> Telemetry:
     return Telemetry.model_validate({**seen.model_dump(), "cpus": tuple(cpus or ())})
 
 
-def disk_under(directory: Path | None) -> dict[str, str | bool] | None:
+def disk_under(directory: Path | None, place: Place = HERE) -> dict[str, str | bool] | None:
     """What an agent is told of the disk under a directory (``HostDisk`` of the wire), if any."""
-    stack = stack_under(directory) if directory else None
+    stack = stack_under(directory, place) if directory else None
     if stack is None:
         return None
     loop = {"loop_device": stack.loop.name} if stack.loop else {}

@@ -16,8 +16,9 @@ from tiltyard.executors.barrier import Barrier, hear_together
 from tiltyard.executors.engine import ConditionsWanted, Inject, Job
 from tiltyard.executors.runner import Trial
 from tiltyard.folder import create_file, partial_beside, sha256
+from tiltyard.host.op import MakeDirectory
 from tiltyard.host.place import HERE, Place
-from tiltyard.host.steps import MakeDirectory, Steps
+from tiltyard.host.steps import Steps
 from tiltyard.host.telemetry import Telemetry, Watching, watch_of
 from tiltyard.ownership import named_in_errors
 from tiltyard.run.context import Context

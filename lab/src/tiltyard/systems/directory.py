@@ -20,7 +20,8 @@ from tiltyard.folder import sha256
 from tiltyard.host.changes import Change, MadeDirectory
 from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.mounts import bind, mount_of
-from tiltyard.host.steps import MakeDirectory, Step, Steps, TakeBack, UndoTemporarily
+from tiltyard.host.op import MakeDirectory
+from tiltyard.host.steps import Step, Steps, TakeBack, UndoTemporarily
 from tiltyard.ownership import (
     expanded,
     held_open,
@@ -89,21 +90,19 @@ class Directory(System):
             yield MakeDirectory(path=self._path)
             yield ShowApart(path=self._made, inode=_INODE, at=self._path, why=self._stranger)
             return
-        made = MadeDirectory(path=self._path)
-        held = self._ledger.holds(made)
-        # A runbook leaves it until the end of the run: another system's turn begins without it.
-        if held or self._path.exists():
-            yield UndoTemporarily(change=made)
-        if held:
-            yield MakeDirectory(path=self._path, inside=True)
+        made = MakeDirectory(path=self._path, lasts="run")
+        if self._ledger.holds(made.made()):
+            # A runbook leaves it until the end of the run: another system's turn begins without it.
+            yield UndoTemporarily(change=made.made())
+            yield made.model_copy(update={"inside": True, "lasts": "turn"})
         else:
-            yield MakeDirectory(path=self._path, lasts="run")
+            yield made
 
     def steps_down(self) -> Iterable[Step]:
         """It goes with all that is in it."""
         if self._stranger:
             return (TakeBack(),)
-        return TakeBack(), UndoTemporarily(change=MadeDirectory(path=self._path))
+        return TakeBack(), UndoTemporarily(change=MakeDirectory(path=self._path).made())
 
     def look(self) -> Up:
         """The subdirectory, and what is mounted under it."""

@@ -21,6 +21,7 @@ from tiltyard.host.place import HERE, Place
 from tiltyard.host.recorder import Recorder
 from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.host.telemetry import Watching
+from tiltyard.ownership import expanded
 from tiltyard.recipe import Recipe
 from tiltyard.study.model import Clock, ConditionsSpec, HostName
 from tiltyard.study.problems import not_a, shown
@@ -225,6 +226,15 @@ class Site:
     conditions: ConditionsSpec | None = None
     """Of a run; of them other hosts bring about that others are kept off CPUs."""
 
+    @property
+    def scratch(self) -> Path:
+        """Where images and mount points are made, on the host of the systems."""
+        return self.place.home if self.place.ssh else self.work.resolve()
+
+    def given(self, path: Path) -> Path:
+        """A path of a study: it begins at the study file, on another host at the login's home."""
+        return self.scratch / path if self.place.ssh else (self.root / expanded(path)).resolve()
+
 
 @dataclass(frozen=True)
 class ServerEnd:
@@ -347,6 +357,9 @@ class System(ABC):
     rest: tuple[str, ...] = ()
     """What is done to bring it up after these steps, in words."""
 
+    on: str = ""
+    """The host whose agent executes the steps, for who prints them; empty: this one."""
+
     def planned(self) -> "list[PlannedPart] | None":
         """What a dry run tells of it, where others know that; ``None``: its steps tell it."""
         return None
@@ -413,7 +426,9 @@ class Kind(Generic[S]):
     placed: bool = True
     """Whether hosts of a placement can have its systems."""
     by_shell: bool = False
-    """Whether a shell of another host is enough to prepare them; else the lab is copied there."""
+    """Whether a shell of another host is enough to prepare them."""
+    by_ops: Callable[[S], bool] = lambda _: False
+    """Whether its agent is enough to prepare one so; else the lab is copied there."""
     there: str = ""
     """The kind that they are there, if it has another name."""
     elsewhere: bool = False

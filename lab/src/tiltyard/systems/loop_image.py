@@ -7,23 +7,23 @@ and then ages: each system then needs an image of its own, which lies elsewhere 
 """
 
 import os
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
-from tiltyard.errors import RefusedError
 from tiltyard.folder import sha256
-from tiltyard.host.changes import AttachedLoop, Change, Mounted, SetLimit
+from tiltyard.host.changes import Change, SetLimit
 from tiltyard.host.devices import loops, throttles
+from tiltyard.host.op import AttachLoop, RequireBehind, SetOfLoop
 from tiltyard.host.steps import Step, Steps
-from tiltyard.recipe import output
+from tiltyard.systems.filesystems import filesystem
+from tiltyard.systems.filesystems.driver import KernelDriver
 from tiltyard.systems.image_file import ImageBacking, ImageFile
 from tiltyard.systems.kind import Kind, Problem, Site, Size
 from tiltyard.systems.state.keeper import Keeper
-from tiltyard.systems.volume import SetQueue, Volume, VolumeSettings, brings, check_host, redraws
+from tiltyard.systems.volume import Volume, VolumeSettings, brings, check_host, redraws
 from tiltyard.units import format_size
 
 
@@ -48,15 +48,16 @@ class LoopImage(Volume):
         """Nothing is touched yet."""
         slug = sha256(name.encode())[:8] if not settings.makes_anew else "shared"
         self._file = ImageFile(settings.backing, site, slug)
-        super().__init__(settings, site, slug, self._file.home)
+        super().__init__(settings, site, slug, None if site.place.ssh else self._file.home)
         self._backing = settings.backing
         self._bandwidth = settings.bandwidth
-        self._image = self._file.path
-        self._looped = os.geteuid() == 0 or not self._filesystem.driver.takes_files
+        asks_root = not self._filesystem.driver.takes_files
+        self._looped = bool(site.place.ssh) or os.geteuid() == 0 or asks_root
 
     def problems(self) -> list[Problem]:
         """Root, loop devices, mkfs, the kernel's driver, size and room."""
-        found = check_host(self._filesystem, self._backing.image) + self._file.problems()
+        found = check_host(self._filesystem, self._backing.image, self.place)
+        found += self._file.problems()
         found += self._state_problems(2 * self._backing.image)
         if self._settings.reset == "reboot" and self._file.is_in_memory:
             text = 'reset = "reboot": the image would be in memory, which a boot empties'
@@ -69,12 +70,16 @@ class LoopImage(Volume):
             found.append(Problem("error", missing, "leave out bandwidth"))
         return found
 
+    @property
+    def _image(self) -> Path:
+        return self._file.path
+
     def _attach(self) -> Iterator[Step]:
         """The image, laid out, behind a loop device."""
         yield from self._file.steps()
         self._device = loops.ANY if self._looped else str(self._image)
         if self._looped:
-            yield AttachLoop(image=self._image, output=loops.NAME)
+            yield AttachLoop(file=self._image, output=loops.NAME)
 
     def _require_formattable(self) -> None:
         """The step looks: only it knows the device."""
@@ -96,13 +101,14 @@ class LoopImage(Volume):
 
     def _require_image(self) -> Iterator[Step]:
         if self._looped:
-            yield RequireImage(device=self._device, image=self._image)
+            yield RequireBehind(device=loops.NAME, file=self._image)
 
-    def _mounted(self) -> Change:
-        return Mounted(target=self._target, image=self._image)
+    @property
+    def _behind(self) -> Path | None:
+        return self._image if self._looped else None
 
     def _queue_step(self, name: str, value: str) -> Step:
-        return SetQueue(device=self._device, image=self._image, name=name, value=value)
+        return SetOfLoop(device=loops.NAME, file=self._image, name=name, value=value)
 
     def _limit(self) -> Iterator[Step]:
         """A known bandwidth, where one is asked for."""
@@ -115,10 +121,11 @@ class LoopImage(Volume):
         what = "loop device over an image" if self._looped else "an image, without a loop device,"
         direct = {}
         if self._looped:
-            direct = {"direct I/O to the image": "yes" if loops.does_direct_io(device) else "no"}
+            is_direct = loops.does_direct_io(device, self.place)
+            direct = {"direct I/O to the image": "yes" if is_direct else "no"}
         limit = {} if self._bandwidth is None else {"limit": f"{format_size(self._bandwidth)}/s"}
         return {
-            "device": f"{what} of {format_size(self._image.stat().st_size)}",
+            "device": f"{what} of {format_size(self._backing.image)}",
             **self._file.facts(),
             **direct,
             **limit,
@@ -129,58 +136,6 @@ class LoopImage(Volume):
         """Settings in use that an image file alone does not have."""
         names = ("scheduler", "read_ahead", "bandwidth")
         return [name for name in names if getattr(self._settings, name) is not None]
-
-
-class AttachLoop(Step):
-    """A loop device over an image; it yields its name."""
-
-    kind: Literal["attach-loop"] = "attach-loop"
-    image: Path
-
-    @property
-    def line(self) -> str:
-        """The command."""
-        return shlex.join(self._argv)
-
-    @property
-    def script(self) -> str:
-        """Its name alone is kept."""
-        return output(self.output, f'basename "$({self.line})"')
-
-    @property
-    def _argv(self) -> tuple[str, ...]:
-        return ("losetup", "--find", "--show", "--direct-io=on", str(self.image))
-
-    def changes(self) -> Sequence[Change]:
-        """It is detached."""
-        return (AttachedLoop(image=self.image),)
-
-    def execute(self, host: Steps) -> str:
-        """Attach."""
-        return Path(host.run(self._argv).stdout).name
-
-
-class RequireImage(Step):
-    """The image that we made is still what a loop device has behind it."""
-
-    kind: Literal["require-image"] = "require-image"
-    device: str
-    image: Path
-
-    @property
-    def line(self) -> str:
-        """In words."""
-        return f"# make sure that {self.device} is still {self.image}"
-
-    def execute(self, host: Steps) -> str:  # noqa: ARG002  it only looks
-        """Look.
-
-        Raises:
-            RefusedError: if it is not.
-        """
-        if loops.backing_file(self.device) != self.image:
-            raise RefusedError(f"{self.device} is no longer behind {self.image}; not formatted")
-        return ""
 
 
 class LimitBandwidth(Step):
@@ -207,12 +162,19 @@ class LimitBandwidth(Step):
         return ""
 
 
+def _by_ops(settings: LoopImageSettings) -> bool:
+    """Where neither a state is put back, nor a server mounts it, nor a host is booted."""
+    plain = settings.state.is_fresh and settings.reset != "reboot" and settings.bandwidth is None
+    return plain and isinstance(filesystem(settings.filesystem).driver, KernelDriver)
+
+
 KIND = Kind(
     name="loop-image",
     about="a fresh file system on a loop device over an image file; needs root",
     Settings=LoopImageSettings,
     target="directory",
     open=LoopImage,
+    by_ops=_by_ops,
     redraws=redraws,
     brings=brings,
 )

@@ -13,10 +13,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.mounts import mount_of
+from tiltyard.host.op import MakeDirectory, Mount
 from tiltyard.host.packages import Tool
-from tiltyard.host.steps import MakeDirectory, Step
+from tiltyard.host.steps import Step
 from tiltyard.ownership import expanded
 from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
@@ -92,13 +92,14 @@ class Overlay(MountSystem):
         lower = self._lower or self._layers / "lower"
         places = (f"lowerdir={lower}", *(f"{one}dir={self._layers / one}" for one in _LAYERS[1:]))
         own = () if self._served or os.geteuid() == 0 else ("userxattr",)
-        options = ",".join((*places, *own, *self._settings.mount))
-        target = str(self.target)
+        options = (*places, *own, *self._settings.mount)
         if self._served:
-            yield self.mounter.serve((SERVER.command, "-f", "-o", options, target), self.target)
+            argv = (SERVER.command, "-f", "-o", ",".join(options), str(self.target))
+            yield self.mounter.serve(argv, self.target)
             return
-        argv = ("mount", "-t", "overlay", "-o", options, "tiltyard", target)
-        yield self.mounter.mount(argv, self.target, MountedAt(target=self.target))
+        yield self.mounter.mount(
+            Mount(type="overlay", source="tiltyard", target=self.target, options=options)
+        )
 
     def facts(self) -> dict[str, str]:
         """What lies below; the layers' names are new in each turn, and say nothing."""

@@ -7,8 +7,8 @@ from tiltyard.errors import TiltyardError
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.ledger import state_directory
+from tiltyard.host.op import PutZeros
 from tiltyard.host.steps import Step, TakeBack, UndoTemporarily
-from tiltyard.systems.image_file import LayOutImage
 from tiltyard.systems.kind import System
 from tiltyard.systems.planned import PlannedPart
 
@@ -21,7 +21,10 @@ class Preview:
         self.path = state_directory() / "none"
         self.lines: list[str] = []
         self._disk_bytes = 0
-        self._changes: dict[str, list[Change]] = {"turn": [], "run": []}
+        self.on = ""
+        """The host whose agent would make them; empty: this one."""
+        self._changes: dict[str, list[tuple[Change, str]]] = {"turn": [], "run": []}
+        """Each with its host."""
 
     def name(self, use: str) -> str:
         """A name as a run would choose it."""
@@ -29,12 +32,12 @@ class Preview:
 
     def holds(self, change: Change) -> bool:
         """Whether it would be outstanding."""
-        return change in self.outstanding
+        return any(one.is_same(change) for one in self.outstanding)
 
     @property
     def outstanding(self) -> tuple[Change, ...]:
         """Changes of the run, then of the turn."""
-        return (*self._changes["run"], *self._changes["turn"])
+        return tuple(change for lasts in ("run", "turn") for change, _ in self._changes[lasts])
 
     def changes_of_other_processes(self) -> Iterator[tuple[int, Change]]:
         """The run itself will see them."""
@@ -57,22 +60,24 @@ class Preview:
                 self.tell_way_back("turn", everything=step.everything)
             else:
                 self.lines.append(step.line)
-                if isinstance(step, LayOutImage):
+                if isinstance(step, PutZeros):
                     self._disk_bytes += step.disk_bytes
-            self._changes[step.lasts] += step.changes()
+            self._changes[step.lasts] += ((change, self.on) for change in step.changes())
 
     def tell_down(self, steps: Iterable[Step]) -> None:
         """Print the last steps of a turn: what they undo is not there at the end of the run."""
         for step in steps:
             self.tell((step,))
             if isinstance(step, UndoTemporarily):
-                self._changes["run"].remove(step.change)
+                self._changes["run"].remove((step.change, self.on))
 
     def tell_way_back(self, lasts: Literal["turn", "run"], *, everything: bool = True) -> None:
         """Print how changes would be taken back, last one first."""
         changes = self._changes[lasts]
         while changes:
-            self.lines.append(changes.pop().way_back)
+            change, on = changes.pop()
+            there = f", on {on}" if on and lasts == "run" else ""
+            self.lines.append(f"{change.way_back}{there}")
             if not everything:
                 break
 
@@ -82,6 +87,7 @@ def planned_turn(preview: Preview, name: str, system: System) -> Iterator[Planne
     if (told := system.planned()) is not None:
         yield from told
         return
+    preview.on = system.on
     parts: tuple[tuple[str, Callable[[], object]], ...] = (
         ("bring up", lambda: _tell_up(preview, system)),
         ("refresh", lambda: preview.tell(system.steps_refresh())),
@@ -93,7 +99,8 @@ def planned_turn(preview: Preview, name: str, system: System) -> Iterator[Planne
             tell()
         except (TiltyardError, OSError) as error:
             refused = f"it would not come up: {error}"
-        yield PlannedPart(name, part, preview.new_lines(), refused, preview.new_disk_bytes())
+        where = f"{part} on {system.on}" if system.on else part
+        yield PlannedPart(name, where, preview.new_lines(), refused, preview.new_disk_bytes())
         if refused:
             return
 

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from tiltyard.host.changes.settings import MountedAt
+from tiltyard.host.op import Mount
 from tiltyard.host.steps import Step
 from tiltyard.systems.kind import Kind, Problem, Site, Size
 from tiltyard.systems.mount.checks import rights_to_mount
@@ -67,9 +67,8 @@ class Tmpfs(MountSystem):
 
     def attach(self) -> Iterable[Step]:
         """By mount(8)."""
-        options = ("-o", ",".join(self.asked())) if self.asked() else ()
-        argv = ("mount", "-t", "tmpfs", *options, "tiltyard", str(self.target))
-        return (self.mounter.mount(argv, self.target, MountedAt(target=self.target)),)
+        mount = Mount(type="tmpfs", source="tiltyard", target=self.target, options=self.asked())
+        return (self.mounter.mount(mount),)
 
     def steps_refresh(self) -> Iterable[Step]:
         """Its cache is all that it has: nothing to do."""

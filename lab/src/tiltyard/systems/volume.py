@@ -5,27 +5,25 @@ from :class:`Volume`, and says how its device is come by and when it may be form
 """
 
 import functools
-import os
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal, Self
+from typing import Final, Literal, Self
 
 from pydantic import Field, field_validator
 from pydantic_core import PydanticKnownError
 
 from tiltyard.errors import TiltyardError
 from tiltyard.folder import sha256
-from tiltyard.host import commands
-from tiltyard.host.changes import Change
-from tiltyard.host.changes import SetQueue as QueueChange
-from tiltyard.host.changes.settings import SetFile, is_of_loop
+from tiltyard.host.changes.settings import in_force
 from tiltyard.host.devices import loops
 from tiltyard.host.facts import ABSENT
-from tiltyard.host.packages import Tool, find_program, install_command
+from tiltyard.host.op import MakeDirectory, Run
+from tiltyard.host.packages import Tool, install_command
+from tiltyard.host.place import HERE, Place
 from tiltyard.host.record.geometry import geometry
 from tiltyard.host.resumption import BOOT_COMMAND
-from tiltyard.host.steps import MakeDirectory, Run, Step, Steps, TakeBack
+from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.systems import brought
 from tiltyard.systems.booting import BootCommand, boot_command
 from tiltyard.systems.brought import Brought
@@ -54,26 +52,29 @@ from tiltyard.tuning.profile import Profile
 from tiltyard.tuning.setting import Outcome
 
 
-def check_host(wanted: Filesystem, size_bytes: int) -> list[Problem]:
+def check_host(wanted: Filesystem, size_bytes: int, place: Place) -> list[Problem]:
     """What keeps a file system from being made on an image of that size."""
-    found = check_filesystem(wanted, served_from_file=wanted.driver.takes_files)
-    if os.geteuid() == 0 and not Path("/dev/loop-control").exists():
+    found = check_filesystem(wanted, place, served_from_file=wanted.driver.takes_files)
+    if place.is_root and not place.find_all([_LOOPS]):
         found.append(Problem("error", "there are no loop devices", "modprobe loop"))
     return found + check_size(wanted.name, size_bytes, wanted.min_bytes, wanted.typical_bytes)
 
 
-def check_filesystem(wanted: Filesystem, *, served_from_file: bool = False) -> list[Problem]:
-    """What keeps a file system from being made and mounted here, whatever it lies on.
+def check_filesystem(
+    wanted: Filesystem, place: Place = HERE, *, served_from_file: bool = False
+) -> list[Problem]:
+    """What keeps a file system from being made and mounted, whatever it lies on.
 
     Args:
         wanted: the file system.
+        place: where.
         served_from_file: whether a server mounts it from an image file, for which a user needs no
             more than namespaces of his own.
     """
     found: list[Problem] = []
-    if os.geteuid() != 0 and served_from_file:
+    if not place.is_root and served_from_file:
         found += rights_to_mount(served=True)
-    elif os.geteuid() != 0:
+    elif not place.is_root:
         found.append(
             Problem(
                 "error",
@@ -81,12 +82,16 @@ def check_filesystem(wanted: Filesystem, *, served_from_file: bool = False) -> l
                 "sudo; without root, compare directories on file systems that are mounted",
             )
         )
-    if find_program(wanted.tool.command) is None:
+    if not place.has(wanted.tool.command):
         text = f"{wanted.tool.command} is not installed"
-        found.append(Problem("error", text, install_command(wanted.tool.package)))
-    return [*found, *wanted.driver.problems(wanted.name)]
+        remedy = install_command(wanted.tool.package, has=place.has)
+        found.append(Problem("error", text, remedy))
+    return [*found, *wanted.driver.problems(wanted.name, place)]
 
 
+_LOOPS: Final = "/dev/loop-control"
+_TRIALS: Final = "tiltyard"
+"""Where trials work in it."""
 _NAMES = [entry.name for entry in FILESYSTEMS]
 
 
@@ -168,13 +173,19 @@ class Volume(System):
         self._settings = settings
         self._filesystem = filesystem(settings.filesystem)
         self._site = site
-        self._target = site.work.resolve() / site.ledger.name(f"mnt-{slug}")
+        self._name = site.ledger.name(f"mnt-{slug}")
         self._formatted = False
-        self._home = home or site.work.resolve()
+        self._home = home
+        self.place = site.place
         self._keeper = None if settings.state.is_fresh else self._keeper_of(settings.state)
         self._device = ""
-        self.steps = Steps(site.ledger, site.check, site.note)
-        self._mounter = mounter(self.steps, site.ledger.name(f"fs-{slug}"))
+        self.steps = Steps(site.ledger, site.check, site.note, site.place)
+        self._mounter = mounter(self.steps, site.ledger.name(f"fs-{slug}"), site.place)
+
+    @property
+    def _target(self) -> Path:
+        """Where it is mounted."""
+        return self._site.scratch / self._name
 
     @abstractmethod
     def _attach(self) -> Iterable[Step]:
@@ -188,9 +199,10 @@ class Volume(System):
             RefusedError: if not.
         """
 
-    @abstractmethod
-    def _mounted(self) -> Change:
-        """The change of mounting it."""
+    @property
+    def _behind(self) -> Path | None:
+        """The image behind the loop device, if it is on one."""
+        return None
 
     @abstractmethod
     def _queue_step(self, name: str, value: str) -> Step:
@@ -228,10 +240,6 @@ class Volume(System):
         settings = self._settings
         yield from self._mounter.open()
         yield from self._attach()
-        if settings.scheduler is not None:
-            yield self._queue_step("scheduler", settings.scheduler)
-        if settings.read_ahead is not None:
-            yield self._queue_step("read_ahead_kb", str(settings.read_ahead // 1024))
         yield from self._filesystem.driver.prepare(self._mounter, self._device)
         if settings.makes_anew or not self._formatted:
             if self._keeper is None:
@@ -239,6 +247,11 @@ class Volume(System):
             else:
                 yield from self._put_back(self._keeper)
             self._formatted = True
+        # After mkfs: where that discards, the kernel may set a read-ahead of its own.
+        if settings.scheduler is not None:
+            yield self._queue_step("scheduler", settings.scheduler)
+        if settings.read_ahead is not None:
+            yield self._queue_step("read_ahead_kb", str(settings.read_ahead // 1024))
         yield from self._limit()
         yield from self._mount()
 
@@ -268,7 +281,8 @@ class Volume(System):
         """Systems whose file systems are made alike share what is kept."""
         alike = {"filesystem", "mkfs", "mount", "state", "backing", "device"}
         key = sha256(self._settings.model_dump_json(include=alike).encode())[:8]
-        return Keeper(state, self._site, self._home / self._site.ledger.name(f"state-{key}.img"))
+        home = self._home or self._site.scratch
+        return Keeper(state, self._site, home / self._site.ledger.name(f"state-{key}.img"))
 
     def _state_problems(self, needed_bytes: int) -> list[Problem]:
         """What keeps a state from being made; ``needed_bytes``: room for it and its device."""
@@ -278,6 +292,7 @@ class Volume(System):
         """Mount it on a directory that is made for it."""
         yield MakeDirectory(path=self._target)
         yield from self._filesystem.driver.mount(self._filesystem.name, self._mounting())
+        yield self._mounter.make(self._target / _TRIALS, stays=False)
 
     def _renew(self) -> Iterable[Step]:
         """Unmount and mount again."""
@@ -290,16 +305,15 @@ class Volume(System):
             device=self._device,
             target=self._target,
             options=self._settings.mount,
-            change=self._mounted(),
+            behind=self._behind,
         )
 
     def look(self) -> Up:
         """What the kernel says of what is mounted now, and a directory to work in."""
         device = self._device.replace(loops.NAME, self.steps.outputs.get(loops.NAME, loops.NAME))
-        on_device = loops.queue_setting(device, "scheduler").exists()
+        queue = queue_facts(device, self.place)
         made = self._filesystem
-        directory = self._target / "tiltyard"
-        self._mounter.mkdir(directory)
+        directory = self._target / _TRIALS
         driver = made.driver
         asked = self._settings.mount if driver.shows_options else ()
         types = driver.types(made.name)
@@ -308,74 +322,20 @@ class Volume(System):
             target=directory,
             commands=self.steps.executed,
             prefix=self._mounter.prefix,
-            devices=(device,) if on_device else (),
+            devices=(device,) if queue else (),
             servers=self._mounter.servers,
             lost=lost_with(self._mounter.servers),
             facts={
                 **facts,
-                "mkfs": version_of(made.tool),
-                **geometry(facts.get("file system", ""), device, mounted=self._target),
+                "mkfs": version_of(made.tool, self.place),
+                **geometry(facts.get("file system", ""), device, self.place, self._target),
                 **driver.remarks,
                 **self._device_facts(device),
-                **(queue_facts(device) if on_device else {}),
+                **queue,
                 "reset before each turn": self._settings.reset,
                 **(self._keeper.facts if self._keeper else {"state": FRESH}),
             },
         )
-
-
-class SetQueue(Step):
-    """A setting of a block device's queue, verified."""
-
-    kind: Literal["set-queue"] = "set-queue"
-    device: str
-    image: Path | None
-    """The image behind the loop device; ``None``: it is none of ours."""
-    name: str
-    value: str
-
-    @property
-    def line(self) -> str:
-        """In words."""
-        return f"# set {self.name} of {self.device} to {self.value}"
-
-    @property
-    def script(self) -> str:
-        """It is kept and set."""
-        return f"keep {self._setting} {self.value}"
-
-    @property
-    def of_machine(self) -> str:
-        """The setting, where the device is none of ours."""
-        return "" if self.image or is_of_loop(str(self._setting)) else str(self._setting)
-
-    @property
-    def _setting(self) -> Path:
-        return loops.queue_setting(self.device, self.name)
-
-    def changes(self) -> Sequence[Change]:
-        """The old value; in a dry run nobody knows it of a device that is not there."""
-        setting = self._setting
-        before = loops.chosen(setting) if setting.exists() else "what it was"
-        if before == self.value:
-            return ()
-        if self.image is None:
-            return (SetFile(path=str(setting), before=before, value=self.value),)
-        return (QueueChange(device=self.device, image=self.image, name=self.name, before=before),)
-
-    def execute(self, host: Steps) -> str:  # noqa: ARG002  it needs no command
-        """Write it; what the kernel does not take is an error that says what it offers."""
-        setting, refused = self._setting, ""
-        if loops.chosen(setting) == self.value:
-            return ""
-        try:
-            setting.write_text(self.value)
-        except OSError as error:
-            refused = f" ({error.strerror})"
-        if loops.chosen(setting) != self.value:
-            text = f'{setting}: "{self.value}" is not taken{refused}; it says'
-            raise TiltyardError(f'{text} "{setting.read_text().strip()}"')
-        return ""
 
 
 def redraws(settings: VolumeSettings) -> str:
@@ -392,21 +352,24 @@ def brings(settings: VolumeSettings, _root: Path) -> Iterator[Brought]:
         yield from brought.server_options("mount", settings.filesystem, settings.mount)
 
 
-def queue_facts(device: str) -> dict[str, str]:
-    """How a device's queue is set now."""
-    return {
-        "I/O scheduler": loops.chosen(loops.queue_setting(device, "scheduler")),
-        "read-ahead": f"{loops.chosen(loops.queue_setting(device, 'read_ahead_kb'))} KiB",
-    }
+def queue_facts(device: str, place: Place = HERE) -> dict[str, str]:
+    """How a device's queue is set now; empty for what is none."""
+    names = ("scheduler", "read_ahead_kb")
+    paths = [str(loops.queue_setting(device, name)) for name in names]
+    said = place.read_all(paths)
+    if paths[0] not in said:
+        return {}
+    scheduler, read_ahead = (in_force(said.get(path, "")) for path in paths)
+    return {"I/O scheduler": scheduler, "read-ahead": f"{read_ahead} KiB"}
 
 
 @functools.cache
-def version_of(tool: Tool) -> str:
+def version_of(tool: Tool, place: Place = HERE) -> str:
     """Version of a program, in its own words: the first line that has a number in it."""
     if not tool.version:
         return ABSENT
     try:
-        output = commands.run((tool.command, *tool.version))
+        output = place.run((tool.command, *tool.version))
         lines = (output.stdout or output.stderr).splitlines()
     except TiltyardError as error:
         # Some call it a failure to be asked, and answer nevertheless (exfatprogs).

@@ -21,6 +21,7 @@ class HostHello(Message):
     """Of the operating system, as in `linux`."""
     machine: str
     release: str
+    pid: Count
     uid: Count
     """The user as whom it reads and changes."""
     cpus: list[Count]
@@ -107,11 +108,30 @@ class HostSeen(Message):
     """What the kernel reported as errors, the first few; `None` where its log may not be read."""
 
 
+class HostChanged(Message):
+    """A change in the ledger."""
+
+    at: Count
+    """Which op of the list has made it, from 0."""
+    number: Count
+
+
+class HostRan(Message):
+    """A command that has ended well."""
+
+    argv: list[str]
+    elapsed_s: Quantity
+
+
 class HostDid(Message):
     """What came of ops."""
 
+    ledger: str
+    """The name of the ledger that has the changes; empty where nothing was recorded."""
+    changes: list[HostChanged]
     outputs: dict[str, str]
     """Name → what that op has yielded."""
+    ran: list[HostRan]
 
 
 class HostUndone(Message):
@@ -119,6 +139,10 @@ class HostUndone(Message):
 
     done: list[str]
     left: list[str]
+
+
+class HostBeat(Message):
+    """A sign of life."""
 
 
 class HostDone(Message):
@@ -129,6 +153,7 @@ class HostDone(Message):
     watch: HostSeen | None = None
     ops: HostDid | None = None
     undone: HostUndone | None = None
+    kept: HostBeat | None = None
 
 
 class HostFailure(Message):
@@ -136,10 +161,17 @@ class HostFailure(Message):
 
     kind: HostFailureKind
     text: str
+    left: list[str] = []
+    """What could not be taken back, a sentence each."""
 
 
-class HostBeat(Message):
-    """A sign of life."""
+class HostProgress(Message):
+    """How far ops are."""
+
+    at: Count
+    done_bytes: Count
+    of_bytes: Count
+    """To be written; 0: it is not known."""
 
 
 class HostLine(Message):
@@ -149,4 +181,5 @@ class HostLine(Message):
     id: Count | None = None
     done: HostDone | None = None
     failed: HostFailure | None = None
+    progress: HostProgress | None = None
     beat: HostBeat | None = None

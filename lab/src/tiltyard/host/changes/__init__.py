@@ -10,8 +10,6 @@ import contextlib
 import os
 import shlex
 import shutil
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -32,6 +30,7 @@ from tiltyard.host.changes.network import (
     SetSysctl,
     StartedServer,
 )
+from tiltyard.host.changes.op import MadeByOp, UsedAgent
 from tiltyard.host.changes.settings import MountedAt, SetFile, StartedProcess, SupervisedProcess
 from tiltyard.host.changes.slurm import HeldNodes
 from tiltyard.host.changes.tuning import (
@@ -41,15 +40,13 @@ from tiltyard.host.changes.tuning import (
     SwappedOff,
 )
 from tiltyard.host.devices import loops, throttles
-from tiltyard.host.mounts import mounts_at, mounts_in, unmount
+from tiltyard.host.mounts import mounts_in
 from tiltyard.host.namespaces import MadeInside
 from tiltyard.host.pools import ImportedPool
 from tiltyard.host.resumption import MadeResumption
 from tiltyard.host.servers import ServedMount
 from tiltyard.ownership import held_open, open_inside
 
-_BUSY_TRIES = 400
-_BUSY_PAUSE_S = 0.05
 _REMOVAL_S = 24 * 3600.0
 """Nobody waits longer for what millions of files take."""
 
@@ -149,86 +146,6 @@ class MadeDirectory(HostChange):
             sync_directory(self.path.parent)
 
 
-class AttachedLoop(HostChange):
-    """An image behind a loop device; which one, the kernel decides later."""
-
-    kind: Literal["loop"] = "loop"
-    image: Path
-
-    lives_in_kernel: ClassVar = True
-
-    @property
-    def way_back(self) -> str:
-        """It is detached; which device it will be, nobody knows before."""
-        return f"losetup -d {loops.ANY}"
-
-    def undo(self) -> str | None:
-        """Detach every loop device that has our image behind it, and no other."""
-        devices = loops.devices_of(self.image)
-        for device in devices:
-            commands.run(("losetup", "-d", device))
-        _wait_until(lambda: not loops.devices_of(self.image), f"{self.image}: still attached")
-        return f"detached {' '.join(devices)}" if devices else None
-
-
-class Mounted(HostChange):
-    """A loop device with our image, mounted."""
-
-    kind: Literal["mount"] = "mount"
-    target: Path
-    image: Path
-
-    lives_in_kernel: ClassVar = True
-
-    @property
-    def way_back(self) -> str:
-        """It is unmounted."""
-        return f"umount {self.target}"
-
-    def undo(self) -> str | None:
-        """Unmount the target while what is mounted there comes from our image."""
-        done = None
-        while mounted := mounts_at(self.target):
-            source = mounted[-1].source
-            if loops.backing_file(source) != self.image:
-                raise RefusedError(f"{self.target}: not unmounted: {source} is not ours")
-            unmount(self.target)
-            done = f"unmounted {self.target}"
-        return done
-
-
-class SetQueue(HostChange):
-    """A queue setting of our image's loop device; it would outlive the attachment."""
-
-    kind: Literal["queue"] = "queue"
-    device: str
-    image: Path
-    name: str
-    before: str
-
-    lives_in_kernel: ClassVar = True
-
-    @property
-    def way_back(self) -> str:
-        """The old value is written."""
-        return f"# set {self.name} of {self.device} to {self.before} again"
-
-    @property
-    def script(self) -> str:
-        """What it was there."""
-        return f"back {loops.queue_setting(self.device, self.name)}"
-
-    def undo(self) -> str | None:
-        """Put the old value back while the device is still ours."""
-        if loops.backing_file(self.device) != self.image:
-            return None
-        setting = loops.queue_setting(self.device, self.name)
-        if loops.chosen(setting) == self.before:
-            return None
-        setting.write_text(self.before)
-        return f"set {setting} to {self.before} again"
-
-
 class SetLimit(HostChange):
     """A limit of bandwidth of our image's loop device; it would outlive the attachment."""
 
@@ -254,9 +171,8 @@ class SetLimit(HostChange):
 Change = Annotated[
     MadeFile
     | MadeDirectory
-    | AttachedLoop
-    | Mounted
-    | SetQueue
+    | MadeByOp
+    | UsedAgent
     | SetLimit
     | FormattedDevice
     | MountedAt
@@ -335,12 +251,3 @@ def remove_tree(*paths: Path) -> None:
         commands.run((str(engine.path), "remove", *map(str, left)), timeout_s=_REMOVAL_S)
     except commands.CommandFailedError as error:
         raise TiltyardError(f"{left[0]}: {error.complaint}") from error
-
-
-def _wait_until(condition: Callable[[], bool], complaint: str) -> None:
-    """A detached loop device lets go of its file a moment later."""
-    for _ in range(_BUSY_TRIES):
-        if condition():
-            return
-        time.sleep(_BUSY_PAUSE_S)
-    raise TiltyardError(f"{complaint} after {_BUSY_TRIES * _BUSY_PAUSE_S:g} s")

@@ -21,6 +21,10 @@ class HostChange(Frozen):
         """Whether it is of this whole machine: one run at a time may make such changes."""
         return False
 
+    def is_same(self, other: object) -> bool:
+        """Whether it changes the same thing to the same."""
+        return self == other
+
     @property
     def way_back(self) -> str:
         """What :meth:`undo` would execute, for a dry run: a command, or words behind a ``#``."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from tiltyard.host.devices import loops
-from tiltyard.host.mounts import mount_of
+from tiltyard.host.place import HERE, Place
 
 SECTOR_BYTES = 512
 """The unit of ``stat``, whatever the device's own sector is (block/stat.rst of the kernel)."""
@@ -30,22 +30,23 @@ class Stack:
         return self.below in _IN_PLACE
 
 
-def stack_under(directory: Path) -> Stack | None:
+def stack_under(directory: Path, place: Place = HERE) -> Stack | None:
     """The devices under a directory; ``None`` where there is no disk (tmpfs, overlay, network)."""
-    mount = mount_of(directory)
-    image = loops.backing_file(mount.source) if mount.source.startswith("/dev/loop") else None
+    mount = place.mount_of(directory)
+    is_loop = mount.source.startswith("/dev/loop")
+    image = loops.backing_file(mount.source, place) if is_loop else None
     if image is None:
-        disk = disk_of(mount.source)
+        disk = disk_of(mount.source, place)
         return Stack(disk, None, mount.type) if disk else None
-    below = mount_of(image)
-    disk = disk_of(below.source)
+    below = place.mount_of(image)
+    disk = disk_of(below.source, place)
     return Stack(disk, _CLASS / Path(mount.source).name, below.type) if disk else None
 
 
-def disk_of(source: str) -> Path | None:
+def disk_of(source: str, place: Place = HERE) -> Path | None:
     """The whole disk in ``/sys`` that a mount's source is, or is a partition of."""
-    entry = _CLASS / Path(source).name
-    if not source.startswith("/dev/") or not entry.exists():
+    entry = str(_CLASS / Path(source).name)
+    if not source.startswith("/dev/") or not (real := place.find_all([entry]).get(entry)):
         return None
-    resolved = entry.resolve()
-    return resolved.parent if (resolved / "partition").exists() else resolved
+    is_partition = place.read(f"{real}/partition") is not None
+    return Path(real).parent if is_partition else Path(real)

@@ -5,6 +5,7 @@ from pathlib import Path
 from tiltyard.host.devices.block_devices import BlockDevice, disk_entry
 from tiltyard.host.devices.disks import stack_under
 from tiltyard.host.facts import ABSENT
+from tiltyard.host.place import HERE, Place
 from tiltyard.units import format_size
 
 _CACHE = {
@@ -34,15 +35,15 @@ def device_facts(device: BlockDevice) -> dict[str, str]:
     }
 
 
-def cache_under(directory: Path) -> str:
+def cache_under(directory: Path, place: Place = HERE) -> str:
     """Of the disk that a directory lies on, in the same words."""
-    stack = stack_under(directory)
-    return _write_cache(stack.disk / "queue") if stack else ABSENT
+    stack = stack_under(directory, place)
+    return _write_cache(stack.disk / "queue", place) if stack else ABSENT
 
 
-def _write_cache(queue: Path) -> str:
+def _write_cache(queue: Path, place: Place = HERE) -> str:
     """What the kernel believes of the cache inside the device (queue-sysfs.rst)."""
-    said = _text(queue / "write_cache")
+    said = place.read(queue / "write_cache") or ABSENT
     return _CACHE.get(said, said)
 
 

@@ -1,6 +1,8 @@
-"""Loop devices, as sysfs shows them. Only reads; ``losetup`` does the rest."""
+"""Loop devices, as sysfs shows them. Only reads; ops do the rest."""
 
 from pathlib import Path
+
+from tiltyard.host.place import HERE, Place
 
 NAME = "loopN"
 """Output: which loop device it is."""
@@ -10,31 +12,30 @@ _BLOCK = Path("/sys/block")
 _CLASS = Path("/sys/class/block")
 
 
-def backing_file(device: str) -> Path | None:
+def backing_file(device: str, place: Place = HERE) -> Path | None:
     """The file behind ``/dev/loopN``, or ``None`` if nothing is attached."""
-    try:
-        text = (_BLOCK / Path(device).name / "loop" / "backing_file").read_text()
-    except OSError:
-        return None
-    return Path(text.rstrip("\n").removesuffix(" (deleted)"))
+    text = place.read(_BLOCK / Path(device).name / "loop" / "backing_file")
+    return None if text is None else Path(text.removesuffix(" (deleted)"))
 
 
 def devices_of(image: Path) -> list[str]:
-    """The loop devices that an image is attached to."""
+    """The loop devices of this host that an image is attached to."""
     names = sorted(entry.name for entry in _BLOCK.glob("loop*"))
     return [f"/dev/{name}" for name in names if backing_file(f"/dev/{name}") == image]
 
 
-def does_direct_io(device: str) -> bool:
+def does_direct_io(device: str, place: Place = HERE) -> bool:
     """Whether the loop driver passes the host's page cache by."""
-    return (_BLOCK / Path(device).name / "loop" / "dio").read_text().strip() == "1"
+    return place.read(_BLOCK / Path(device).name / "loop" / "dio") == "1"
 
 
 def queue_setting(device: str, name: str) -> Path:
     """The file of a setting of a block device's queue, such as ``scheduler``.
 
-    A partition has the queue of its disk.
+    A partition has the queue of its disk; of another host only loop devices are asked for.
     """
+    if Path(device).name.startswith("loop"):
+        return _BLOCK / Path(device).name / "queue" / name
     entry = (_CLASS / Path(device).name).resolve()
     disk = entry.parent if (entry / "partition").exists() else entry
     return _BLOCK / disk.name / "queue" / name

@@ -386,10 +386,16 @@ def restore_there(place: Place) -> PutBack:
         UnreachableError: if the host is not reached.
         TiltyardError: if the lab cannot be started there.
     """
+    by_agent = place.ask(lambda host: host.recover(kept=True))
+    done, left = (tuple(map(commands.shown, told)) for told in (by_agent.done, by_agent.left))
+    if not place.has("python3"):
+        return PutBack(done, left)
     deputy = Deputy(place, "preview")
     try:
-        found = deputy.ask(Request(do="restore"))
+        told = deputy.ask(Request(do="restore"))
     finally:
         deputy.close()
     with place.understood():
-        return TypeAdapter(PutBack).validate_python(found)
+        found = TypeAdapter(PutBack).validate_python(told)
+    # What the agent could not put back was under what the lab there has made.
+    return PutBack((*done, *found.done), found.left)

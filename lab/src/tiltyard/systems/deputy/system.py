@@ -36,6 +36,7 @@ from tiltyard.systems.kind import (
 )
 from tiltyard.systems.other_host import OtherHost
 from tiltyard.systems.planned import PlannedPart
+from tiltyard.systems.there import There
 from tiltyard.tuning.load import is_path
 
 _PROBLEMS: Final = TypeAdapter(list[Problem])
@@ -53,7 +54,10 @@ def anywhere(kind: AnyKind) -> AnyKind:
         place = _place_of(kind, settings, site)
         if place is None:
             return kind.open(name, settings, site)
-        return FarSystem(kind.there or kind.name, name, settings, replace(site, place=place))
+        there = replace(site, place=place)
+        if _by_ops(kind, settings, site):
+            return There(kind.open(name, settings, there), there)
+        return FarSystem(kind.there or kind.name, name, settings, there)
 
     def brings(settings: Any, root: Path) -> Iterator[Brought]:
         if isinstance(settings, ReachableSettings) and settings.host:
@@ -83,6 +87,12 @@ def _place_of(kind: AnyKind, settings: Any, site: Site) -> Place | None:
     if host := getattr(settings, "host", None):
         return Place.over_ssh(host, settings.ssh_options)
     return site.place if site.place.ssh and kind.placed else None
+
+
+def _by_ops(kind: AnyKind, settings: Any, site: Site) -> bool:
+    """Whether all that is asked for is done by ops; others are kept off CPUs by a deputy."""
+    isolated = site.conditions is not None and site.conditions.isolate
+    return kind.by_ops(settings) and not getattr(settings, "service", None) and not isolated
 
 
 class FarSystem(System):

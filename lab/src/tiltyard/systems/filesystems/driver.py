@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tiltyard.host.changes import Change
-from tiltyard.host.packages import Tool, knows_filesystem, load_command
+from tiltyard.host.op import Mount
+from tiltyard.host.packages import Tool, load_command
+from tiltyard.host.place import Place
 from tiltyard.host.steps import Step
 from tiltyard.systems.kind import Problem
 from tiltyard.systems.mount.mounter import Mounter
@@ -21,8 +22,8 @@ class Mounting:
     """A block device, or an image file where the driver takes one."""
     target: Path
     options: tuple[str, ...]
-    change: Change
-    """How a mount by mount(8) is taken back."""
+    behind: Path | None
+    """The image behind the loop device, if it is on one."""
 
 
 class Driver(ABC):
@@ -46,8 +47,8 @@ class Driver(ABC):
         """The types under which the table of mounts may show a file system of this name."""
 
     @abstractmethod
-    def problems(self, name: str) -> list[Problem]:
-        """What this host lacks to mount it; changes nothing."""
+    def problems(self, name: str, place: Place) -> list[Problem]:
+        """What a host lacks to mount it; changes nothing."""
 
     def made_on(self, device: str) -> tuple[str, ...]:
         """How mkfs gets the place."""
@@ -76,15 +77,20 @@ class KernelDriver(Driver):
         """Its own name."""
         return (name,)
 
-    def problems(self, name: str) -> list[Problem]:
+    def problems(self, name: str, place: Place) -> list[Problem]:
         """The kernel may not have it."""
-        if knows_filesystem(name):
+        if place.knows_filesystem(name):
             return []
         remedy = f'{load_command(name)}; or kind = "vm" with a kernel that has it'
         return [Problem("error", f"this kernel has no driver for {name}", remedy)]
 
     def mount(self, name: str, mounting: Mounting) -> Iterable[Step]:
         """The kernel mounts it, asked by a command that ends."""
-        options = ("-o", ",".join(mounting.options)) if mounting.options else ()
-        argv = ("mount", "-t", name, *options, mounting.device, str(mounting.target))
-        return (mounting.mounter.mount(argv, mounting.target, mounting.change),)
+        mount = Mount(
+            type=name,
+            source=mounting.device,
+            target=mounting.target,
+            options=mounting.options,
+            behind=mounting.behind,
+        )
+        return (mounting.mounter.mount(mount),)

@@ -20,6 +20,7 @@ from tiltyard.host.packages import (
     knows_filesystem,
     load_command,
 )
+from tiltyard.host.place import Place
 from tiltyard.host.steps import Step
 from tiltyard.systems.filesystems.driver import Driver, Mounting
 from tiltyard.systems.kind import Problem
@@ -53,7 +54,7 @@ class ServerDriver(Driver):
         """As the server names itself."""
         return self.shown_as
 
-    def problems(self, name: str) -> list[Problem]:  # noqa: ARG002  the server is what matters
+    def problems(self, name: str, place: Place) -> list[Problem]:  # noqa: ARG002  it is here
         """The server, and the kernel's half of FUSE."""
         return server_problems(self.tool)
 

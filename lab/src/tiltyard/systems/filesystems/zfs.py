@@ -14,10 +14,12 @@ from tiltyard.errors import BusyError, TiltyardError
 from tiltyard.host import commands
 from tiltyard.host.changes import Change, MadeDirectory
 from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.op import Run
 from tiltyard.host.packages import Tool, knows_filesystem, load_command
+from tiltyard.host.place import Place
 from tiltyard.host.pools import ImportedPool, pools, somebody_answers
 from tiltyard.host.processes import named
-from tiltyard.host.steps import Run, Start, Step, Steps, TakeBack
+from tiltyard.host.steps import Start, Step, Steps, TakeBack
 from tiltyard.systems.filesystems.driver import Driver, Mounting
 from tiltyard.systems.filesystems.filesystem import MIB, Filesystem
 from tiltyard.systems.filesystems.server import server_problems
@@ -41,7 +43,7 @@ class PoolDriver(Driver):
         """As the table of mounts shows it."""
         return (self.shown_as,)
 
-    def problems(self, name: str) -> list[Problem]:
+    def problems(self, name: str, place: Place) -> list[Problem]:  # noqa: ARG002  it is here
         """The server or the module; one server is all that a host can have."""
         if self.server is None:
             if knows_filesystem(name):

@@ -23,10 +23,14 @@ _ADMIT = "sudo; or let users have namespaces (sysctl user.max_user_namespaces)"
 
 def strangers(directory: Path) -> list[Problem]:
     """Another user who could have root write, format or mount in another place than is meant."""
-    if not (reason := stranger_above(directory)):
-        return []
+    reason = stranger_above(directory)
+    return [exchangeable(directory, reason)] if reason else []
+
+
+def exchangeable(directory: Path, reason: str) -> Problem:
+    """The same, for that reason."""
     text = f"{directory} is not used, because others could exchange what root makes in it: {reason}"
-    return [Problem("error", text, "a directory of root's: chown root and chmod o-w; or its user")]
+    return Problem("error", text, "a directory of root's: chown root and chmod o-w; or its user")
 
 
 def rights_to_mount(*, served: bool) -> list[Problem]:

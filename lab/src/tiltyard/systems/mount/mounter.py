@@ -6,16 +6,24 @@ import secrets
 import struct
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-from tiltyard.host.changes import Change, MadeDirectory
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.facts import ABSENT
-from tiltyard.host.mounts import Mount, mounts_at
+from tiltyard.host.mounts import Mount as Mounted
+from tiltyard.host.mounts import mounts_at
 from tiltyard.host.namespaces import MadeInside, nsenter
-from tiltyard.host.steps import Run, StartMount, StartNamespace, Step, Steps, UndoTemporarily
-from tiltyard.ownership import make_directory
+from tiltyard.host.op import MakeDirectory, Mount, Run
+from tiltyard.host.place import HERE, Place, Space
+from tiltyard.host.steps import (
+    ChangeByCommand,
+    StartMount,
+    StartNamespace,
+    Step,
+    Steps,
+    UndoTemporarily,
+)
 
 _DIOALIGN = 0x2000
 """STATX_DIOALIGN, <linux/stat.h>."""
@@ -61,14 +69,6 @@ def _said(path: Path) -> str:
     return f"aligned to {offset_bytes} B (memory: {memory_bytes} B)"
 
 
-class Space(NamedTuple):
-    """Of a file system, in bytes."""
-
-    block_bytes: int
-    size_bytes: int
-    free_bytes: int
-
-
 NAMESPACE: Final = "{namespace}"
 """Output: the process that holds the namespaces of a user."""
 
@@ -111,14 +111,8 @@ class Mounter(ABC):
         return self._mark
 
     @abstractmethod
-    def mount(self, argv: tuple[str, ...], target: Path, change: Change) -> Step:
-        """Mount by a command that ends and leaves nothing behind.
-
-        Args:
-            argv: the command.
-            target: a directory of ours.
-            change: how it is taken back.
-        """
+    def mount(self, mount: Mount) -> Step:
+        """By a command that ends and leaves nothing behind."""
 
     @abstractmethod
     def serve(self, argv: tuple[str, ...], target: Path) -> Step:
@@ -129,16 +123,18 @@ class Mounter(ABC):
         return self._again
 
     @abstractmethod
-    def at(self, target: Path) -> list[Mount]:
+    def at(self, target: Path) -> list[Mounted]:
         """What is mounted on exactly this directory, the topmost last."""
 
     @abstractmethod
-    def made(self, path: Path) -> Change:
-        """The change of making a directory in what is mounted."""
+    def make(self, path: Path, *, stays: bool) -> Step:
+        """Have a directory made in what is mounted.
 
-    @abstractmethod
-    def mkdir(self, path: Path) -> None:
-        """Make a directory in what is mounted, unless it is there."""
+        Args:
+            path: where.
+            stays: what is mounted stays when it is not mounted any more, so that the directory is
+                removed before; otherwise it may be there already.
+        """
 
     @abstractmethod
     def space(self, path: Path) -> Space:
@@ -152,14 +148,30 @@ class Mounter(ABC):
 class RootMounter(Mounter):
     """As root, for all to see."""
 
+    def __init__(self, steps: Steps, mark: str, place: Place = HERE) -> None:
+        """Nothing is mounted yet.
+
+        Args:
+            steps: see :class:`Mounter`.
+            mark: the same.
+            place: where it is mounted.
+        """
+        super().__init__(steps, mark)
+        self._place = place
+
+    def servers(self) -> tuple[int, ...]:
+        """None on another host: there only the kernel mounts."""
+        return () if self._place.ssh else super().servers()
+
     def command(self, argv: tuple[str, ...]) -> tuple[str, ...]:
         """As it is."""
         return argv
 
-    def mount(self, argv: tuple[str, ...], target: Path, change: Change) -> Step:  # noqa: ARG002
-        """The change knows the target."""
-        self._again = (UndoTemporarily(change=change), Run(argv=argv))
-        return Run(argv=argv, change=change)
+    def mount(self, mount: Mount) -> Step:
+        """By the agent."""
+        again = mount.model_copy(update={"again": True})
+        self._again = (UndoTemporarily(change=mount.made(self._place.ssh)), again)
+        return mount
 
     def serve(self, argv: tuple[str, ...], target: Path) -> Step:
         """Its processes are known by the mark."""
@@ -169,27 +181,21 @@ class RootMounter(Mounter):
         self._again = (UndoTemporarily(change=served), again)
         return start
 
-    def at(self, target: Path) -> list[Mount]:
+    def at(self, target: Path) -> list[Mounted]:
         """In the table of mounts of this process."""
-        return mounts_at(target)
+        return [mount for mount in self._place.mounts() if mount.target == target]
 
-    def made(self, path: Path) -> Change:
+    def make(self, path: Path, *, stays: bool) -> Step:
         """A directory like any other."""
-        return MadeDirectory(path=path)
-
-    def mkdir(self, path: Path) -> None:
-        """By this process; in what is mounted others may have a hand."""
-        make_directory(path, exist_ok=True)
+        return MakeDirectory(path=path, inside=not stays)
 
     def space(self, path: Path) -> Space:
         """By statvfs(3)."""
-        status = os.statvfs(path)
-        size = status.f_frsize
-        return Space(status.f_bsize, status.f_blocks * size, status.f_bavail * size)
+        return self._place.space(path)
 
     def direct_io(self, directory: Path) -> str:
         """As the file system says."""
-        return direct_io(directory)
+        return ABSENT if self._place.ssh else direct_io(directory)
 
 
 class UserMounter(Mounter):
@@ -221,11 +227,11 @@ class UserMounter(Mounter):
         """Inside, where its mounts are."""
         return (*nsenter(NAMESPACE), *argv)
 
-    def mount(self, argv: tuple[str, ...], target: Path, change: Change) -> Step:  # noqa: ARG002
-        """It goes with the namespace, so that the ledger need not know of it."""
-        mount = Run(argv=self.command(argv))
-        self._again = (Run(argv=self.command(("umount", str(target)))), mount)
-        return mount
+    def mount(self, mount: Mount) -> Step:
+        """It goes with the namespace, so that no ledger need know of it."""
+        inside = Run(argv=self.command(mount.argv))
+        self._again = (Run(argv=self.command(("umount", str(mount.target)))), inside)
+        return inside
 
     def serve(self, argv: tuple[str, ...], target: Path) -> Step:
         """A server that is asked to end unmounts what it serves."""
@@ -239,17 +245,16 @@ class UserMounter(Mounter):
         )
         return start
 
-    def at(self, target: Path) -> list[Mount]:
+    def at(self, target: Path) -> list[Mounted]:
         """In the table of mounts of the namespace."""
         return mounts_at(target, Path(f"/proc/{self._holder}/mountinfo"))
 
-    def made(self, path: Path) -> Change:
-        """It is removed from inside; a server may let nobody else in."""
-        return MadeInside(path=path, mark=self._mark)
-
-    def mkdir(self, path: Path) -> None:
-        """From inside."""
-        self.steps.ledger.run((*self.prefix, "mkdir", "--parents", str(path)))
+    def make(self, path: Path, *, stays: bool) -> Step:
+        """From inside; a server may let nobody else in."""
+        argv = self.command(("mkdir", "--parents", str(path)))
+        if not stays:
+            return Run(argv=argv)
+        return ChangeByCommand(argv=argv, change=MadeInside(path=path, mark=self._mark))
 
     def space(self, path: Path) -> Space:
         """From inside, by stat(1): block size, fundamental block size, blocks, those free."""
@@ -259,6 +264,8 @@ class UserMounter(Mounter):
         return Space(block, blocks * unit, free * unit)
 
 
-def mounter(steps: Steps, mark: str) -> Mounter:
-    """What this process may use."""
-    return RootMounter(steps, mark) if os.geteuid() == 0 else UserMounter(steps, mark)
+def mounter(steps: Steps, mark: str, place: Place = HERE) -> Mounter:
+    """What this process may use; on other hosts only root is asked to mount."""
+    if place.ssh or os.geteuid() == 0:
+        return RootMounter(steps, mark, place)
+    return UserMounter(steps, mark)

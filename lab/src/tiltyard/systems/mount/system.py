@@ -7,7 +7,8 @@ from typing import ClassVar, Self
 
 from pydantic import Field
 
-from tiltyard.host.steps import MakeDirectory, Step, Steps
+from tiltyard.host.op import MakeDirectory
+from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.kind import ReachableSettings, Site, System, Up, lost_with
 from tiltyard.systems.mount.facts import mount_facts
 from tiltyard.systems.mount.mounter import mounter
@@ -73,6 +74,11 @@ class MountSystem(System):
         self.target = site.work.resolve() / site.ledger.name(f"mnt-{use}")
         self.mounter = mounter(self.steps, site.ledger.name(f"fs-{use}"))
 
+    @property
+    def _directory(self) -> Path:
+        """Where trials work."""
+        return self.target / self.site.ledger.name("trials")
+
     @abstractmethod
     def attach(self) -> Iterable[Step]:
         """Mount it on the target."""
@@ -94,6 +100,7 @@ class MountSystem(System):
         yield from self.mounter.open()
         yield MakeDirectory(path=self.target)
         yield from self.attach()
+        yield self.mounter.make(self._directory, stays=True)
 
     def steps_refresh(self) -> Iterable[Step]:
         """Unmount and mount again, so that nothing is cached here."""
@@ -101,9 +108,7 @@ class MountSystem(System):
 
     def look(self) -> Up:
         """A directory to work in, and what the kernel says of what it is in."""
-        directory = self.target / self.site.ledger.name("trials")
-        self.steps.record(self.mounter.made(directory))
-        self.mounter.mkdir(directory)
+        directory = self._directory
         said = mount_facts(self.mounter, directory, self.types, self.asked(), self.synonyms)
         source = self.mounter.at(self.target)[-1].source
         return Up(

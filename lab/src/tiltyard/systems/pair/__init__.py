@@ -15,7 +15,8 @@ from tiltyard.executors.engine import FarPlace
 from tiltyard.host import commands, sysctls
 from tiltyard.host.changes.network import MadeNamespace, namespace_path
 from tiltyard.host.links import SHORT_NAMES, Link, inside
-from tiltyard.host.steps import Run, Step, Steps
+from tiltyard.host.op import Run
+from tiltyard.host.steps import ChangeByCommand, Step, Steps
 from tiltyard.systems import brought
 from tiltyard.systems.booting import boot_command
 from tiltyard.systems.brought import Brought
@@ -144,7 +145,7 @@ class Pair(System):
         mtu = str(self._settings.mtu)
         for link in (client, server):
             made = MadeNamespace(name=link.namespace)
-            yield Run(argv=("ip", "netns", "add", link.namespace), change=made)
+            yield ChangeByCommand(argv=("ip", "netns", "add", link.namespace), change=made)
         one = (client.device, "netns", client.namespace, "mtu", mtu)
         other = (server.device, "netns", server.namespace, "mtu", mtu)
         yield Run(argv=("ip", "link", "add", *one, "type", "veth", "peer", "name", *other))

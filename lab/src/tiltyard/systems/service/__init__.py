@@ -20,8 +20,9 @@ from tiltyard.errors import HostLacksError
 from tiltyard.folder import hashed
 from tiltyard.host.changes import MadeFile
 from tiltyard.host.changes.settings import MountedAt
+from tiltyard.host.op import MakeDirectory, Run
 from tiltyard.host.packages import find_program
-from tiltyard.host.steps import MakeDirectory, Run, Step, Steps, TakeBack, UndoTemporarily
+from tiltyard.host.steps import ChangeByCommand, Step, Steps, TakeBack, UndoTemporarily
 from tiltyard.host.supervised import Supervised
 from tiltyard.ownership import name_of
 from tiltyard.study.placeholders import names_in
@@ -32,6 +33,7 @@ from tiltyard.systems.service.settings import Ready, ServiceSettings
 from tiltyard.systems.service.steps import (
     SETPRIV,
     DrawValues,
+    MakeOwned,
     RunInside,
     StartService,
     WriteFile,
@@ -191,7 +193,7 @@ class Serviced(System):
 
     def _prepare(self) -> Iterator[Step]:
         """A directory on the system, what is in it, the server."""
-        yield MakeDirectory(path=self._files, mode=0o700, owner=self._user)
+        yield MakeOwned(path=self._files, owner=self._user)
         if self._is_root:
             yield MakeDirectory(path=self._home)
         yield self._show
@@ -204,13 +206,14 @@ class Serviced(System):
         yield self._start
 
     @property
-    def _show(self) -> Run:
+    def _show(self) -> ChangeByCommand:
         """Its directory at a short path."""
         files, home = str(self._files), str(self._home)
         if self._is_root:
             mounted = MountedAt(target=self._home)
-            return Run(argv=("mount", "--bind", files, home), change=mounted)
-        return Run(argv=("ln", "--symbolic", files, home), change=MadeFile(path=self._home))
+            return ChangeByCommand(argv=("mount", "--bind", files, home), change=mounted)
+        made = MadeFile(path=self._home)
+        return ChangeByCommand(argv=("ln", "--symbolic", files, home), change=made)
 
     def _pause(self) -> Iterator[Step]:
         """Nothing of it holds the system."""
@@ -220,7 +223,7 @@ class Serviced(System):
 
     def _go_on(self) -> Iterator[Step]:
         if self._is_root:
-            yield self._show.model_copy(update={"change": None})
+            yield Run(argv=self._show.argv)
         yield self._start.model_copy(update={"recorded": False})
 
     @property

@@ -17,13 +17,21 @@ from typing import Any, Final, Literal, Self
 
 from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.folder import NEW
-from tiltyard.host.changes import Change
+from tiltyard.host.changes import Change, MadeDirectory
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.changes.settings import SupervisedProcess
 from tiltyard.host.commands import Command
 from tiltyard.host.steps import Step, Steps
 from tiltyard.host.supervised import State, Supervised
-from tiltyard.ownership import give, held_open, make_inside, name_of, named_in_errors, open_inside
+from tiltyard.ownership import (
+    give,
+    held_open,
+    make_directory,
+    make_inside,
+    name_of,
+    named_in_errors,
+    open_inside,
+)
 from tiltyard.recipe import resolved
 from tiltyard.study.placeholders import filled
 from tiltyard.study.program import SECRET, SERVER
@@ -44,6 +52,34 @@ _SOCKET_BYTES: Final = 30
 """Room for the name of a socket."""
 _ENDS_S: Final = 45.0
 """How long a supervisor may take beyond what the service may take."""
+
+
+class MakeOwned(Step):
+    """A directory that is not there, for the user of a service alone."""
+
+    kind: Literal["make-owned"] = "make-owned"
+    path: Path
+    owner: str
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# make directory {self.path}, for {self.owner}"
+
+    @property
+    def script(self) -> str:
+        """The commands for it."""
+        path = shlex.quote(str(self.path))
+        return f"mkdir --mode=0700 {path}; chown {self.owner}: {path}"
+
+    def changes(self) -> Sequence[Change]:
+        """It goes with all that is in it."""
+        return (MadeDirectory(path=self.path),)
+
+    def execute(self, host: Steps) -> str:  # noqa: ARG002  it needs no command
+        """Make it."""
+        make_directory(self.path, 0o700, owner=self.owner)
+        return ""
 
 
 class DrawValues(Step):

@@ -12,8 +12,9 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import sha256
 from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.commands import Command
+from tiltyard.host.op import MakeDirectory, Run
 from tiltyard.host.packages import find_program, install_command
-from tiltyard.host.steps import MakeDirectory, Run, Step, Steps
+from tiltyard.host.steps import Step, Steps
 from tiltyard.ownership import make_directory
 from tiltyard.systems.filesystems import Filesystem, filesystem
 from tiltyard.systems.image_file import ImageFile, check_size

@@ -11,7 +11,7 @@ from tiltyard.host.changes import Change
 from tiltyard.host.changes.tuning import SetInterface
 from tiltyard.host.packages import Tool, install_command
 from tiltyard.host.place import Place
-from tiltyard.host.steps import Run, Steps
+from tiltyard.host.steps import ChangeByCommand, Steps
 from tiltyard.study.problems import shown
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.knob import Knob, KnobTable
@@ -100,15 +100,15 @@ class InterfaceSetting(Setting):
             == (self.interface, self.group, self.key, self.place.ssh)
         )
 
-    def step(self, before: str, wanted: str) -> Run:
+    def step(self, before: str, wanted: str) -> ChangeByCommand:
         """Set it."""
         change = SetInterface(
             interface=self.interface, group=self.group, key=self.key,
             before=before, value=wanted, ssh=self.place.ssh,
         )  # fmt: skip
-        return Run(argv=self._command(wanted), change=change)
+        return ChangeByCommand(argv=self._command(wanted), change=change)
 
-    def put_back(self, steps: Steps, step: Run) -> None:
+    def put_back(self, steps: Steps, step: ChangeByCommand) -> None:
         """Set the old value over what the driver made of ours."""
         if isinstance(step.change, SetInterface):
             steps.run(self._command(step.change.before))

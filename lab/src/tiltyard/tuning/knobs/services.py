@@ -12,7 +12,7 @@ from tiltyard.host import services
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.tuning import StoppedService
 from tiltyard.host.place import Place
-from tiltyard.host.steps import Run
+from tiltyard.host.steps import ChangeByCommand
 from tiltyard.study.problems import shown
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.setting import ABSENT, LackError, Scene, Setting
@@ -80,9 +80,9 @@ class Stopped(Setting):
             self.place.ssh,
         )
 
-    def step(self, before: str, wanted: str) -> Run:  # noqa: ARG002  the base's names
+    def step(self, before: str, wanted: str) -> ChangeByCommand:  # noqa: ARG002  the base's names
         """Stop it."""
-        return Run(
+        return ChangeByCommand(
             argv=self.place.argv(services.stop_command(self.service)),
             change=StoppedService(name=self.service, ssh=self.place.ssh),
         )

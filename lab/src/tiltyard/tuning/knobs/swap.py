@@ -12,7 +12,7 @@ from tiltyard.host import swaps
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.tuning import SwappedOff
 from tiltyard.host.place import Place
-from tiltyard.host.steps import Run
+from tiltyard.host.steps import ChangeByCommand
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.setting import LackError, Scene, Setting
 
@@ -65,10 +65,10 @@ class Swap(Setting):
             and self.path in ("", change.path)
         )
 
-    def step(self, before: str, wanted: str) -> Run:  # noqa: ARG002  the base's names
+    def step(self, before: str, wanted: str) -> ChangeByCommand:  # noqa: ARG002  the base's names
         """Read back what is swapped out, and take it off."""
         priority = int(before.rpartition(" ")[2])
-        return Run(
+        return ChangeByCommand(
             argv=self.place.argv(("swapoff", self.path)),
             change=SwappedOff(path=self.path, priority=priority, ssh=self.place.ssh),
         )

@@ -11,7 +11,7 @@ from tiltyard.host import tuned
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.tuning import SetTunedProfile
 from tiltyard.host.place import Place
-from tiltyard.host.steps import Run
+from tiltyard.host.steps import ChangeByCommand
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.setting import LackError, Scene, Setting
 
@@ -48,10 +48,10 @@ class ActiveProfile(Setting):
         """There is one on a host."""
         return isinstance(change, SetTunedProfile) and change.ssh == self.place.ssh
 
-    def step(self, before: str, wanted: str) -> Run:
+    def step(self, before: str, wanted: str) -> ChangeByCommand:
         """Make it active."""
         was = "" if before == _NONE else before
-        return Run(
+        return ChangeByCommand(
             argv=self.place.argv(("tuned-adm", "profile", wanted)),
             change=SetTunedProfile(before=was, value=wanted, ssh=self.place.ssh),
         )

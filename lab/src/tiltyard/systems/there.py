@@ -1,0 +1,110 @@
+"""A system of another host that the agent there prepares, op by op: it needs nothing else there."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from tiltyard.errors import TiltyardError, UnreachableError
+from tiltyard.host.changes.op import MadeByOp
+from tiltyard.host.commands import shown
+from tiltyard.host.facts import facts_of_another
+from tiltyard.host.host import Host
+from tiltyard.host.ledger import Ledger
+from tiltyard.host.steps import Step
+from tiltyard.host.telemetry import FarWatch, disk_under
+from tiltyard.systems.kind import Problem, Site, System, Up
+from tiltyard.systems.other_host import OtherHost
+
+
+class There(System):
+    """A system whose steps are ops. Its trials are executed by the agent's own file."""
+
+    def __init__(self, system: System, site: Site) -> None:
+        """Nothing is touched yet.
+
+        Args:
+            system: the same as here, at another place.
+            site: with that place.
+        """
+        self._system = system
+        self._host = OtherHost(site.place)
+        self._recorder, self._note = site.ledger, site.note
+        self.place = site.place
+        self.on = str(site.place)
+        self.rest = system.rest
+
+    def problems(self) -> list[Problem]:
+        """That it is not reached, or what is found there."""
+        if problems := self._host.problems():
+            return problems
+        try:
+            with self.place.understood():
+                found = self._system.problems()
+        except TiltyardError as error:
+            lost = isinstance(error, UnreachableError)
+            return [Problem("error", str(error), passes=lost)]
+        return [replace(each, text=f"{self.place}: {each.text}") for each in found]
+
+    def steps_up(self) -> Iterable[Step]:
+        """The system's own, and so are all others."""
+        return self._system.steps_up()
+
+    def steps_refresh(self) -> Iterable[Step]:
+        """See :meth:`steps_up`."""
+        return self._system.steps_refresh()
+
+    def steps_down(self) -> Iterable[Step]:
+        """See :meth:`steps_up`."""
+        return self._system.steps_down()
+
+    def look(self) -> Up:
+        """See :meth:`steps_up`."""
+        return self._system.look()
+
+    def bring_up(self) -> Up:
+        """Bring it up, and see it from here."""
+        agent = self.place.host
+        self._forget(agent)
+        if not agent.has_recovered:
+            for said in agent.recover().done:
+                self._note(f"{self.place}: an earlier run was killed: {shown(said)}")
+        up = self._system.bring_up()
+        try:
+            return self._as_seen_here(up, agent)
+        except BaseException:
+            self.take_down()
+            raise
+
+    def _forget(self, agent: Host) -> None:
+        """What an agent that has ended had changed it has taken back, images too."""
+        ledger = self._recorder
+        assert isinstance(ledger, Ledger)
+        for change in reversed(ledger.outstanding):
+            if (
+                isinstance(change, MadeByOp)
+                and change.ssh == self.place.ssh
+                and change.ledger not in agent.ledgers
+            ):
+                ledger.undo(change)
+
+    def _as_seen_here(self, up: Up, agent: Host) -> Up:
+        place = self.place
+        disk = disk_under(up.target, place) if isinstance(up.target, Path) else None
+        gone = f"the agent on {place} that has prepared it has ended"
+        return replace(
+            up,
+            facts={"host": self.on, **facts_of_another(place), **up.facts},
+            engine=self._host.argv(agent.engine, prefix=up.prefix),
+            place=place,
+            prefix=(),
+            lost=lambda: "" if agent.is_there else gone,
+            watch=lambda: FarWatch(place, {"programs": [agent.engine]}, disk=disk),
+        )
+
+    def refresh(self) -> None:
+        """The system's own."""
+        self._system.refresh()
+
+    def take_down(self) -> None:
+        """The system's own."""
+        self._system.take_down()
