@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.patience import wait_until
-from tiltyard.errors import HostLacksError, TiltyardError, UnreachableError
+from tiltyard.errors import HostLacksError, InterruptedRunError, TiltyardError, UnreachableError
 from tiltyard.executors.engine import Engine
 from tiltyard.host import host
 from tiltyard.host.host import Host, here, hosts
@@ -25,8 +25,8 @@ def says(line: str) -> str:
 
 def hello(protocol: int) -> str:
     """The first line of one."""
-    told = '"system":"linux","machine":"m","release":"6","uid":0,"cpus":[0],"boot":"","does":[]'
-    return says(f'{{"hello":{{"protocol":{protocol},"engine":"0",{told}}}}}')
+    told = '"system":"linux","machine":"m","release":"6","pid":1,"uid":0,"cpus":[0],"boot":""'
+    return says(f'{{"hello":{{"protocol":{protocol},"engine":"0",{told},"does":[]}}}}')
 
 
 def stub(text: str) -> tuple[str, ...]:
@@ -140,6 +140,42 @@ def test_an_answer_that_is_none_is_told(answer: str, why: str) -> None:
         with pytest.raises(HostLacksError, match="sut") as raised:
             host.read(files=["/x"])
         assert why in str(raised.value)
+    finally:
+        host.close()
+
+
+@pytest.mark.parametrize(
+    "ops",
+    [
+        '"changes":[{"at":1,"number":1}],"outputs":{}',
+        '"changes":[],"outputs":{"loop":"$(reboot)"}',
+        '"changes":[],"outputs":{"another":"loop0"}',
+    ],
+)
+def test_what_ops_have_not_yielded_is_no_answer_to_them(ops: str) -> None:
+    """It would get into later ones, and into the script that does them again."""
+    answer = f'{{"id":1,"done":{{"ops":{{"ledger":"1-a",{ops},"ran":[]}}}}}}'
+    host = Host(stub(f"{hello(1)}; read -r asked; {says(answer)}; sleep 60"), "sut")
+    try:
+        with pytest.raises(HostLacksError, match="something else than was asked"):
+            host.change([{"op": "loop", "file": "/x", "name": "loop"}])
+    finally:
+        host.close()
+
+
+def test_who_has_had_enough_is_heard_whatever_an_agent_says() -> None:
+    """Ops are cancelled, and what has stopped them is told when they are over."""
+
+    def stop() -> None:
+        raise InterruptedRunError("Ctrl-C")
+
+    tells = says('{"id":1,"progress":{"at":0,"done_bytes":0,"of_bytes":0}}')
+    ends = says('{"id":1,"failed":{"kind":"interrupted","text":"it was cancelled"}}')
+    waits = f"while ! read -r -t 0.01 asked; do {tells}; done"
+    host = Host(("bash", "-c", f"{hello(1)}; read -r asked; {waits}; {ends}; sleep 60"), "sut")
+    try:
+        with pytest.raises(InterruptedRunError, match="Ctrl-C"):
+            host.change([], stop)
     finally:
         host.close()
 

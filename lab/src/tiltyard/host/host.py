@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import platform
+import re
 import secrets
 import select
 import signal
@@ -86,6 +87,8 @@ execute has status 126 (POSIX). A copy that was cut off in the middle, an hour a
 
 _UNDONE_S: Final = 24 * 3600.0
 """Nobody waits longer for what millions of files take."""
+_YIELDED: Final = re.compile(r"[a-z]+[0-9]+")
+"""What an op may yield: the name of a device."""
 _LOOK_S: Final = 0.2
 """So often it is looked whether ops are to be stopped."""
 _ERRORS: Final = {"failed": TiltyardError, "refused": RefusedError}
@@ -337,39 +340,39 @@ class Host:
                 raise
         if stopped and answer.done is None:
             raise stopped
-        done = self._done(number, answer)
-        if done.ops is None:
+        did = self._done(number, answer).ops
+        if did is None or not _answers(did, ops):
             raise self._lost(_NOT_ASKED)
-        self.ledgers.add(done.ops.ledger)
-        return done.ops
+        self.ledgers.add(did.ledger)
+        return did
 
     def _worked(
         self, number: int, check: Callable[[], None], tell: Callable[[HostProgress], None]
     ) -> tuple[HostLine, Exception | None]:
         """The answer to ops, and what has stopped them."""
         stopped: Exception | None = None
-        heard = told = time.monotonic()
+        heard = told = looked = time.monotonic()
         while True:
-            now = time.monotonic()
-            if not self._has_line() and not self._waits(_LOOK_S):
-                if stopped is None:
-                    try:
-                        check()
-                    except Exception as error:
-                        stopped = error
-                        self._tell(_line({"cancel": number}))
-                if now - told > _BEAT_S:
-                    told = now
-                    self._tell(_line({"beat": {}}))
-                if now - heard > _BEAT_S + _STALLED_S:
-                    raise self._silent(f"it has said nothing for {now - heard:.0f} s")
+            if self._has_line() or self._waits(_LOOK_S):
+                answer, heard = self._heard(_STALLED_S), time.monotonic()
+                if answer.progress:
+                    tell(answer.progress)
+                elif answer.beat is None:
+                    return answer, stopped
+            if (now := time.monotonic()) - looked < _LOOK_S:
                 continue
-            heard = now
-            answer = self._heard(_STALLED_S)
-            if answer.progress:
-                tell(answer.progress)
-            elif answer.beat is None:
-                return answer, stopped
+            looked = now
+            if stopped is None:
+                try:
+                    check()
+                except Exception as error:
+                    stopped = error
+                    self._tell(_line({"cancel": number}))
+            if now - told > _BEAT_S:
+                told = now
+                self._tell(_line({"beat": {}}))
+            if now - heard > _BEAT_S + _STALLED_S:
+                raise self._silent(f"it has said nothing for {now - heard:.0f} s")
 
     def undo(self, ledger: str, numbers: Sequence[int], *, still: bool = False) -> HostUndone:
         """Take changes back.
@@ -555,6 +558,16 @@ class Host:
         assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.stdout.close()
+
+
+def _answers(did: HostDid, ops: Sequence[Mapping[str, object]]) -> bool:
+    """Whether an answer is one to these ops: what another host yields gets into scripts."""
+    names = {op.get("name") for op in ops}
+    return (
+        all(one.at < len(ops) for one in did.changes)
+        and did.outputs.keys() <= names
+        and all(map(_YIELDED.fullmatch, did.outputs.values()))
+    )
 
 
 def _line(request: Mapping[str, object]) -> bytes:

@@ -58,8 +58,8 @@ class MadeByOp(HostChange):
             return None
         found = Place(self.ssh).ask(lambda host: host.undo(self.ledger, [self.number], still=still))
         if found.left:
-            raise RefusedError("; ".join(found.left))
-        return "; ".join(found.done) or None
+            raise RefusedError("; ".join(map(shown, found.left)))
+        return "; ".join(map(shown, found.done)) or None
 
 
 class UsedAgent(HostChange):
