@@ -180,6 +180,23 @@ def test_who_has_had_enough_is_heard_whatever_an_agent_says() -> None:
         host.close()
 
 
+def test_what_is_looked_at_together_is_asked_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = elsewhere(tmp_path / "home")
+    with place.looking(files=["/proc/sys/kernel/os*"], links=["/proc/sys/*"], space=["/"]):
+        with monkeypatch.context() as patched:
+            patched.setattr(Host, "read", None)
+            assert place.read("/proc/sys/kernel/ostype") == "Linux"
+            assert place.read("/proc/sys/kernel/osnone") is None
+            assert place.find_all(["/proc/sys/vm", "/proc/sys/none"]).keys() == {"/proc/sys/vm"}
+            assert place.space(Path("/")).size_bytes > 0
+        assert place.read("/proc/sys/kernel/hostname")
+    monkeypatch.setattr(Host, "read", None)
+    with pytest.raises(TypeError):
+        place.read("/proc/sys/kernel/ostype")
+
+
 OLD_KERNEL = (
     """cat > /dev/null; echo '#!/bin/sh'; echo "echo 'FATAL: kernel too old' >&2; exit 1" """
 )

@@ -16,7 +16,7 @@ from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine, Job
 from tiltyard.executors.runner import Runners, Trial
 from tiltyard.host.devices import loops, throttles
-from tiltyard.host.host import here
+from tiltyard.host.host import Host, here
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.mounts import mounts_at
 from tiltyard.systems import kind
@@ -229,6 +229,21 @@ def test_an_agent_that_ends_is_followed_by_another_one(
         agent.close()
         system.take_down()
         assert_as_before(before, tmp_path)
+
+
+@pytest.mark.parametrize("far", [True], ids=["by ssh"], indirect=True)
+def test_a_turn_there_takes_few_exchanges(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is as long as the way there; the first turn asks what stays as it is."""
+    told: list[bytes] = []
+    tell = Host._tell
+    monkeypatch.setattr(Host, "_tell", lambda host, line: (told.append(line), tell(host, line)))
+    system = make("ext4", scheduler="none", read_ahead="64k")
+    counts = []
+    for does in (system.bring_up, system.refresh, system.take_down) * 2:
+        told.clear()
+        does()
+        counts.append(len(told))
+    assert counts[3:] == [4, 2, 1], told
 
 
 def test_none_leaves_it_mounted_until_the_run_ends(make: Make) -> None:

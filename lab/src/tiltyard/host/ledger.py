@@ -262,6 +262,20 @@ class Ledger:
         self._forget(number)
         return said
 
+    def undo_row(self, row: Sequence[MadeByOp]) -> None:
+        """Take changes of one agent back in one exchange, last first.
+
+        Raises:
+            TiltyardError: if that is not possible; all of them stay recorded.
+        """
+        numbers = [n for n, one in self._outstanding.items() if any(map(one.is_same, row))]
+        if numbers:
+            last, *others = [self._outstanding[n] for n in reversed(numbers)]
+            assert isinstance(last, MadeByOp)
+            last.undo_for(others=[one for one in others if isinstance(one, MadeByOp)])
+        for number in numbers:
+            self._forget(number)
+
     def _forget(self, number: int) -> None:
         """One that is taken back."""
         if number not in self._of_agents:

@@ -1,5 +1,6 @@
 """A host whose settings are read and changed: this one, or one that ssh reaches."""
 
+import fnmatch
 import functools
 import glob
 import os
@@ -19,6 +20,7 @@ from tiltyard.host.host import Host, hosts
 from tiltyard.host.mounts import Mount, mount_of, mount_over, mounts, parse_mounts
 from tiltyard.host.packages import find_program, is_known, knows_filesystem
 from tiltyard.host.small_files import read_small
+from tiltyard.wire import HostFound
 
 T = TypeVar("T")
 _MARK: Final = "\x1e"
@@ -146,12 +148,39 @@ class Place:
         """
         names = [str(path) for path in paths]
         if self.ssh:
-            found: Mapping[str, str | None] = {}
-            if names:
+            seen = _seen.get(self.ssh, _NOTHING)
+            found: Mapping[str, str | None] = seen.found.files
+            if any(not seen.has(name, seen.files) for name in names):
                 found = self.ask(lambda host: host.read(files=names)).files
+            found = {name: found[name] for name in names if name in found}
         else:
             found = {name: read_small(name) for name in names}
         return {name: text.strip() for name, text in found.items() if text is not None}
+
+    @contextmanager
+    def looking(
+        self,
+        *,
+        files: Sequence[str] = (),
+        links: Sequence[str] = (),
+        space: Sequence[str] = (),
+    ) -> Iterator[None]:
+        """What is read in the block of another host is asked for at once, and does not change.
+
+        Args:
+            files: see :meth:`tiltyard.host.host.Host.read`; what else is read is asked for then.
+            links: the same.
+            space: the same.
+        """
+        if not self.ssh:
+            yield
+            return
+        found = self.ask(lambda host: host.read(files=files, links=links, space=space))
+        _seen[self.ssh] = _Seen(files, links, found)
+        try:
+            yield
+        finally:
+            del _seen[self.ssh]
 
     def write(self, path: str | Path, text: str) -> None:
         """Write a setting.
@@ -281,7 +310,9 @@ class Place:
             status = os.statvfs(path)
             unit = status.f_frsize
             return Space(status.f_bsize, status.f_blocks * unit, status.f_bavail * unit)
-        told = self.ask(lambda host: host.read(space=[str(path)])).space.get(str(path))
+        told = _seen.get(self.ssh, _NOTHING).found.space.get(str(path))
+        if told is None:
+            told = self.ask(lambda host: host.read(space=[str(path)])).space.get(str(path))
         if told is None:
             raise HostLacksError(f"{self}: there is no {path}")
         unit = told.block_bytes
@@ -290,6 +321,9 @@ class Place:
     def find_all(self, paths: Sequence[str]) -> Mapping[str, str]:
         """Which of some paths are there, and where they really are."""
         if self.ssh:
+            seen = _seen.get(self.ssh, _NOTHING)
+            if all(seen.has(path, seen.links) for path in paths):
+                return {path: seen.found.links[path] for path in paths if path in seen.found.links}
             return self.ask(lambda host: host.read(links=paths)).links
         return {path: os.path.realpath(path) for path in paths if Path(path).exists()}
 
@@ -320,5 +354,24 @@ class Place:
                 raise
             raise UnreachableError(f"{self} was asked and is given up: {error.limit}") from None
 
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a host has answered, to what."""
+
+    files: Sequence[str]
+    links: Sequence[str]
+    found: HostFound
+
+    def has(self, path: str, patterns: Sequence[str]) -> bool:
+        """Whether that was asked, so that what is not found is not there."""
+        return any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)
+
+
+_NOTHING: Final = _Seen(
+    (), (), HostFound(files={}, links={}, programs={}, space={}, outputs=[], cut=[])
+)
+_seen: Final[dict[tuple[str, ...], _Seen]] = {}
+"""By the way there; see :meth:`Place.looking`."""
 
 HERE = Place()

@@ -539,13 +539,29 @@ class Steps:
         self._script.append(self._changes.pop().script)
         self._servers = [server for server in self._servers if not server.ended()]
 
+    def _last_row(self) -> list[MadeByOp]:
+        """The last changes, as far as one agent has them in one ledger; the last one first."""
+        row: list[MadeByOp] = []
+        for change in reversed(self._changes):
+            first = row[0] if row else change
+            if not isinstance(change, MadeByOp) or not isinstance(first, MadeByOp):
+                break
+            if (change.ssh, change.ledger) != (first.ssh, first.ledger):
+                break
+            row.append(change)
+        return row
+
     def undo(self) -> None:
         """Take the changes back, last one first; each undo verifies itself."""
         while self._running:
             self._running.pop().stop()
         while self._changes:
             with phase(self._changes[-1].way_back.removeprefix("# ")):
-                self.undo_last()
+                if len(row := self._last_row()) > 1:
+                    self.ledger.undo_row(row)
+                    self._script += [self._changes.pop().script for _ in row]
+                else:
+                    self.undo_last()
         if isinstance(self._recorder, Ledger):
             self._recorder.let_go_of_machine()
         self.outputs.clear()

@@ -7,9 +7,11 @@ from pathlib import Path
 from tiltyard.errors import TiltyardError, UnreachableError
 from tiltyard.host.changes.op import MadeByOp
 from tiltyard.host.commands import shown
+from tiltyard.host.devices.disks import DISKS, LOOKED_AT
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.host import Host
 from tiltyard.host.ledger import Ledger
+from tiltyard.host.processes import BOOT_ID
 from tiltyard.host.steps import Step
 from tiltyard.host.telemetry import FarWatch, disk_under
 from tiltyard.systems.kind import Problem, Site, System, Up
@@ -89,11 +91,13 @@ class There(System):
 
     def _as_seen_here(self, up: Up, agent: Host) -> Up:
         place = self.place
-        disk = disk_under(up.target, place) if isinstance(up.target, Path) else None
+        with place.looking(files=(*LOOKED_AT, str(BOOT_ID)), links=(DISKS,)):
+            disk = disk_under(up.target, place) if isinstance(up.target, Path) else None
+            facts = facts_of_another(place)
         gone = f"the agent on {place} that has prepared it has ended"
         return replace(
             up,
-            facts={"host": self.on, **facts_of_another(place), **up.facts},
+            facts={"host": self.on, **facts, **up.facts},
             engine=self._host.argv(agent.engine, prefix=up.prefix),
             place=place,
             prefix=(),

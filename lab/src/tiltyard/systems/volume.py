@@ -17,6 +17,7 @@ from tiltyard.errors import TiltyardError
 from tiltyard.folder import sha256
 from tiltyard.host.changes.settings import in_force
 from tiltyard.host.devices import loops
+from tiltyard.host.devices.disks import DISKS, LOOKED_AT
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.op import MakeDirectory, Run
 from tiltyard.host.packages import Tool, install_command
@@ -90,6 +91,7 @@ def check_filesystem(
 
 
 _LOOPS: Final = "/dev/loop-control"
+_QUEUE: Final = ("scheduler", "read_ahead_kb")
 _TRIALS: Final = "tiltyard"
 """Where trials work in it."""
 _NAMES = [entry.name for entry in FILESYSTEMS]
@@ -310,6 +312,12 @@ class Volume(System):
 
     def look(self) -> Up:
         """What the kernel says of what is mounted now, and a directory to work in."""
+        queues = (f"/sys/block/*/queue/{name}" for name in (*_QUEUE, "write_cache"))
+        files, space = (*LOOKED_AT, *queues), (str(self._target),)
+        with self.place.looking(files=files, links=(DISKS,), space=space):
+            return self._look()
+
+    def _look(self) -> Up:
         device = self._device.replace(loops.NAME, self.steps.outputs.get(loops.NAME, loops.NAME))
         queue = queue_facts(device, self.place)
         made = self._filesystem
@@ -354,8 +362,7 @@ def brings(settings: VolumeSettings, _root: Path) -> Iterator[Brought]:
 
 def queue_facts(device: str, place: Place = HERE) -> dict[str, str]:
     """How a device's queue is set now; empty for what is none."""
-    names = ("scheduler", "read_ahead_kb")
-    paths = [str(loops.queue_setting(device, name)) for name in names]
+    paths = [str(loops.queue_setting(device, name)) for name in _QUEUE]
     said = place.read_all(paths)
     if paths[0] not in said:
         return {}

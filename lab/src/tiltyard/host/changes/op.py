@@ -1,5 +1,6 @@
 """What a host's agent has changed by an op, and has in its own ledger there."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from tiltyard.errors import RefusedError, UnreachableError
@@ -46,17 +47,19 @@ class MadeByOp(HostChange):
 
     def undo(self) -> str | None:
         """The agent takes it back; another one does if that has ended without doing so."""
-        return self.undo_for(still=False)
+        return self.undo_for()
 
-    def undo_for(self, *, still: bool) -> str | None:
+    def undo_for(self, *, still: bool = False, others: Sequence["MadeByOp"] = ()) -> str | None:
         """The same.
 
         Args:
             still: it is made again at once, so that the agent's ledger shall not forget it.
+            others: of the same ledger, which are taken back with it, last first.
         """
         if not self.ledger:
             return None
-        found = Place(self.ssh).ask(lambda host: host.undo(self.ledger, [self.number], still=still))
+        numbers = [self.number, *(other.number for other in others)]
+        found = Place(self.ssh).ask(lambda host: host.undo(self.ledger, numbers, still=still))
         if found.left:
             raise RefusedError("; ".join(map(shown, found.left)))
         return "; ".join(map(shown, found.done)) or None

@@ -10,6 +10,10 @@ from tiltyard.host.place import HERE, Place
 SECTOR_BYTES = 512
 """The unit of ``stat``, whatever the device's own sector is (block/stat.rst of the kernel)."""
 _CLASS = Path("/sys/class/block")
+DISKS: Final = f"{_CLASS}/*"
+"""What exists of them, and where it really is."""
+LOOKED_AT: Final = ("/proc/self/mountinfo", f"{_CLASS}/*/partition", "/sys/block/loop*/loop/*")
+"""Files that say what a directory lies on."""
 _IN_PLACE: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "vfat", "exfat"})
 
 
@@ -48,5 +52,5 @@ def disk_of(source: str, place: Place = HERE) -> Path | None:
     entry = str(_CLASS / Path(source).name)
     if not source.startswith("/dev/") or not (real := place.find_all([entry]).get(entry)):
         return None
-    is_partition = place.read(f"{real}/partition") is not None
+    is_partition = place.read(f"{entry}/partition") is not None
     return Path(real).parent if is_partition else Path(real)

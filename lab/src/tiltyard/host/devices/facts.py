@@ -38,7 +38,7 @@ def device_facts(device: BlockDevice) -> dict[str, str]:
 def cache_under(directory: Path, place: Place = HERE) -> str:
     """Of the disk that a directory lies on, in the same words."""
     stack = stack_under(directory, place)
-    return _write_cache(stack.disk / "queue", place) if stack else ABSENT
+    return _write_cache(Path("/sys/block", stack.disk.name, "queue"), place) if stack else ABSENT
 
 
 def _write_cache(queue: Path, place: Place = HERE) -> str:
