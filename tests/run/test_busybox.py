@@ -1,5 +1,6 @@
 """A host with a kernel and BusyBox and nothing else, no Python in particular."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -24,6 +25,7 @@ from tiltyard.host.ledger import restore
 from tiltyard.host.mounts import mounts
 from tiltyard.host.place import Place
 from tiltyard.host.processes import descendants
+from tiltyard.host.small_files import read_small
 from tiltyard.plan.model import Plan
 from tiltyard.run.journal import read_journal
 from tiltyard.run.read import read_run
@@ -194,9 +196,12 @@ def test_a_run_that_is_killed_leaves_nothing_there(
             wait_until(lambda least=events: len(read_journal(folder.journal)) > least, "no turn")
             wait_until(lambda: mounted_in(root), "nothing is mounted there", pause_s=0.001)
             process.send_signal(signal.SIGSTOP)
-            for pid in agents_there(process.pid) if with_agent else ():
-                os.kill(pid, signal.SIGKILL)
-            process.kill()
+            try:
+                for pid in agents_there(process.pid) if with_agent else ():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+            finally:
+                process.kill()
         if with_agent:
             assert restore_there(Place.over_ssh(HOST)).left == ()
         wait_until(lambda: not mounted_in(root), "it stays mounted")
@@ -205,5 +210,5 @@ def test_a_run_that_is_killed_leaves_nothing_there(
 
 
 def agents_there(lab: int) -> list[int]:
-    below = ((pid, Path(f"/proc/{pid}/comm")) for pid in descendants(lab))
-    return [pid for pid, name in below if name.read_text() == "tiltyard-agent\n"]
+    names = {pid: read_small(f"/proc/{pid}/comm") for pid in descendants(lab)}
+    return [pid for pid, name in names.items() if name == "tiltyard-agent\n"]

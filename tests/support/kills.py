@@ -43,7 +43,9 @@ class Told:
                 self.last_number += content.last_number
                 return
             changes: dict[int, str] = {}
-            for line in path.read_text().splitlines():
+            text = path.read_text()
+            # What comes after the last newline is being written.
+            for line in text[: text.rfind("\n") + 1].splitlines():
                 entry = json.loads(line)
                 if "change" in entry:
                     change = entry["is"]
@@ -107,7 +109,8 @@ def kill_when(
             os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
             if _is_ready(process, left[process], state):
                 for agent in agents_of(process.pid) if moments.random() < 0.5 else ():
-                    os.kill(agent, signal.SIGKILL)
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(agent, signal.SIGKILL)
                 process.send_signal(signal.SIGKILL)
                 assert process.wait() == -signal.SIGKILL
                 del left[process]
