@@ -15,7 +15,7 @@ import pytest
 
 from support.hosts import needs_root
 from support.killed import TUNING
-from support.kills import holds, kill_when, ledgers_in
+from support.kills import holds, kill_when
 from support.patience import PATIENCE_S
 from support.runs import SMOKE, image_system, place, plan_of
 from support.snapshots import assert_same, processes_of, snapshot
@@ -96,8 +96,7 @@ def kill_and_restore(tmp_path: Path, state: Path, rounds: int, *, alone: bool) -
     for number in range(rounds):
         runs = {name: start(folder) for name, folder in folders.items()}
         kinds = {name: kinds[number % len(kinds)] for name, kinds in CHANGES.items()}
-        kill_when({run: holds(kinds[name]) for name, run in runs.items()}, state, moments)
-        told = ledgers_in(state)
+        told = kill_when({run: holds(kinds[name]) for name, run in runs.items()}, state, moments)
         killed_with.update(told.kinds)
         said = restore()
         assert all(line.startswith("an earlier run was killed: ") for line in said), said

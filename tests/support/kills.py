@@ -88,18 +88,21 @@ def ledgers_in(state: Path) -> Told:
 
 def kill_when(
     wanted: Mapping[subprocess.Popen[bytes], Wanted], state: Path, moments: Random
-) -> None:
+) -> Told:
     """Kill each process soon after its ledger has become so, and while it is.
 
     Args:
         wanted: what each one's ledgers shall be like; they are children of this process.
         state: the directory of ledgers.
-        moments: draws how soon, and whether its agent is killed with it or takes all back.
+        moments: draws how soon, and whether its agent is killed with it.
+
+    Returns:
+        What they told then: of ops that are under way an agent that lives takes back what they did.
     """
-    left = dict(wanted)
+    left, found = dict(wanted), Told()
 
     def ready() -> list[subprocess.Popen[bytes]]:
-        return [process for process in left if _is_ready(process, left[process], state)]
+        return [process for process in left if left[process](_told_now(process, state))]
 
     while left:
         wait_until(ready, "no ledger becomes so", pause_s=0.002)
@@ -107,7 +110,9 @@ def kill_when(
         for process in ready():
             process.send_signal(signal.SIGSTOP)
             os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-            if _is_ready(process, left[process], state):
+            if left[process](told := _told_now(process, state)):
+                found.kinds += told.kinds
+                found.before |= told.before
                 for agent in agents_of(process.pid) if moments.random() < 0.5 else ():
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(agent, signal.SIGKILL)
@@ -116,12 +121,13 @@ def kill_when(
                 del left[process]
             else:
                 process.send_signal(signal.SIGCONT)
+    return found
 
 
-def _is_ready(process: subprocess.Popen[bytes], wanted: Wanted, state: Path) -> bool:
-    """Whether it runs, and its ledgers are so now."""
+def _told_now(process: subprocess.Popen[bytes], state: Path) -> Told:
+    """What the ledgers of one that runs tell."""
     assert process.poll() is None, "it ended before it could be killed"
-    return wanted(told_by((process.pid, *agents_of(process.pid)), state))
+    return told_by((process.pid, *agents_of(process.pid)), state)
 
 
 def holds(kind: str) -> Wanted:
