@@ -110,12 +110,12 @@ def test_it_ends_with_its_input() -> None:
     [
         ("exit 3", "it has ended"),
         ("echo words >&2; exit 3", "it has ended: words"),
-        ("echo Welcome; sleep 60", '"Welcome" is no answer'),
-        ("printf 'Hi \\036{}\\n'; sleep 60", "is no answer"),
-        ("printf '\\036nonsense\\n'; sleep 60", "is no answer"),
-        (f"{hello(99)}; sleep 60", "it does not speak protocol 1"),
-        (says('{"id":1,"done":{}}') + "; sleep 60", "it does not speak protocol 1"),
-        ("head -c 20000000 /dev/zero; sleep 60", "its answer does not end"),
+        ("echo Welcome; cat > /dev/null", '"Welcome" is no answer'),
+        ("printf 'Hi \\036{}\\n'; cat > /dev/null", "is no answer"),
+        ("printf '\\036nonsense\\n'; cat > /dev/null", "is no answer"),
+        (f"{hello(99)}; cat > /dev/null", "it does not speak protocol 1"),
+        (says('{"id":1,"done":{}}') + "; cat > /dev/null", "it does not speak protocol 1"),
+        ("head -c 20000000 /dev/zero; cat > /dev/null", "its answer does not end"),
     ],
 )
 def test_what_is_no_agent_is_told(text: str, why: str) -> None:
@@ -135,7 +135,7 @@ def test_what_is_no_agent_is_told(text: str, why: str) -> None:
     ],
 )
 def test_an_answer_that_is_none_is_told(answer: str, why: str) -> None:
-    host = Host(stub(f"{hello(1)}; read -r asked; {says(answer)}; sleep 60"), "sut")
+    host = Host(stub(f"{hello(1)}; read -r asked; {says(answer)}; cat > /dev/null"), "sut")
     try:
         with pytest.raises(HostLacksError, match="sut") as raised:
             host.read(files=["/x"])
@@ -155,7 +155,7 @@ def test_an_answer_that_is_none_is_told(answer: str, why: str) -> None:
 def test_what_ops_have_not_yielded_is_no_answer_to_them(ops: str) -> None:
     """It would get into later ones, and into the script that does them again."""
     answer = f'{{"id":1,"done":{{"ops":{{"ledger":"1-a",{ops},"ran":[]}}}}}}'
-    host = Host(stub(f"{hello(1)}; read -r asked; {says(answer)}; sleep 60"), "sut")
+    host = Host(stub(f"{hello(1)}; read -r asked; {says(answer)}; cat > /dev/null"), "sut")
     try:
         with pytest.raises(HostLacksError, match="something else than was asked"):
             host.change([{"op": "loop", "file": "/x", "name": "loop"}])
@@ -172,7 +172,9 @@ def test_who_has_had_enough_is_heard_whatever_an_agent_says() -> None:
     tells = says('{"id":1,"progress":{"at":0,"done_bytes":0,"of_bytes":0}}')
     ends = says('{"id":1,"failed":{"kind":"interrupted","text":"it was cancelled"}}')
     waits = f"while ! read -r -t 0.01 asked; do {tells}; done"
-    host = Host(("bash", "-c", f"{hello(1)}; read -r asked; {waits}; {ends}; sleep 60"), "sut")
+    host = Host(
+        ("bash", "-c", f"{hello(1)}; read -r asked; {waits}; {ends}; cat > /dev/null"), "sut"
+    )
     try:
         with pytest.raises(InterruptedRunError, match="Ctrl-C"):
             host.change([], stop)

@@ -268,11 +268,9 @@ class Ledger:
         Raises:
             TiltyardError: if that is not possible; all of them stay recorded.
         """
-        numbers = [n for n, one in self._outstanding.items() if any(map(one.is_same, row))]
+        numbers = [number for number, one in self._outstanding.items() if one in row]
         if numbers:
-            last, *others = [self._outstanding[n] for n in reversed(numbers)]
-            assert isinstance(last, MadeByOp)
-            last.undo_for(others=[one for one in others if isinstance(one, MadeByOp)])
+            row[0].undo_for(others=row[1:])
         for number in numbers:
             self._forget(number)
 

@@ -299,7 +299,7 @@ class _Stops(Protocol):
     def stop(self) -> None: ...
 
 
-def named_in(names: Set[str]) -> Text:
+def _named_in(names: Set[str]) -> Text:
     """Makes texts in which names of outputs stand for what earlier ops of a list yield."""
     if not names:
         return str
@@ -440,7 +440,7 @@ class Steps:
         if used.ssh and not self.ledger.holds(used):
             self.ledger.record(used)
         known = [op.with_outputs(self.outputs) for op in row]
-        text = named_in({op.output for op in row if op.output})
+        text = _named_in({op.output for op in row if op.output})
         with _Shown([op.line.removeprefix("# ") for op in known]) as shown:
             wanted = [op.op(text) for op in known]
             did = self._place.host.change(wanted, self.check, shown.tell)
