@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.devices import MIB, SIZE_BYTES, Disk, sh, write, written_by
+from support.devices import MIB, SIZE_BYTES, Disk, loop_over, sh, write, written_by
 from support.hosts import needs_root
 from tiltyard.host.devices import places
 from tiltyard.host.devices.safety import Wanted, refusal
@@ -21,9 +21,8 @@ pytestmark = needs_root
 @contextlib.contextmanager
 def has_ext4_at_2_mib(disk: Disk) -> Iterator[None]:
     """The partition table before it is gone."""
-    part = sh("losetup", "--find", "--show", "--offset", str(2 * MIB), disk.node)
-    sh("mkfs.ext4", "-q", part)
-    sh("losetup", "--detach", part)
+    with loop_over(disk.node, "--offset", str(2 * MIB)) as part:
+        sh("mkfs.ext4", "-q", part)
     yield
 
 

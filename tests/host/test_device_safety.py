@@ -21,6 +21,7 @@ from support.devices import (
     MIB,
     SIZE_BYTES,
     Disk,
+    loop_over,
     loop_disk,
     md_member,
     mounted,
@@ -90,11 +91,8 @@ def is_swap(disk: Disk) -> Iterator[None]:
 
 @contextlib.contextmanager
 def is_behind_a_loop(disk: Disk) -> Iterator[None]:
-    upper = sh("losetup", "--find", "--show", disk.node)
-    try:
+    with loop_over(disk.node):
         yield
-    finally:
-        sh("losetup", "--detach", upper)
 
 
 @contextlib.contextmanager
@@ -105,11 +103,8 @@ def is_behind_a_sibling(disk: Disk, *, link: bool = False) -> Iterator[str]:
         image = disk.tmp_path / "link.img"
         image.hardlink_to(disk.image)
     part = ("--offset", str(4 * MIB), "--sizelimit", str(32 * MIB))
-    sibling = sh("losetup", "--find", "--show", *part, str(image))
-    try:
+    with loop_over(str(image), *part) as sibling:
         yield sibling
-    finally:
-        sh("losetup", "--detach", sibling)
 
 
 @contextlib.contextmanager
@@ -333,24 +328,20 @@ def test_a_member_of_a_mapped_device(disk: Disk) -> None:
 
 def test_a_part_of_a_file_beside_another_one_is_a_device_of_its_own(tmp_path: Path) -> None:
     image = tmp_path / "both.img"
-    with loop_disk(image, 32 * MIB, "--sizelimit", str(16 * MIB)) as node:
-        other = sh("losetup", "--find", "--show", "--offset", str(16 * MIB), str(image))
-        try:
-            sh("mkfs.ext2", "-q", other)
-            with mounted(other, tmp_path / "used"):
-                assert refusal(Wanted(Path(node), 16 * MIB, {"backing_file": str(image)})) is None
-        finally:
-            sh("losetup", "--detach", other)
+    with (
+        loop_disk(image, 32 * MIB, "--sizelimit", str(16 * MIB)) as node,
+        loop_over(str(image), "--offset", str(16 * MIB)) as other,
+    ):
+        sh("mkfs.ext2", "-q", other)
+        with mounted(other, tmp_path / "used"):
+            assert refusal(Wanted(Path(node), 16 * MIB, {"backing_file": str(image)})) is None
 
 
 def test_a_partition_under_a_loop_device_over_its_disk(disk: Disk) -> None:
     sh(*SFDISK, disk.node, stdin=GPT_TABLE)
     with partitions(disk.node):
-        upper = sh("losetup", "--find", "--show", "--offset", str(4 * MIB), disk.node)
-        try:
+        with loop_over(disk.node, "--offset", str(4 * MIB)) as upper:
             reason = str(refusal(Wanted(Path(f"{disk.node}p1"), 8 * MIB, {})))
-        finally:
-            sh("losetup", "--detach", upper)
         assert f"{upper} is a loop device over {disk.node}, its bytes 4194304 to " in reason
 
 

@@ -35,17 +35,21 @@ def loop_disk(image: Path, size_bytes: int, *options: str) -> Iterator[str]:
     if not image.exists():
         with image.open("xb") as file:
             file.truncate(size_bytes)
-    node = sh("losetup", "--find", "--show", *options, str(image))
+    with loop_over(str(image), *options) as node:
+        yield node
+
+
+@contextlib.contextmanager
+def loop_over(file: str, *options: str) -> Iterator[str]:
+    """The node of a loop device over a file, or another device."""
+    node = sh("losetup", "--find", "--show", *options, file)
     try:
         yield node
     finally:
         sh("losetup", "--detach", node)
         # Whoever looks at a device when it is let go keeps it for a moment longer.
-        wait_until(
-            lambda: str(image) not in sh("losetup", "--list", "--noheadings"),
-            f"{node} is not let go",
-            pause_s=0.05,
-        )
+        behind = Path("/sys/block", Path(node).name, "loop")
+        wait_until(lambda: not behind.exists(), f"{node} is not let go", pause_s=0.05)
 
 
 @contextlib.contextmanager

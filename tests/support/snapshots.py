@@ -7,6 +7,7 @@ from pathlib import Path
 
 from support.hosts import KEPT
 from support.networks import WATCHED
+from support.patience import wait_until
 from tiltyard.host import sysctls
 from tiltyard.host.changes.network import namespace_path
 from tiltyard.host.host import hosts
@@ -64,8 +65,16 @@ def assert_same(before: dict[str, object], now: dict[str, object]) -> None:
 
 
 def processes_of(state: Path) -> list[str]:
-    """Processes other than this one, its threads and its agents that keep their ledgers there."""
+    """Processes other than this one, its threads and its agents that keep their ledgers there.
+
+    An agent whose lab was killed ends by itself, a moment later.
+    """
     hosts.close()
+    wait_until(lambda: not any(" agent " in words for words in _processes_of(state)), "an agent")
+    return _processes_of(state)
+
+
+def _processes_of(state: Path) -> list[str]:
     wanted = f"TILTYARD_STATE={state}".encode()
     found = []
     for entry in Path("/proc").iterdir():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from support.devices import loop_disk
+from support.devices import loop_disk, loop_over
 from support.hosts import needs_root
 from support.images import gaps
 from support.runs import image_system
@@ -173,9 +173,8 @@ def device(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     """A loop device of 5 MiB and a half, and its image."""
     image = tmp_path / "tiltyard-device"
     image.write_bytes(bytes(5 * MIB + MIB // 2))
-    attached = run(("losetup", "--find", "--show", "--direct-io=on", str(image))).stdout
-    yield attached, image
-    run(("losetup", "-d", attached))
+    with loop_over(str(image), "--direct-io=on") as node:
+        yield node, image
     for path in tmp_path.iterdir():
         path.unlink()
 
