@@ -1,6 +1,7 @@
 """The canary: it runs on the real engine, and its chart tells noise from a change."""
 
-import shutil
+import os
+import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -8,9 +9,11 @@ from typing import Literal
 import numpy as np
 import pytest
 
+from support.patience import wait_until
 from support.runs import GATES, Watcher, directory_system, go_on, place, plan_of
 from support.sshd import Sshd, sshd
 from tiltyard.executors.engine import Engine
+from tiltyard.host.place import Place
 from tiltyard.run import canary
 from tiltyard.run.canary import check_canary
 from tiltyard.run.history import History
@@ -142,20 +145,19 @@ def there(server: Sshd, tmp_path: Path) -> SystemSpec:
     )
 
 
-class _Taker(Watcher):
-    """Takes away what the run has copied to a host for it, when a block begins."""
+class _Ending(Watcher):
+    """Ends the connection to the agent of a host when a block begins."""
 
-    def __init__(self, home: Path, block: int) -> None:
+    def __init__(self, server: Sshd, block: int) -> None:
         super().__init__()
-        self._home, self._block = home, block
-        self.taken: list[str] = []
+        self._place, self._block = Place.over_ssh(server.far, server.options), block
 
     def block_started(self, block: int, of: int) -> None:
         super().block_started(block, of)
         if block == self._block:
-            for copy in self._home.iterdir():
-                self.taken.append(copy.name)
-                shutil.rmtree(copy)
+            agent = self._place.host
+            os.kill(agent.pid, signal.SIGKILL)
+            wait_until(lambda: not agent.is_there, "it does not end")
 
 
 @pytest.mark.parametrize("alone", [False, True])
@@ -167,7 +169,7 @@ def test_it_runs_on_each_host_of_the_study(
     *,
     alone: bool,
 ) -> None:
-    """By a copy of the engine, which is made once, and again where it has gone."""
+    """By the engine of its agent, and by that of another one where that has ended."""
     monkeypatch.setitem(canary._COMPUTE, "operations", 100_000)
     monkeypatch.setattr(canary, "_WORTH_S", 0.0)
     here = () if alone else (directory_system("here", tmp_path / "disk"),)
@@ -176,18 +178,15 @@ def test_it_runs_on_each_host_of_the_study(
     workloads = [one.model_copy(update={"target": "directory"}) for one in plan.workloads]
     plan = plan.model_copy(update={"workloads": tuple(workloads)})
     folder = place(tmp_path / "study", plan)
-    taker = _Taker(server.home, 2)
-    run_study(folder, plan, engine, go_on, taker)
+    watcher = _Ending(server, 2)
+    run_study(folder, plan, engine, go_on, watcher)
     found = History.read(folder.journal).canaries
     hosts = [server.far] if alone else ["", server.far]
     assert [(run.block, run.when, run.host) for run in found] == [
         (block, when, host) for block in (1, 2, 3) for when in WHEN for host in hosts
     ]
-    (copy,) = taker.taken
-    assert copy.startswith("tiltyard-")
-    without = [run for run in found if not (run.cpu_s and run.disk_s)]
-    assert [(run.block, run.when, run.host) for run in without] == [(2, "before", server.far)]
-    assert all(trial.outcome == "done" for trial in taker.records)
+    assert all(run.cpu_s and run.disk_s for run in found)
+    assert all(trial.outcome == "done" for trial in watcher.records)
 
 
 @pytest.mark.parametrize(

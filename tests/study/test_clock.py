@@ -25,7 +25,6 @@ class _Guest:
     Settings = _Settings
     target: Literal["directory", "far"] = "directory"
     far_host = False
-    by_shell = False
 
     def redraws(self, settings: _Settings) -> str:
         return ""

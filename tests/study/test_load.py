@@ -122,17 +122,6 @@ def test_everything_else_has_a_default() -> None:
     )
 
 
-def test_nothing_is_isolated_where_a_shell_prepares_all_systems() -> None:
-    asked = "conditions = { cpus = [1], isolate = true }\n"
-    far = asked + SMALLEST + '[systems]\nhost = "root@sut"\n'
-    assert study(asked + SMALLEST).conditions.isolate is True
-    assert study(far).conditions.isolate is True, "a copy of the lab makes file systems there"
-    directories = SMALLEST.replace("filesystem", "directory")
-    (found,) = problems(asked + directories + '[systems]\nhost = "root@sut"\n')
-    assert (found.line, found.key) == (1, "conditions.isolate")
-    assert "where a shell prepares them; leave it out" in found.text
-
-
 def test_a_number_of_blocks_is_a_profile_of_its_own() -> None:
     precision = study(SMALLEST + "precision.blocks = 8\n").precision
     assert (precision.profile, precision.blocks) == ("fixed", 8)
@@ -182,7 +171,6 @@ class _Kind:
     Settings = _Near
     target = "directory"
     far_host = False
-    by_shell = False
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -1,7 +1,7 @@
 """A directory on "another host": a real ssh to a server that the test starts on loopback."""
 
 import os
-import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,18 +10,17 @@ import pytest
 
 from support.hosts import needs_root
 from support.networks import Make, left_behind, systems_of
-from support.patience import PATIENCE_S
+from support.patience import PATIENCE_S, wait_until
 from support.sshd import Sshd, sshd
 from tiltyard.errors import TiltyardError, UnreachableError
-from tiltyard.executors.engine import Engine
 from tiltyard.host import packages
 from tiltyard.host.changes.network import MadeOverSsh
 from tiltyard.host.facts import facts_of_another, host_facts
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.place import Place
 from tiltyard.run.host_record import host_record
-from tiltyard.systems.other_host import KeepEngine, OtherHost
-from tiltyard.systems.remote import RemoteSettings
+from tiltyard.systems.directory import RemoteSettings
+from tiltyard.systems.other_host import OtherHost
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +65,7 @@ def test_up_and_down(make: Make, server: Sshd, there: Path) -> None:
     (directory,) = there.iterdir()
     assert up.target == directory
     assert directory.stat().st_mode & 0o077 == 0
-    copy, link = server.home.rglob("tiltyard-engine")
-    assert copy.samefile(link)
-    assert copy.read_bytes() == Engine.find().path.read_bytes()
+    assert not list(server.home.iterdir()), "the engine's file is removed when it runs"
     local = os.statvfs(there)
     assert up.facts["host"] == server.far
     assert up.facts["kernel"] == f"Linux {os.uname().release} {os.uname().machine}"
@@ -128,13 +125,15 @@ def test_slurm_is_what_a_node_of_slurm_lacks(
 
 
 @needs_root
-def test_the_priority_of_a_workload_there_is_skipped_and_told(make: Make, tmp_path: Path) -> None:
+def test_the_priority_of_a_workload_there_is_skipped_and_told(
+    make: Make, server: Sshd, tmp_path: Path
+) -> None:
     profile = tmp_path / "p.toml"
     profile.write_text('about = "x"\n[priority]\nnice = -3\n')
     system = make(tuning=str(profile))
     (problem,) = system.problems()
     assert problem.text == (
-        "tuning priority of the workload: skipped: "
+        f"{server.far}: tuning priority of the workload: skipped: "
         "the workload is started on another host, or in a guest"
     )
     assert not [step for step in system.steps_up() if "start the workload by" in step.line]
@@ -149,23 +148,22 @@ def test_a_file_system_that_is_read_only(make: Make, server: Sshd, there: Path) 
             make().bring_up()
 
 
-def test_the_engine_is_copied_there_once_and_again_where_it_has_gone(
-    make: Make, server: Sshd, there: Path, monkeypatch: pytest.MonkeyPatch
+def test_systems_of_one_host_share_its_agent_and_have_another_where_that_has_ended(
+    make: Make, there: Path
 ) -> None:
     system, other = make(), make()
     first = system.bring_up()
-    monkeypatch.setattr(KeepEngine, "execute", None)
     second = other.bring_up()
     assert len(list(there.iterdir())) == 2
+    assert first.engine == second.engine
+    os.kill(system.place.host.pid, signal.SIGKILL)
+    wait_until(second.lost, "its agent does not end")
     other.take_down()
     system.take_down()
-    (copy,) = server.home.iterdir()
-    assert first.engine != second.engine, "what runs there for one ends with that one"
-    monkeypatch.undo()
-    shutil.rmtree(copy)
     up = system.bring_up()
     said = subprocess.run((*up.engine, "--version"), capture_output=True, check=True).stdout
     assert b"tiltyard-engine" in said
+    assert up.lost() == ""
 
 
 @needs_root

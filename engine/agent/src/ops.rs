@@ -1,8 +1,9 @@
 //! Carrying out changes that are data, each of them in the ledger before.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -196,7 +197,8 @@ impl List<'_> {
             };
             self.record(change, &directory)?;
         }
-        match fs::create_dir(&directory) {
+        let mode = if make.private { 0o700 } else { 0o777 };
+        match DirBuilder::new().mode(mode).create(&directory) {
             Err(error) if make.inside && error.kind() == ErrorKind::AlreadyExists => {
                 match fs::symlink_metadata(&directory).is_ok_and(|found| found.is_dir()) {
                     true => Ok(()),

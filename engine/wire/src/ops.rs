@@ -117,6 +117,9 @@ pub struct OpMake {
     /// It goes with what it is in, so that there is no need to take it back; it may be there already.
     #[serde(default)]
     pub inside: bool,
+    /// Others cannot look into it.
+    #[serde(default)]
+    pub private: bool,
 }
 
 /// A file system, mounted.

@@ -36,10 +36,13 @@ class MakeDirectory(Op):
     path: Path
     inside: bool = False
     """Whether it is in another one that was made, and goes with that; it may be there already."""
+    private: bool = False
+    """Whether others are kept from looking into it."""
 
     def op(self, text: Text) -> dict[str, object]:
         """Where."""
-        return {"op": "make", "directory": text(self.path), "inside": self.inside}
+        how = {"inside": self.inside, "private": self.private}
+        return {"op": "make", "directory": text(self.path), **how}
 
     @property
     def line(self) -> str:
@@ -49,7 +52,8 @@ class MakeDirectory(Op):
     @property
     def script(self) -> str:
         """The command for it."""
-        return shlex.join(("mkdir", *(("-p",) if self.inside else ()), str(self.path)))
+        mode = ("-m", "700") if self.private else ()
+        return shlex.join(("mkdir", *mode, *(("-p",) if self.inside else ()), str(self.path)))
 
     @property
     def way_back(self) -> str:

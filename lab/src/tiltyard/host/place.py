@@ -41,7 +41,8 @@ _UNLESS_SAID: Final = (
 
 
 _FILESYSTEMS: Final = "/proc/filesystems"
-_MOUNTS: Final = "/proc/self/mountinfo"
+MOUNTS: Final = "/proc/self/mountinfo"
+"""What :meth:`Place.mounts` reads."""
 _SRUN: Final = (
     *("srun", "--unbuffered", "--overlap", "--nodes=1", "--ntasks=1", "--quiet"),
     *("--mpi=none", "--kill-on-bad-exit=0"),
@@ -269,6 +270,15 @@ class Place:
         """Whether we are root there."""
         return (self.ask(lambda host: host.uid) if self.ssh else os.geteuid()) == 0
 
+    def is_directory(self, path: Path) -> bool:
+        """Whether there is a directory."""
+        return self.passes(("-d", str(path)))[0] if self.ssh else path.is_dir()
+
+    def passes(self, *tests: Sequence[str]) -> list[bool]:
+        """What test(1) says there of each."""
+        asked = [("test", *words) for words in tests]
+        return [one.status == 0 for one in self.ask(lambda host: host.read(outputs=asked)).outputs]
+
     @functools.cached_property
     def home(self) -> Path:
         """Where a login begins there."""
@@ -287,7 +297,7 @@ class Place:
         if not self.ssh:
             return mounts()
         with self.understood():
-            return parse_mounts(self.read(_MOUNTS) or "")
+            return parse_mounts(self.read(MOUNTS) or "")
 
     def mount_of(self, path: Path) -> Mount:
         """The mount that a resolved path lies on, or would lie on.

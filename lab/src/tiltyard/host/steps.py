@@ -387,10 +387,13 @@ class Steps:
         return tuple(self._executed)
 
     def begin(self) -> None:
-        """A turn begins."""
+        """A turn begins: on another host, after what a killed run has left there is put back."""
         self._executed.clear()
         self._script.clear()
         self._once.clear()
+        if self._place.ssh and not (agent := self._place.host).has_recovered:
+            for said in agent.recover().done:
+                self.note(f"{self._place}: an earlier run was killed: {commands.shown(said)}")
 
     @property
     def recipe(self) -> Recipe:

@@ -5,7 +5,7 @@ takes longer or shorter than is usual in this run, something has changed that no
 neighbour on the same hardware, a clock that was lowered). It computes for some tenths of a second
 (the engine's own loop, without I/O), and writes 16 MiB over a file in the study folder and waits
 until they are on the device. Without a study on directories, computing is all. On another host the
-file is beside the copy of the engine, in the user's home.
+file is in the user's home.
 
 It is run where the trials of a block take some ten times as long; shorter blocks are judged by
 telemetry alone, and so is the first one, until it is known how long its trials take.
@@ -25,12 +25,13 @@ from pydantic import JsonValue
 from tiltyard.errors import InterruptedRunError, TiltyardError
 from tiltyard.executors.engine import Job
 from tiltyard.executors.runner import Runner, Trial
+from tiltyard.host.op import MakeDirectory
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.run.journal import CanaryRun
 from tiltyard.run.record import Reason
 from tiltyard.run.stream import read_stream
-from tiltyard.systems.other_host import OtherHost, engine_in
+from tiltyard.systems.other_host import OtherHost
 from tiltyard.wire import SampleEvent
 
 if TYPE_CHECKING:
@@ -104,26 +105,22 @@ def _here(context: "Context") -> tuple[float | None, float | None]:
 
 
 def _there(context: "Context", host: Place) -> tuple[float | None, float | None]:
-    """The same of another host; one that could not be had has its copy made again the next time."""
-    other = OtherHost(host)
-    kept = other.kept_engine(context.ledger)
-    cpu_s = disk_s = None
+    """The same of another host, in a directory of its own."""
+    steps = Steps(context.ledger, context.interrupt.check, place=host)
     try:
-        if not context.ledger.holds(kept.made):
-            Steps(context.ledger, context.interrupt.check).take([kept])
-        own = ("sh", "-c", 'cd "$1" && pwd -P', "sh", kept.directory)
-        beside = Path(host.run(own).stdout)
-        engine = other.argv(engine_in(kept.directory))
+        steps.begin()
+        directory = host.home / context.ledger.name("canary")
+        steps.take([MakeDirectory(path=directory, private=True)])
+        engine = OtherHost(host).argv(host.host.engine)
         with contextlib.closing(context.runners.another(engine, is_far=True)) as runner:
-            cpu_s, disk_s = _times_s(context, runner, beside)
+            return _times_s(context, runner, directory)
     except InterruptedRunError:
         raise
     except (TiltyardError, OSError):
-        pass
-    if cpu_s is None:
+        return None, None
+    finally:
         with contextlib.suppress(TiltyardError, OSError):
-            context.ledger.undo(kept.made)
-    return cpu_s, disk_s
+            steps.undo()
 
 
 def _times_s(context: "Context", runner: Runner, target: Path) -> tuple[float | None, float | None]:

@@ -26,7 +26,7 @@ from tiltyard.run.pooled import ClientStream, NotPooledError, pool
 from tiltyard.run.stream import Stream, read_stream
 from tiltyard.study.model import ClientSpec
 from tiltyard.systems.kind import Up
-from tiltyard.systems.other_host import OtherHost, engine_in
+from tiltyard.systems.other_host import OtherHost
 from tiltyard.wire import HelloEvent, written_event
 
 
@@ -56,8 +56,6 @@ class _Client:
     """Where its stream is kept."""
     partial: Path
     """Where it is until it is whole."""
-    engine: str
-    """The directory with its engine, where it is on another host."""
 
 
 def execute_together(
@@ -80,11 +78,10 @@ def execute_together(
     Raises:
         InterruptedRunError: if a signal came; nothing is kept.
     """
-    steps = Steps(context.ledger, context.interrupt.check)
-    clients: list[_Client] = []
+    clients, made = list[_Client](), list[Steps]()
     try:
         try:
-            clients.extend(_ready(context, specs, up, job, path, steps))
+            clients.extend(_ready(context, specs, up, job, path, made))
             watches = _watches(clients, up)
         except (TiltyardError, OSError) as error:
             context.interrupt.check()
@@ -117,7 +114,9 @@ def execute_together(
     finally:
         for client in clients:
             client.partial.unlink(missing_ok=True)
-        steps.undo()
+        with contextlib.ExitStack() as stack:
+            for steps in made:
+                stack.callback(steps.undo)
 
 
 def _kept(clients: Sequence[_Client], failed: Stream) -> bytes:
@@ -134,11 +133,9 @@ def _keep(clients: Sequence[_Client]) -> None:
 
 def _watches(clients: Sequence[_Client], up: Up) -> list[Callable[[], Watching]]:
     """What begins to watch their hosts, but for those that the system itself has watched."""
-    engines: dict[Place, list[str]] = {}
-    for client in clients:
-        if client.place not in {HERE, up.place, up.far}:
-            engines.setdefault(client.place, []).append(engine_in(client.engine))
-    found = (watch_of(place, paths) for place, paths in engines.items())
+    others = dict.fromkeys(client.place for client in clients)
+    unseen = (place for place in others if place not in {HERE, up.place, up.far})
+    found = (watch_of(place, [place.host.engine]) for place in unseen)
     return [begin for begin in found if begin]
 
 
@@ -205,9 +202,9 @@ def _drain(trial: Trial) -> None:
 
 
 def _ready(
-    context: Context, specs: Sequence[ClientSpec], up: Up, job: Job, path: Path, steps: Steps
+    context: Context, specs: Sequence[ClientSpec], up: Up, job: Job, path: Path, made: list[Steps]
 ) -> Iterator[_Client]:
-    """Each with its directory, and its engine where it is on another host.
+    """Each with its directory; what that has changed is in ``made``.
 
     Raises:
         TiltyardError: with the client's name, if that cannot be had.
@@ -216,34 +213,34 @@ def _ready(
         name = f"{number} ({spec.host})" if spec.host else str(number)
         place = Place.over_ssh(spec.host, spec.ssh_options) if spec.host else HERE
         update: dict[str, object] = {"conditions": _conditions(job.conditions, specs, number)}
-        directory, engine = None, context.ledger.name(f"client-engine-{number}")
+        directory = None
         if isinstance(up.target, Path):
             given = Path(spec.directory) if spec.directory else up.target
             directory = update["target"] = given / context.ledger.name(f"client-{number}")
         try:
-            argv = _there(context, place, engine, directory, up, steps)
+            made.append(Steps(context.ledger, context.interrupt.check, place=place))
+            argv = _there(context, place, directory, up, made[-1])
         except (TiltyardError, OSError) as error:
             fix = ' Fix: mount the target there, or name its path: { host = "…", directory = "…" }'
             raise TiltyardError(f"client {name}: {error}.{fix if directory else ''}") from error
         own = path.with_name(f"{path.stem}.client-{number}{path.suffix}")
         its = job.model_copy(update=update)
-        yield _Client(name, argv, place, its, own, partial_beside(own), engine)
+        yield _Client(name, argv, place, its, own, partial_beside(own))
 
 
 def _there(
-    context: Context, place: Place, engine: str, directory: Path | None, up: Up, steps: Steps
+    context: Context, place: Place, directory: Path | None, up: Up, steps: Steps
 ) -> tuple[str, ...]:
-    """The command of the client's engine; what is made for it is in the ledger."""
-    if not place.ssh:
-        if directory is not None:
-            steps.take([MakeDirectory(path=directory)])
-        return (*context.apart, *up.prefix, str(context.engine.path))
+    """The command of the client's engine, when its directory is made."""
     host = OtherHost(place)
-    if problems := [one.text for one in host.problems()]:
+    if place.ssh and (problems := [one.text for one in host.problems()]):
         raise TiltyardError("; ".join(problems))
-    beside = str(directory) if directory else None
-    steps.take(host.engine_steps(context.ledger, engine, beside=beside))
-    return host.argv(engine_in(engine))
+    steps.begin()
+    if directory is not None:
+        steps.take([MakeDirectory(path=directory, private=bool(place.ssh))])
+    if place.ssh:
+        return host.argv(place.host.engine)
+    return (*context.apart, *up.prefix, str(context.engine.path))
 
 
 def _conditions(

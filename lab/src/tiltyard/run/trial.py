@@ -49,6 +49,7 @@ _LIMIT_FACTOR = 20
 _SHOWN_EVERY_S = 0.05
 _PROGRESS = b'"type":"progress"'
 _HELLO = b'"type":"hello"'
+_LOST = "lost the connection to"
 
 
 @dataclass(frozen=True)
@@ -336,7 +337,7 @@ def ended_of(
     outcome, reason = outcome_of(context.folder, context.plan, earlier, key, stream)
     if (flaw := flaw_in(stream)) is not None:
         outcome, reason = "failed", flaw
-    if lost := up.lost():
+    if (lost := up.lost()) and not (reason or "").startswith(_LOST):
         outcome, reason = "failed", ": ".join(filter(None, (lost, reason)))
     return Ended(outcome, reason, elapsed_s, telemetry, stream, sha256(said))
 
@@ -435,7 +436,7 @@ def _death(trial: Trial, up: Up, *, heard: bool) -> str:
         return f"{up.place}: {trial.flaw}"
     words = trial.last_words()
     if up.place.ssh and not trial.is_told and up.place.is_lost(trial.exit_status, words):
-        what = "lost the connection to" if heard else "cannot reach"
+        what = _LOST if heard else "cannot reach"
         return f"{what} {up.place}: {words or 'no reason is given'}"
     if trial.exit_status < 0:
         return f"the engine was killed by {signal_name(-trial.exit_status)}"

@@ -153,10 +153,6 @@ class Kind(Protocol):
         """Whether hosts of a placement can have its systems."""
 
     @property
-    def by_shell(self) -> bool:
-        """Whether a shell of another host is enough to prepare its systems."""
-
-    @property
     def elsewhere(self) -> bool:
         """Whether trials on its systems are carried out on another host, or in a guest."""
 

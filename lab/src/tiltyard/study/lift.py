@@ -85,11 +85,7 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
     if file.placement:
         flaws += _misplaced(systems)
         systems = tuple(system.model_copy(update={"elsewhere": True}) for system in systems)
-    by_shell = all(
-        one and one.by_shell and not own.get("service") and (file.placement or own.get("host"))
-        for one, own in zip(found, settings, strict=True)
-    )
-    conditions = _conditions(file.conditions, flaws, by_shell=bool(systems) and by_shell)
+    conditions = _conditions(file.conditions, flaws)
     if not flaws:
         flaws += _beyond(precision, systems, workloads)
     if flaws:
@@ -294,19 +290,13 @@ def _beyond(
         yield Flaw(("precision", "blocks") if precision.blocks else ("workload",), text)
 
 
-def _conditions(table: ConditionsTable, flaws: list[Flaw], *, by_shell: bool) -> ConditionsSpec:
+def _conditions(table: ConditionsTable, flaws: list[Flaw]) -> ConditionsSpec:
     """Conditions of measurement; pinned and unpinned at once is a contradiction."""
     if table.cpus and table.unpinned:
         text = "contradicts cpus: threads are pinned to CPUs, or left unpinned"
         flaws.append(Flaw(("conditions", "unpinned"), text))
     if table.isolate and not table.cpus:
         text = "needs cpus: those that others are kept off"
-        flaws.append(Flaw(("conditions", "isolate"), text))
-    elif table.isolate and by_shell:
-        text = (
-            "keeps others off CPUs, and all systems are directories of other hosts, where a shell "
-            "prepares them; leave it out, and boot those hosts with isolcpus="
-        )
         flaws.append(Flaw(("conditions", "isolate"), text))
     return ConditionsSpec(
         cpus=tuple(table.cpus),

@@ -13,7 +13,6 @@ from tiltyard.systems import (
     mount,
     overlay,
     pair,
-    remote,
     tmpfs,
     vm,
 )
@@ -33,7 +32,7 @@ KINDS: tuple[AnyKind, ...] = (
     pair.KIND,
     loopback.KIND,
     hosts.KIND,
-    remote.KIND,
+    directory.REMOTE,
     host.KIND,
 )
 """In the order in which help shows them; where settings fit several, the first one is meant."""

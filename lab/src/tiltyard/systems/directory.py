@@ -5,9 +5,13 @@ now, with their history; each turn works in a new subdirectory that is removed a
 
 Where root works in a directory that is another user's, he could exchange the subdirectory at any
 moment. So it is mounted in the scratch folder for the turn, and reached there.
+
+Kind ``remote`` is the same on another host that ssh reaches; nothing that is timed passes through
+ssh.
 """
 
 import os
+import secrets
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,8 +23,9 @@ from tiltyard.errors import RefusedError
 from tiltyard.folder import sha256
 from tiltyard.host.changes import Change, MadeDirectory
 from tiltyard.host.changes.settings import MountedAt
-from tiltyard.host.mounts import bind, mount_of
+from tiltyard.host.mounts import bind
 from tiltyard.host.op import MakeDirectory
+from tiltyard.host.place import HERE, MOUNTS, Place
 from tiltyard.host.steps import Step, Steps, TakeBack, UndoTemporarily
 from tiltyard.ownership import (
     expanded,
@@ -30,8 +35,9 @@ from tiltyard.ownership import (
     open_inside,
     stranger_above,
 )
+from tiltyard.study.model import HostName
+from tiltyard.systems import brought
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
-from tiltyard.systems.remote import Remote, RemoteSettings
 from tiltyard.systems.service.settings import ServiceableSettings
 from tiltyard.units import format_size
 
@@ -48,8 +54,21 @@ class DirectorySettings(ServiceableSettings):
     )
 
 
+class RemoteSettings(ServiceableSettings):
+    """Which directory, on which host."""
+
+    host: HostName = Field(description='The other host as ssh knows it: "user@host".')
+    ssh_options: tuple[str, ...] = Field(
+        default=(), description='Options for ssh, one word each: ["-p", "2222"].'
+    )
+    directory: str = Field(
+        description="An existing directory there; a relative path begins at the user's home.",
+        pattern=r"^[^-\n][^\n]*$",
+    )
+
+
 class Directory(System):
-    """A subdirectory of a given directory."""
+    """A subdirectory of a given directory of this host."""
 
     def __init__(self, name: str, settings: DirectorySettings, site: Site) -> None:  # noqa: ARG002
         """Nothing is touched yet."""
@@ -78,10 +97,7 @@ class Directory(System):
             return [Problem("error", f"{given} is on a file system that is mounted read-only")]
         if not os.access(given, os.W_OK | os.X_OK):
             return [Problem("error", f"{given} is not writable for you", f"ls -ld {given}")]
-        free_bytes = _free_bytes(given)
-        if free_bytes < _WANTED_BYTES:
-            return [Problem("warning", f"{given} has only {format_size(free_bytes)} free")]
-        return []
+        return _room_in(given, HERE)
 
     def steps_up(self) -> Iterable[Step]:
         """Make the subdirectory; the ledger has it from the first turn to the end of the run."""
@@ -107,8 +123,58 @@ class Directory(System):
     def look(self) -> Up:
         """The subdirectory, and what is mounted under it."""
         apart = {"worked in": "through a mount of its own, as others could exchange its path"}
-        facts = _facts(self._given) | (apart if self._stranger else {})
+        facts = _facts(self._given, HERE) | (apart if self._stranger else {})
         return Up(target=self._path, commands=(), facts=facts)
+
+
+class DirectoryThere(System):
+    """The same on another host."""
+
+    def __init__(self, directory: str, site: Site) -> None:
+        """Nothing is touched yet."""
+        self._directory = directory
+        self._site = site
+        self.steps = Steps(site.ledger, site.check, site.note, site.place)
+        self.place = site.place
+
+    def problems(self) -> list[Problem]:
+        """Missing, not a directory, not writable, or nearly full."""
+        given = str(self._asked)
+        if (path := self._found(given)) is None:
+            return [self._problem(f"{given} does not exist")]
+        is_directory, is_writable = self.place.passes(("-d", given), ("-w", given))
+        if not is_directory:
+            return [self._problem(f"{given} is not a directory")]
+        if not is_writable:
+            return [self._problem(f"{given} is not writable for you, or is mounted read-only")]
+        return _room_in(path, self.place)
+
+    def _problem(self, text: str) -> Problem:
+        return Problem("error", text, shlex.join(self.place.argv(("ls", "-ld", self._directory))))
+
+    def _found(self, path: str) -> Path | None:
+        """Where it really is."""
+        found = self.place.find_all([path]).get(path)
+        return Path(found) if found else None
+
+    @property
+    def _asked(self) -> Path:
+        return self._site.given(Path(self._directory))
+
+    def steps_up(self) -> Iterable[Step]:
+        """Make the subdirectory."""
+        yield TakeBack()  # What could not be taken down because the host was not reached.
+        asked = self._asked
+        self._given = self._found(str(asked)) or asked
+        # A name of its own, also beside what another system could not take down on that host.
+        self._path = self._given / self._site.ledger.name(f"trials-{secrets.token_hex(3)}")
+        yield MakeDirectory(path=self._path, private=True)
+
+    def look(self) -> Up:
+        """The subdirectory, and what is mounted under it."""
+        with self.place.looking(files=(MOUNTS,), space=(str(self._given),)):
+            facts = _facts(self._given, self.place)
+        return Up(target=self._path, commands=(), facts=facts, place=self.place)
 
 
 class MakeApart(Step):
@@ -189,30 +255,35 @@ def _exchanged(path: Path) -> str:
 
 def open_directory(name: str, settings: DirectorySettings, site: Site) -> System:
     """The directory on this host, or on that of a placement."""
-    if not site.place.ssh:
-        return Directory(name, settings, site)
-    there = RemoteSettings(host=str(site.place), directory=str(settings.directory))
-    return Remote(name, there, site)
+    if site.place.ssh:
+        return DirectoryThere(str(settings.directory), site)
+    return Directory(name, settings, site)
 
 
-def _free_bytes(path: Path) -> int:
-    """Bytes that an ordinary user may still write."""
-    status = os.statvfs(path)
-    return status.f_bavail * status.f_frsize
+def _open_remote(name: str, settings: RemoteSettings, site: Site) -> System:
+    del name
+    return DirectoryThere(settings.directory, site)
 
 
-def _facts(path: Path) -> dict[str, str]:
+def _room_in(path: Path, place: Place) -> list[Problem]:
+    """What is too little."""
+    free_bytes = place.space(path).free_bytes
+    if free_bytes >= _WANTED_BYTES:
+        return []
+    return [Problem("warning", f"{path} has only {format_size(free_bytes)} free")]
+
+
+def _facts(path: Path, place: Place) -> dict[str, str]:
     """What the kernel says of the file system under a directory."""
-    mount = mount_of(path)
-    status = os.statvfs(path)
+    mount, space = place.mount_of(path), place.space(path)
     return {
         "file system": mount.type,
         "mount options": mount.options,
         "device": mount.source,
         "mounted on": str(mount.target),
-        "block size": format_size(status.f_bsize),
-        "size": format_size(status.f_blocks * status.f_frsize),
-        "free": format_size(_free_bytes(path)),
+        "block size": format_size(space.block_bytes),
+        "size": format_size(space.size_bytes),
+        "free": format_size(space.free_bytes),
     }
 
 
@@ -223,5 +294,18 @@ KIND = Kind(
     target="directory",
     open=open_directory,
     redraws=lambda _: "a new subdirectory",
-    by_shell=True,
+    by_ops=lambda _: True,
+)
+REMOTE = Kind(
+    name="remote",
+    about="a directory on another host that ssh reaches; the engine is sent there for the run",
+    Settings=RemoteSettings,
+    target="directory",
+    open=_open_remote,
+    elsewhere=True,
+    placed=False,
+    by_ops=lambda _: True,
+    there="directory",
+    redraws=lambda _: "a new subdirectory",
+    brings=lambda settings, _: brought.ssh("host", settings.host, settings.ssh_options),
 )

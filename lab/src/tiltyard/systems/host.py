@@ -29,5 +29,5 @@ KIND = Kind(
     target="directory",
     open=_open,
     redraws=lambda _: "a new directory",
-    by_shell=True,
+    by_ops=lambda _: True,
 )

@@ -1,6 +1,5 @@
 """The image file of a study: where it lies, made at the first turn, mended in each."""
 
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
@@ -12,7 +11,7 @@ from tiltyard.host.op import MakeDirectory, Mend, Mount, PutZeros
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Step
 from tiltyard.systems.kind import KindSettings, Problem, Site, Size
-from tiltyard.systems.mount.checks import exchangeable, strangers
+from tiltyard.systems.mount.checks import strangers
 from tiltyard.units import format_size
 
 # Memory in the place of a disk: a tmpfs of our own that holds an image file.
@@ -118,7 +117,7 @@ class ImageFile:
         """Room for it, and what lies under it."""
         if self._memory:
             return self._memory.problems()
-        return [*self._strangers(), *self._check_home()]
+        return [*strangers(self.home, self._place), *self._check_home()]
 
     def steps(self) -> Iterator[Step]:
         """Lay it out, unless it is there.
@@ -153,20 +152,6 @@ class ImageFile:
             "image lies on": f"{below.type} on {below.source}",
             "write cache of the disk under it": cache_under(self.path.parent, self._place),
         }
-
-    def _strangers(self) -> list[Problem]:
-        """Another user who could have root write in another place than is meant."""
-        if not self._place.ssh:
-            return strangers(self.home)
-        above = [str(each) for each in (self.home, *self.home.parents)]
-        there = [each for each in above if each in self._place.find_all(above)]
-        for line in self._place.run(("stat", "-L", "-c", "%u %a %n", *there)).stdout.splitlines():
-            user, mode, path = line.split(" ", 2)
-            if user != "0":
-                return [exchangeable(self.home, f"{path} belongs to user {user}")]
-            if int(mode, 8) & stat.S_IWOTH and not int(mode, 8) & stat.S_ISVTX:
-                return [exchangeable(self.home, f"{path} anybody can write to it")]
-        return []
 
     def _check_home(self) -> list[Problem]:
         """Room for the image, and what lies under it."""

@@ -425,8 +425,6 @@ class Kind(Generic[S]):
     """Makes the system of that name; nothing is touched until it is brought up."""
     placed: bool = True
     """Whether hosts of a placement can have its systems."""
-    by_shell: bool = False
-    """Whether a shell of another host is enough to prepare them."""
     by_ops: Callable[[S], bool] = lambda _: False
     """Whether its agent is enough to prepare one so; else the lab is copied there."""
     there: str = ""

@@ -6,18 +6,15 @@ that is given: it is read, and never written to.
 Source: Documentation/filesystems/overlayfs.rst of the kernel, fuse-overlayfs(1).
 """
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
-from tiltyard.host.mounts import mount_of
 from tiltyard.host.op import MakeDirectory, Mount
 from tiltyard.host.packages import Tool
 from tiltyard.host.steps import Step
-from tiltyard.ownership import expanded
 from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.filesystems.server import ENDS_AT_SERVER, server_problems
@@ -62,19 +59,33 @@ class Overlay(MountSystem):
         self._settings = settings
         self._served = settings.driver == SERVER.command
         self.types = ("fuse.fuse-overlayfs",) if self._served else ("overlay",)
-        self._home = _given(site, settings.base) or site.work.resolve()
-        self._lower = _given(site, settings.lower)
-        self._layers = self._home / site.ledger.name("layers")
+        self._layer_name = site.ledger.name("layers")
+
+    @property
+    def _home(self) -> Path:
+        """Where the layers are made."""
+        return self.site.given(self._settings.base) if self._settings.base else self.site.scratch
+
+    @property
+    def _lower(self) -> Path | None:
+        """What lies below, if it is given."""
+        return self.site.given(self._settings.lower) if self._settings.lower else None
+
+    @property
+    def _layers(self) -> Path:
+        return self._home / self._layer_name
 
     def problems(self) -> list[Problem]:
         """The right to mount, who does it, and where the layers lie."""
-        found = rights_to_mount(served=self._served)
-        found += server_problems(SERVER) if self._served else knows_how_to_mount("overlay")
-        for given in (self._lower, self._home):
-            if given is not None and given != self.site.work.resolve() and not given.is_dir():
-                found.append(Problem("error", f"{given} is no directory", f"mkdir -p {given}"))
-            found += strangers(given) if given is not None else []
-        below = mount_of(self._home).type
+        place, settings = self.place, self._settings
+        found = rights_to_mount(place, served=self._served)
+        found += server_problems(SERVER) if self._served else knows_how_to_mount("overlay", place)
+        for given in (settings.lower, settings.base):
+            path = self.site.given(given) if given else self._home
+            if given and not place.is_directory(path):
+                found.append(Problem("error", f"{path} is no directory", f"mkdir -p {path}"))
+            found += strangers(path, place)
+        below = place.mount_of(self._home).type
         if below == "overlay":
             text = f"{self._home} is on an overlay itself, which cannot hold an upper layer"
             found.append(Problem("error", text, "base = a directory on another file system"))
@@ -91,7 +102,7 @@ class Overlay(MountSystem):
             yield MakeDirectory(path=self._layers / layer, inside=True)
         lower = self._lower or self._layers / "lower"
         places = (f"lowerdir={lower}", *(f"{one}dir={self._layers / one}" for one in _LAYERS[1:]))
-        own = () if self._served or os.geteuid() == 0 else ("userxattr",)
+        own = () if self._served or self.place.is_root else ("userxattr",)
         options = (*places, *own, *self._settings.mount)
         if self._served:
             argv = (SERVER.command, "-f", "-o", ",".join(options), str(self.target))
@@ -104,7 +115,7 @@ class Overlay(MountSystem):
     def facts(self) -> dict[str, str]:
         """What lies below; the layers' names are new in each turn, and say nothing."""
         shown = self.mounter.at(self.target)[-1].options.replace(f"{self._layers}/", "")
-        below = mount_of(self._home)
+        below = self.place.mount_of(self._home)
         lower = str(self._lower) if self._lower else "empty"
         return {
             "mount options": shown,
@@ -112,11 +123,6 @@ class Overlay(MountSystem):
             "lower layer": lower,
             **(ENDS_AT_SERVER if self._served else {}),
         }
-
-
-def _given(site: Site, path: Path | None) -> Path | None:
-    """A path that was given begins at the study file."""
-    return (site.root / expanded(path)).resolve() if path else None
 
 
 def _brings(settings: OverlaySettings, _root: Path) -> Iterator[Brought]:
@@ -131,6 +137,7 @@ KIND = Kind(
     Settings=OverlaySettings,
     target="directory",
     open=Overlay,
+    by_ops=lambda settings: settings.driver == "kernel",
     redraws=lambda _: "new layers",
     brings=_brings,
 )

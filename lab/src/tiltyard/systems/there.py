@@ -6,7 +6,6 @@ from pathlib import Path
 
 from tiltyard.errors import TiltyardError, UnreachableError
 from tiltyard.host.changes.op import MadeByOp
-from tiltyard.host.commands import shown
 from tiltyard.host.devices.disks import DISKS, LOOKED_AT
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.host import Host
@@ -30,7 +29,7 @@ class There(System):
         """
         self._system = system
         self._host = OtherHost(site.place)
-        self._recorder, self._note = site.ledger, site.note
+        self._recorder = site.ledger
         self.place = site.place
         self.on = str(site.place)
         self.rest = system.rest
@@ -65,11 +64,7 @@ class There(System):
 
     def bring_up(self) -> Up:
         """Bring it up, and see it from here."""
-        agent = self.place.host
-        self._forget(agent)
-        if not agent.has_recovered:
-            for said in agent.recover().done:
-                self._note(f"{self.place}: an earlier run was killed: {shown(said)}")
+        self._forget(agent := self.place.host)
         up = self._system.bring_up()
         try:
             return self._as_seen_here(up, agent)

@@ -56,7 +56,8 @@ class Tmpfs(MountSystem):
     def problems(self) -> list[Problem]:
         """The right to mount, and that no disk is measured."""
         text = "tmpfs is in memory: no disk is measured, and direct I/O has no meaning"
-        return [*rights_to_mount(served=False), Problem("warning", text)]
+        rights = rights_to_mount(self.place, served=False)
+        return [*rights, Problem("warning", text)]
 
     def asked(self) -> tuple[str, ...]:
         """Its settings are mount options."""
@@ -81,5 +82,6 @@ KIND = Kind(
     Settings=TmpfsSettings,
     target="directory",
     open=Tmpfs,
+    by_ops=lambda _: True,
     redraws=lambda _: "a new tmpfs",
 )

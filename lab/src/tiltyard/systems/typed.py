@@ -28,7 +28,7 @@ from tiltyard.host.packages import find_program
 from tiltyard.meant import perhaps
 from tiltyard.study.problems import one_of, shown
 from tiltyard.study.toml import TomlValue, as_typed, split_list
-from tiltyard.systems import KINDS, block_device, directory, host, loop_image, pair, remote, tmpfs
+from tiltyard.systems import KINDS, block_device, directory, host, loop_image, pair, tmpfs
 from tiltyard.systems.filesystems import FILESYSTEMS
 from tiltyard.systems.kind import AnyKind
 from tiltyard.systems.vm import machine
@@ -216,8 +216,8 @@ def _based(word: str, base: str, place: Place) -> TypedSystem:
         path = options.removeprefix("~/")
         if not path:
             raise _wrong(word, base, "names no directory of that host: user@host:/directory")
-        there = {"kind": remote.KIND.name, "host": name, "directory": path}
-        return TypedSystem(word, remote.KIND, there)
+        there = {"kind": directory.REMOTE.name, "host": name, "directory": path}
+        return TypedSystem(word, directory.REMOTE, there)
     if name in pair.KIND.Settings.model_fields and not colon:
         raise _wrong(word, name, f"is a setting. Fix: give its value: {name}=VALUE")
     if " " in word:
@@ -343,7 +343,7 @@ def _assigned(word: str, key: str, text: str, kind: AnyKind, *, owns: bool) -> d
         )  # fmt: skip
     if "sysctl" not in kind.Settings.model_fields:
         raise _wrong(word, key, f"kernel parameters cannot be set for a system of kind {kind.name}")
-    if kind is not remote.KIND and not sysctls.path_of(key).is_file():
+    if kind is not directory.REMOTE and not sysctls.path_of(key).is_file():
         raise _wrong(word, key, f"is no kernel parameter of this host.{perhaps(key, _near(key))}")
     return {"sysctl": {key: as_typed(text)}}
 

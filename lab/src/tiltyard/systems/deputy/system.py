@@ -81,9 +81,7 @@ def boot_problems(site: Site, place: Place, command: Sequence[str]) -> list[Prob
 
 
 def _place_of(kind: AnyKind, settings: Any, site: Site) -> Place | None:
-    """The host of a deputy, if one prepares the system; a shell is enough for directories."""
-    if kind.by_shell and not getattr(settings, "service", None):
-        return None
+    """Another host that has the system."""
     if host := getattr(settings, "host", None):
         return Place.over_ssh(host, settings.ssh_options)
     return site.place if site.place.ssh and kind.placed else None

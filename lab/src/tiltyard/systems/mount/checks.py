@@ -2,10 +2,12 @@
 
 import functools
 import os
+import stat
 from pathlib import Path
 
 from tiltyard.host.namespaces import why_not
-from tiltyard.host.packages import find_program, install_command, knows_filesystem, load_command
+from tiltyard.host.packages import install_command, load_command
+from tiltyard.host.place import HERE, Place
 from tiltyard.ownership import stranger_above
 from tiltyard.systems.kind import Problem
 
@@ -21,10 +23,24 @@ _HELPERS = {
 _ADMIT = "sudo; or let users have namespaces (sysctl user.max_user_namespaces)"
 
 
-def strangers(directory: Path) -> list[Problem]:
+def strangers(directory: Path, place: Place = HERE) -> list[Problem]:
     """Another user who could have root write, format or mount in another place than is meant."""
-    reason = stranger_above(directory)
+    reason = _stranger_there(directory, place) if place.ssh else stranger_above(directory)
     return [exchangeable(directory, reason)] if reason else []
+
+
+def _stranger_there(directory: Path, place: Place) -> str:
+    """The same of another host, where root is asked to make something."""
+    above = [str(each) for each in (directory, *directory.parents)]
+    there = place.find_all(above)
+    found = place.run(("stat", "-L", "-c", "%u %a %n", *(each for each in above if each in there)))
+    for line in found.stdout.splitlines():
+        user, mode, path = line.split(" ", 2)
+        if user != "0":
+            return f"{path} belongs to user {user}"
+        if int(mode, 8) & stat.S_IWOTH and not int(mode, 8) & stat.S_ISVTX:
+            return f"{path} anybody can write to it"
+    return ""
 
 
 def exchangeable(directory: Path, reason: str) -> Problem:
@@ -33,14 +49,17 @@ def exchangeable(directory: Path, reason: str) -> Problem:
     return Problem("error", text, "a directory of root's: chown root and chmod o-w; or its user")
 
 
-def rights_to_mount(*, served: bool) -> list[Problem]:
-    """Root may mount; others in namespaces of their own, where the kernel lets them.
+def rights_to_mount(place: Place = HERE, *, served: bool) -> list[Problem]:
+    """Root may mount; others of this host in namespaces of their own, where the kernel lets them.
 
     Args:
+        place: where it is mounted.
         served: whether a server in user space will do it (FUSE).
     """
-    if os.geteuid() == 0:
+    if place.is_root:
         return []
+    if place.ssh:
+        return [Problem("error", "only root can mount there", "root@ before the host's name")]
     if refusal := _why_not():
         text = f"only root can mount here: users have no namespaces of their own ({refusal})"
         return [Problem("error", text, _ADMIT)]
@@ -49,16 +68,16 @@ def rights_to_mount(*, served: bool) -> list[Problem]:
     return []
 
 
-def knows_how_to_mount(type_: str) -> list[Problem]:
+def knows_how_to_mount(type_: str, place: Place = HERE) -> list[Problem]:
     """A driver of the kernel, a helper of mount(8), or a FUSE server."""
     family, _, server = type_.partition(".")
     if family in ("fuse", "fuseblk") and server:
-        if find_program(server) is None:
+        if not place.has(server):
             return [Problem("error", f"{server} is not installed", install_command(server))]
-        if find_program(f"mount.{family}") is None:
+        if not place.has(f"mount.{family}"):
             return [Problem("error", f"mount.{family} is not installed", install_command("fuse3"))]
         family = "fuse"
-    if knows_filesystem(family) or find_program(f"mount.{family}"):
+    if place.knows_filesystem(family) or place.has(f"mount.{family}"):
         return []
     text = f"neither this kernel nor a program mount.{family} can mount {type_}"
     package = _HELPERS.get(family)

@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 from pydantic import Field
 
 from tiltyard.host.op import MakeDirectory
+from tiltyard.host.place import MOUNTS
 from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.kind import ReachableSettings, Site, System, Up, lost_with
 from tiltyard.systems.mount.facts import mount_facts
@@ -70,9 +71,15 @@ class MountSystem(System):
             use: a word for the names of what is made.
         """
         self.site = site
-        self.steps = Steps(site.ledger, site.check)
-        self.target = site.work.resolve() / site.ledger.name(f"mnt-{use}")
-        self.mounter = mounter(self.steps, site.ledger.name(f"fs-{use}"))
+        self.place = site.place
+        self.steps = Steps(site.ledger, site.check, site.note, site.place)
+        self._name = site.ledger.name(f"mnt-{use}")
+        self.mounter = mounter(self.steps, site.ledger.name(f"fs-{use}"), site.place)
+
+    @property
+    def target(self) -> Path:
+        """Where it is mounted."""
+        return self.site.scratch / self._name
 
     @property
     def _directory(self) -> Path:
@@ -109,16 +116,19 @@ class MountSystem(System):
     def look(self) -> Up:
         """A directory to work in, and what the kernel says of what it is in."""
         directory = self._directory
-        said = mount_facts(self.mounter, directory, self.types, self.asked(), self.synonyms)
-        source = self.mounter.at(self.target)[-1].source
+        with self.place.looking(files=(MOUNTS,), space=(str(self.target),)):
+            said = mount_facts(self.mounter, directory, self.types, self.asked(), self.synonyms)
+            said |= self.facts()
+            source = self.mounter.at(self.target)[-1].source
         return Up(
             target=directory,
             commands=self.steps.executed,
             prefix=self.mounter.prefix,
-            devices=(source,) if is_device(source) else (),
+            devices=() if self.place.ssh or not is_device(source) else (source,),
             servers=self.servers,
             lost=lost_with(self.mounter.servers),
-            facts={**said, **self.facts()},
+            place=self.place,
+            facts=said,
         )
 
 
