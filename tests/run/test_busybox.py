@@ -183,6 +183,26 @@ def test_file_systems_are_made_mounted_tuned_and_put_back(root: Path, tmp_path: 
     assert Path(f"/proc/sys/{KEY.replace('.', '/')}").read_text() == before
 
 
+def test_what_is_mounted_there_without_a_device(root: Path, tmp_path: Path) -> None:
+    """A file system in memory, and layers over each other."""
+    systems = (
+        spec("tmpfs", "tmpfs", host=HOST, size="64M", mount=["noatime"]),
+        spec("overlay", "overlay", host=HOST, lower="/srv"),
+    )
+    plan = plan_of(systems, workloads=(FILES,), blocks=2)
+    folder = place(tmp_path / "study", plan)
+    run_study(folder, plan, Engine.find(), go_on, Watcher())
+    record = read_run(folder, plan)
+    assert [(trial.outcome, trial.reason) for trial in record.trials] == [("done", None)] * 4
+    facts = {prepared.system: prepared.facts for prepared in record.prepared}
+    assert facts["tmpfs"]["size"] == "64 MiB"
+    assert "noatime" in facts["tmpfs"]["mount options"]
+    assert facts["overlay"]["file system"] == "overlay"
+    assert facts["overlay"]["lower layer"] == "/srv"
+    assert facts["overlay"]["layers lie on"] == "tmpfs on tmpfs"
+    assert mounted_in(root) == []
+
+
 @pytest.mark.usefixtures("file_systems")
 @pytest.mark.parametrize("with_agent", [False, True], ids=["alone", "and its agent"])
 def test_a_run_that_is_killed_leaves_nothing_there(
