@@ -2,8 +2,8 @@
 
 import json
 import os
+import re
 import signal
-import stat
 import subprocess
 import sys
 import time
@@ -15,12 +15,13 @@ import pytest
 
 from support.hosts import needs_root
 from support.patience import PATIENCE_S
-from tiltyard.errors import BusyError, ExitCode, RefusedError
-from tiltyard.host import machine, sysctls
-from tiltyard.host.changes.network import SetSysctl
-from tiltyard.host.changes.settings import SetFile
-from tiltyard.host.changes.tuning import SetTunedProfile
+from support.watcher import LOCK
+from tiltyard.errors import BusyError, ExitCode
+from tiltyard.host import sysctls
+from tiltyard.host.changes.isolation import MadePartition
 from tiltyard.host.ledger import Ledger, restore
+from tiltyard.host.settings import SetValue
+from tiltyard.host.steps import Steps
 
 pytestmark = needs_root
 
@@ -44,6 +45,11 @@ class Holds:
         )  # fmt: skip
         self.pid = self._process.pid
         self.is_holding = False
+
+    @property
+    def ledgers(self) -> list[Path]:
+        """Its own and its agent's."""
+        return [*self.state.glob("*.jsonl"), *self.state.glob("*.ops")]
 
     @property
     def holds(self) -> bool:
@@ -87,7 +93,7 @@ def begin(tmp_path: Path) -> Iterator[Callable[[str, int], Holds]]:
     yield begun
     for one in made:
         one.kill()
-        if list(one.state.glob("*.jsonl")):
+        if one.ledgers:
             one.restore()
     assert sysctls.read(KEY) == before
 
@@ -133,7 +139,7 @@ def test_what_a_killed_holder_left_is_put_back_before_the_next_one_begins(
     second = hold("b", 2700)
     assert second.is_holding
     assert sysctls.read(KEY) == "2700"
-    assert not list(first.state.glob("*.jsonl")), "it is put back, and its record is gone"
+    assert not first.ledgers, "it is put back, and its record is gone"
     end(second)
     for name in order:
         {"a": first, "b": second}[name].restore()
@@ -155,8 +161,8 @@ def test_two_runs_that_are_killed_at_any_moment_leave_what_was_before_both(
         for one in both:
             one.restore()
         assert sysctls.read(KEY) == before
-        assert not [path for one in both for path in one.state.glob("*.jsonl")]
-        assert not machine.LOCK.exists()
+        assert not [path for one in both for path in one.ledgers]
+        assert not LOCK.exists()
 
 
 def test_the_next_one_does_not_begin_where_that_cannot_be_put_back(
@@ -170,13 +176,12 @@ def test_the_next_one_does_not_begin_where_that_cannot_be_put_back(
     said = hold("b", 2700).refused()
     assert f"process {first.pid} has left this machine changed: could not take back" in said
     assert f"Fix: TILTYARD_STATE={first.state} tiltyard restore" in said
-    assert sysctls.read(KEY) == "2801"
     ledger.write_text(kept)
 
 
 def test_what_a_living_run_holds_is_not_put_back_for_a_dead_one(tmp_path: Path) -> None:
     """It stays recorded, and what is not of the whole machine is put back all the same."""
-    one = SetSysctl(key="net.core.somaxconn", before="77", value="78")
+    one = partition(tmp_path)
     with Ledger(tmp_path / "b") as living:
         living.hold_machine("all")
         dead = Ledger(tmp_path / "c")
@@ -193,7 +198,8 @@ def test_what_a_living_run_holds_is_not_put_back_for_a_dead_one(tmp_path: Path) 
 
 
 def test_the_machine_is_let_go_when_nothing_of_it_is_changed(tmp_path: Path) -> None:
-    change = SetSysctl(key="net.core.somaxconn", before="77", value="78")
+    change, before = partition(tmp_path), sysctls.read(KEY)
+    op = SetValue(name=KEY, path=str(sysctls.path_of(KEY)), value="2801", before=before)
     with Ledger(tmp_path / "a") as first, Ledger(tmp_path / "b") as second:
         first.record(change)
         first.let_go_of_machine()
@@ -201,40 +207,33 @@ def test_the_machine_is_let_go_when_nothing_of_it_is_changed(tmp_path: Path) -> 
             second.hold_machine("it")
         first.undo(change)
         first.let_go_of_machine()
-        second.hold_machine("it")
+        (steps := Steps(second)).take((op,))
+        second.let_go_of_machine()
+        with pytest.raises(BusyError, match=re.escape(f"{os.getpid()}, {second.path}")):
+            first.hold_machine("it")
+        steps.undo()
+        assert sysctls.read(KEY) == before
+        assert not LOCK.exists()
+        first.hold_machine("it")
+    assert not LOCK.exists()
 
 
-def test_which_changes_are_of_the_whole_machine() -> None:
-    far = ("ssh", "host")
-    here = {"before": "1", "value": "2"}
-    queue = "/sys/block/{}/queue/nr_requests"
-    assert SetFile(path="/proc/sys/vm/swappiness", **here).is_machine_wide
-    assert SetFile(path=queue.format("sda"), **here).is_machine_wide
-    assert not SetFile(path=queue.format("loop0"), **here).is_machine_wide
-    assert not SetFile(path="/proc/sys/vm/swappiness", ssh=far, **here).is_machine_wide
-    assert SetTunedProfile(before="", value="x").is_machine_wide
+def test_which_changes_are_of_the_whole_machine(tmp_path: Path) -> None:
+    def of_machine(path: str) -> str:
+        return SetValue(name="it", path=path, before="1", value="2").of_machine
+
+    assert of_machine("/proc/sys/vm/swappiness") == "it"
+    assert of_machine("/sys/block/sda/queue/nr_requests") == "it"
+    assert of_machine("/sys/block/loop0/queue/nr_requests") == ""
+    assert partition(tmp_path).is_machine_wide
 
 
-def test_the_lock_is_root_s_and_nothing_else_is_taken_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = machine.take("it")
-    assert file is not None
-    found = machine.LOCK.stat()
-    assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (0, 0o600)
-    machine.let_go(file, done=True)
-    assert not machine.LOCK.exists(), "the machine is left as it was"
-    lock = tmp_path / "lock"
-    monkeypatch.setattr(machine, "LOCK", lock)
-    (tmp_path / "aim").touch()
-    lock.symlink_to(tmp_path / "aim")
-    with pytest.raises(RefusedError, match="not a file"):
-        machine.take("it")
-    lock.unlink()
-    lock.touch(0o644)
-    with pytest.raises(RefusedError, match="not a file of root's with mode 0600"):
-        machine.take("it")
-    lock.unlink()
-    os.mkfifo(lock)
-    with pytest.raises(RefusedError, match="not a file of root's"):
-        machine.take("it")
+@pytest.mark.parametrize("path", ["/etc/passwd", "/proc/sys/../../etc/x", "/sys/x/", "/proc/1/mem"])
+def test_only_settings_of_the_kernel_are_set(path: str) -> None:
+    with pytest.raises(ValueError, match="should match pattern"):
+        SetValue(name="it", path=path, before="0", value="1")
+
+
+def partition(root: Path) -> MadePartition:
+    """A change of the whole machine that was not made."""
+    return MadePartition(root=root, group="tiltyard-measures", handed_down=True)

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from tiltyard.host import processes, sysctls
 from tiltyard.host.changes.network import (
     MadeNamespace,
     MadeOverSsh,
-    SetSysctl,
     StartedServer,
     namespace_path,
 )
@@ -22,17 +20,8 @@ from tiltyard.host.commands import run
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.links import inside
 
-KEY = "net.core.somaxconn"
 SLEEPS = "import time; print(flush=True); time.sleep(60)"
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEPS}"
-
-
-@pytest.fixture
-def somaxconn() -> Iterator[int]:
-    """A parameter of the host that a test may change; it is put back."""
-    before = sysctls.read(KEY)
-    yield int(before)
-    sysctls.path_of(KEY).write_text(before)
 
 
 def started(script: str, secret_file: Path) -> subprocess.Popen[bytes]:
@@ -70,31 +59,6 @@ def test_a_namespace_that_was_being_made_goes_too() -> None:
 def test_a_namespace_of_somebody_else_is_refused(name: str) -> None:
     with pytest.raises(RefusedError, match="not removed"):
         MadeNamespace(name=name).undo()
-
-
-@needs_root
-def test_a_parameter_is_put_back(somaxconn: int) -> None:
-    change = SetSysctl(key=KEY, before=str(somaxconn), value=str(somaxconn + 1))
-    assert change.undo() is None
-    sysctls.path_of(KEY).write_text(change.value)
-    assert change.undo() == f'set {KEY} to "{somaxconn}" again'
-    assert sysctls.read(KEY) == str(somaxconn)
-
-
-@needs_root
-def test_a_parameter_that_somebody_set_meanwhile_is_left(somaxconn: int) -> None:
-    change = SetSysctl(key=KEY, before=str(somaxconn), value=str(somaxconn + 1))
-    sysctls.path_of(KEY).write_text(str(somaxconn + 2))
-    said = change.undo()
-    assert said is not None
-    assert said.startswith(f'left {KEY} at "{somaxconn + 2}"')
-    assert sysctls.read(KEY) == str(somaxconn + 2)
-
-
-@pytest.mark.parametrize("key", ["kernel.core_pattern", "net", "net/../kernel", "net..x"])
-def test_a_damaged_ledger_cannot_name_another_parameter(key: str) -> None:
-    with pytest.raises(ValueError, match="should match pattern"):
-        SetSysctl(key=key, before="0", value="1")
 
 
 def test_a_far_end_is_known_by_its_secret_file(tmp_path: Path) -> None:

@@ -30,10 +30,9 @@ KEY = "vm.user_reserve_kbytes"
 """Harmless: how often counters are folded, in seconds."""
 HOLDS = """
 import sys
-from tiltyard.host.changes.settings import SetFile
 from tiltyard.host.ledger import Ledger
 with Ledger() as ledger:
-    ledger.record(SetFile(path=sys.argv[1], before="1", value="1"))
+    ledger.hold_machine(sys.argv[1])
     print("ready", flush=True)
     sys.stdin.read()
 """

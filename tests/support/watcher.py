@@ -18,7 +18,6 @@ from typing import Any, Final
 import pytest
 from xdist.workermanage import WorkerController
 
-from tiltyard.host import machine
 from tiltyard.host.changes.change import PREFIX
 
 Look = dict[str, dict[str, str]]
@@ -36,6 +35,8 @@ _LOOKS: Final = 8
 _PAUSE_S: Final = 0.5
 _PROC: Final = Path("/proc")
 _GROUPS: Final = Path("/sys/fs/cgroup")
+LOCK: Final = Path("/run/tiltyard.lock")
+"""Of a machine whose settings a run changes."""
 
 
 def look() -> Look:
@@ -55,8 +56,8 @@ def look() -> Look:
     temporary = {Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")}
     states = (Path("/var/lib/tiltyard"), Path.home() / ".local/state/tiltyard")
     left = [path for one in temporary for path in one.glob(f"{PREFIX}*")]
-    left += [path for one in states for path in one.glob("*.jsonl")]
-    left += [path for path in (machine.LOCK,) if path.exists()]
+    left += [path for one in states for end in ("jsonl", "ops") for path in one.glob(f"*.{end}")]
+    left += [path for path in (LOCK,) if path.exists()]
     left += [path for path in _GROUPS.rglob("tiltyard*") if path.is_dir()]
     return {
         "affinity": affinity,

@@ -20,11 +20,12 @@ from support.places import pretend
 from tiltyard.errors import BusyError, TiltyardError
 from tiltyard.host import swaps
 from tiltyard.host.changes.network import MadeNamespace
-from tiltyard.host.changes.tuning import SwappedOff
+from tiltyard.host.changes.op import UsedAgent
 from tiltyard.host.ledger import Ledger, restore
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Steps
 from tiltyard.tuning.knobs import idle
+from tiltyard.tuning.knobs.swap import Swap
 from tiltyard.tuning.load import load_profiles
 from tiltyard.tuning.setting import Outcome, Scene, apply, launched_by, look
 
@@ -40,7 +41,10 @@ def outcomes(
 ) -> list[Outcome]:
     (tmp_path / "p.toml").write_text(f'about = "x"\n{text}')
     settings = load_profiles(["p.toml"], tmp_path).settings_of(scene or Scene())
-    return [look(each) if steps is None else apply(each, steps) for each in settings]
+    if steps is None:
+        return [look(each) for each in settings]
+    steps.place = (scene or Scene()).place
+    return apply(settings, steps)
 
 
 @contextmanager
@@ -144,7 +148,7 @@ def test_swap_areas_come_back_in_their_order(tmp_path: Path, steps: Steps) -> No
 
 
 def test_the_way_back_of_swap_is_the_command_for_its_host() -> None:
-    off = SwappedOff(path="/swap here", priority=7, ssh=("ssh", "host"))
+    off = Swap(Place(("ssh", "host")), "/swap here").step("on, priority 7", "off")
     assert off.way_back == shlex.join(("ssh", "host", "swapon --priority 7 '/swap here'"))
 
 
@@ -170,6 +174,7 @@ def test_packets_are_steered_as_the_kernel_prints_it(tmp_path: Path, steps: Step
     inside.undo()
     masks = place.read_all(place.find(f"{own}/*/?ps_cpus")).values()
     assert {mask.strip("0,") for mask in masks} == {""}
+    steps.ledger.undo(UsedAgent(ssh=place.ssh))
     steps.undo()
 
 
@@ -201,7 +206,7 @@ def test_after_a_kill_the_latency_is_gone_and_restore_puts_back_the_rest(tmp_pat
         given_up = time.monotonic() + PATIENCE_S
         while not (said := restore().done) and time.monotonic() < given_up:
             time.sleep(0.05)
-        assert f"swapped on {path} again" in "\n".join(said)
+        assert f'set swap on {path} to "on, priority 5" again' in "\n".join(said)
         assert swaps.areas(HERE) == areas
     assert HERE.read_all(HERE.find(_IRQS)) == irqs
 

@@ -7,8 +7,6 @@ import pytest
 from support.hosts import needs_root
 from tiltyard.errors import RefusedError
 from tiltyard.host import sysctls
-from tiltyard.host.changes.settings import SetFile
-from tiltyard.host.changes.tuning import StoppedService
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import HERE
 from tiltyard.host.steps import Steps
@@ -25,7 +23,7 @@ def outcomes(tmp_path: Path, text: str, steps: Steps | None = None) -> list[Outc
     """What becomes of a profile on this host; what would become of it without steps."""
     (tmp_path / "p.toml").write_text(f'about = "x"\n{text}')
     settings = load_profiles(["p.toml"], tmp_path).settings_of(Scene())
-    return [look(each) if steps is None else apply(each, steps) for each in settings]
+    return [look(each) for each in settings] if steps is None else apply(settings, steps)
 
 
 @needs_root
@@ -112,19 +110,16 @@ def test_of_several_the_first_that_is_offered(tmp_path: Path) -> None:
 
 
 @needs_root
-def test_two_runs_do_not_set_the_same_thing(tmp_path: Path, steps: Steps, state: Path) -> None:
-    path = str(sysctls.path_of(KEY))
+def test_two_runs_do_not_set_the_same_thing(tmp_path: Path, steps: Steps) -> None:
     with Ledger() as other:
-        other.record(SetFile(path=path, before=sysctls.read(KEY), value="7"))
-        with pytest.raises(RefusedError, match="is taken by another run"):
-            outcomes(tmp_path, f"[sysctl]\n{KEY} = 9", steps)
-        other.record(StoppedService(name="spooler"))
-        with pytest.raises(RefusedError, match="service spooler is taken by another run"):
-            outcomes(tmp_path, '[services]\nstop = ["spooler"]', steps)
-        ratio = str(sysctls.path_of("vm.dirty_ratio"))
-        other.record(SetFile(path=ratio, before=sysctls.read("vm.dirty_ratio"), value="7"))
-        with pytest.raises(RefusedError, match="is taken by another run"):
-            outcomes(tmp_path, "[sysctl]\nvm.dirty_bytes = 100000000", steps)
+        outcomes(tmp_path, f"[sysctl]\n{KEY} = 7", Steps(other))
+        for name, text in (
+            (KEY, f"[sysctl]\n{KEY} = 9"),
+            ("service spooler", '[services]\nstop = ["spooler"]'),
+            ("vm.dirty_bytes", "[sysctl]\nvm.dirty_bytes = 100000000"),
+        ):
+            with pytest.raises(RefusedError, match=f"{name} is taken by another run"):
+                outcomes(tmp_path, text, steps)
     assert not steps
 
 

@@ -17,11 +17,20 @@ use kit::removal;
 use rustix::mount::{unmount, UnmountFlags};
 use serde::{Deserialize, Serialize};
 
+use crate::back::Back;
+use crate::command::reason;
+
 /// Names of all that is made begin so: a damaged ledger must not be able to name somebody's home.
 const PREFIX: &str = "tiltyard-";
 /// Values are set again only here.
 const SETTINGS: [&str; 3] = ["/proc/sys/", "/proc/irq/", "/sys/"];
 const BLOCK: &str = "/sys/block";
+/// Settings of loop devices, which only the run has that has attached them.
+const OF_LOOPS: [&str; 3] = [
+    "/sys/block/loop",
+    "/sys/class/block/loop",
+    "/sys/devices/virtual/block/loop",
+];
 /// What is busy gets a moment: a stopped engine takes one to end, and a loop device to let go.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(50);
@@ -54,12 +63,30 @@ pub enum Change {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         behind: Option<(String, PathBuf)>,
     },
+    /// What a command has set.
+    Ran(Back),
 }
 
 impl Change {
     /// Whether a boot of the host undoes it; what is there afterwards is then not ours.
     pub fn ends_with_boot(&self) -> bool {
-        !matches!(self, Self::Made { .. } | Self::Put { .. })
+        match self {
+            Self::Made { .. } | Self::Put { .. } => false,
+            Self::Ran(back) => back.ends_with_boot,
+            _ => true,
+        }
+    }
+
+    /// Whether all of this machine share it: one run at a time may make such changes.
+    pub fn is_machine_wide(&self) -> bool {
+        match self {
+            Self::Set { file, .. } => {
+                let file = file.to_string_lossy();
+                !OF_LOOPS.iter().any(|above| file.starts_with(above))
+            }
+            Self::Ran(_) => true,
+            _ => false,
+        }
     }
 
     /// Takes it back for good; what was done, `None` if nothing was left to do.
@@ -81,15 +108,9 @@ impl Change {
                 Some((device, own)) if behind_loop(device).as_ref() != Some(own) => Ok(None),
                 _ => set_again(file, before, value),
             },
+            Self::Ran(back) => back.take_back(),
         }
     }
-}
-
-/// What the system says of an error, without its number.
-pub fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    let end = text.find(" (os error ").unwrap_or(text.len());
-    text[..end].to_owned()
 }
 
 fn refused(what: impl Display, why: impl Display) -> io::Error {
@@ -233,31 +254,45 @@ pub fn chosen(file: &Path) -> io::Result<String> {
     Ok(chosen.map_or(text.trim(), |(chosen, _)| chosen).to_owned())
 }
 
+/// Why a value is not in force.
+pub struct NotSet {
+    /// What the kernel says to it; empty: nothing, and it has made something else of it.
+    pub text: String,
+    pub now: String,
+}
+
 /// Writes a value and makes sure that it is in force.
 ///
 /// # Errors
-/// It is not taken, or the file is none that may be set.
-pub fn set(file: &Path, value: &str) -> io::Result<()> {
+/// The file is none that may be set, or cannot be read; in the result, that it is not taken.
+pub fn set(file: &Path, value: &str) -> io::Result<Result<(), NotSet>> {
     let path = file.to_string_lossy();
     let is_setting = SETTINGS.iter().any(|above| path.starts_with(above)) && !path.contains("/../");
     if !is_setting {
         return Err(refused(&path, "not set: it is no setting of the kernel"));
     }
     let refusal = fs::write(file, value).err();
-    if words(&chosen(file)?) == words(value) {
-        return Ok(());
+    let now = chosen(file)?;
+    if words(&now) == words(value) {
+        return Ok(Ok(()));
     }
-    let why = refusal.map_or_else(String::new, |error| format!(" ({})", reason(&error)));
+    let is_not_taken = |error| format!("\"{value}\" is not taken ({})", reason(&error));
+    let text = refusal.map_or_else(String::new, is_not_taken);
+    Ok(Err(NotSet { text, now }))
+}
+
+/// What is told of a value that is not in force.
+pub fn told(file: &Path, value: &str, why: &NotSet) -> String {
+    let path = file.display();
+    if why.text.is_empty() {
+        return format!("{path}: the kernel makes \"{}\" of \"{value}\"", why.now);
+    }
     let says = fs::read_to_string(file).unwrap_or_default();
-    let says = says.trim();
-    Err(refused(
-        &path,
-        format!("\"{value}\" is not taken{why}; it says \"{says}\""),
-    ))
+    format!("{path}: {}; it says \"{}\"", why.text, says.trim())
 }
 
 /// The kernel separates numbers as it likes.
-fn words(value: &str) -> Vec<&str> {
+pub fn words(value: &str) -> Vec<&str> {
     value.split_ascii_whitespace().collect()
 }
 
@@ -271,11 +306,13 @@ fn set_again(file: &Path, before: &str, value: &str) -> io::Result<Option<String
         return Ok(None);
     }
     if words(&now) != words(value) {
-        let why = format!("left at {now}: neither {before}, as it was, nor {value}, as we set it");
-        return Ok(Some(format!("{path} {why}")));
+        let why = format!("somebody has set it since (it was \"{before}\")");
+        return Ok(Some(format!("left {path} at \"{now}\": {why}")));
     }
-    set(file, before)?;
-    Ok(Some(format!("set {path} to {before} again")))
+    match set(file, before)? {
+        Ok(()) => Ok(Some(format!("set {path} to \"{before}\" again"))),
+        Err(why) => Err(io::Error::other(told(file, before, &why))),
+    }
 }
 
 /// Whether it is so in the end.

@@ -16,7 +16,6 @@ use rustix::fs::{memfd_create, Access, MemfdFlags};
 use rustix::process::{kill_process_group, Pid, Signal, WaitStatus};
 use wire::{HostFailure, HostFailureKind, HostOutput, HostRun};
 
-use crate::change::reason;
 use crate::meanwhile::Meanwhile;
 use crate::request::shown;
 
@@ -234,6 +233,13 @@ pub fn run_to_its_end(
     }
     let text = format!("{}: {}", as_typed(argv), why(argv, &ended));
     Err(failure(HostFailureKind::Failed, shown(&text)))
+}
+
+/// What the system says of an error, without its number.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let end = text.find(" (os error ").unwrap_or(text.len());
+    text[..end].to_owned()
 }
 
 /// A command as a person would type it.

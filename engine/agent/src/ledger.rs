@@ -333,6 +333,12 @@ impl Ledger {
         !self.outstanding.is_empty()
     }
 
+    /// Whether something of it is of the whole machine.
+    pub fn changes_machine(&self) -> bool {
+        let mut changes = self.outstanding.values();
+        changes.any(|recorded| recorded.is.is_machine_wide())
+    }
+
     /// Writes down that a study will go on with what is outstanding, and lets go of it: whoever recovers
     /// leaves it then.
     ///
@@ -410,7 +416,11 @@ mod tests {
     use crate::meanwhile::Asleep;
 
     fn recovered(directory: &Path, which: Which) -> PutBack {
-        put_back(directory, which, &mut Asleep::new())
+        put_back(directory, which, &mut |_| Ok(()), &mut Asleep::new())
+    }
+
+    fn these(file: &Path, numbers: &[u64]) -> PutBack {
+        put_back_these(file, numbers, &mut |_| Ok(()), &mut Asleep::new())
     }
 
     fn directory() -> (tempfile::TempDir, PathBuf) {
@@ -543,7 +553,7 @@ mod tests {
         let told = recovered(&state, newer);
         assert_eq!((told.done, told.left.len()), (vec![removed(2)], 0));
         assert_eq!(recovered(&state, newer), PutBack::default());
-        let undo = |numbers: &[u64]| put_back_these(&file, numbers, &mut Asleep::new());
+        let undo = |numbers: &[u64]| these(&file, numbers);
         assert_eq!(undo(&[3, 2, 9, 2]).done, [removed(1)]);
         assert!(paths[0].exists() && kept_for().is_some());
         assert_eq!(undo(&[1]).done, [removed(0)]);
@@ -578,7 +588,7 @@ mod tests {
         };
         changed(&boot(), "another boot");
         changed("\"host\":\"", "\"host\":\"not ");
-        let undo = || put_back_these(&file, &[1], &mut Asleep::new());
+        let undo = || these(&file, &[1]);
         assert_eq!((undo(), file.exists()), (PutBack::default(), true));
         changed("\"host\":\"not ", "\"host\":\"");
         assert_eq!((undo(), file.exists()), (PutBack::default(), false));

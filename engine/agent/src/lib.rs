@@ -12,11 +12,13 @@
 //! when the lease has run out; not with the thread of the lab that has started it, which may be one of
 //! many.
 
+mod back;
 mod change;
 mod command;
 mod content;
 mod found;
 mod ledger;
+mod machine;
 mod meanwhile;
 mod ops;
 mod pattern;
@@ -105,7 +107,7 @@ fn hello(version: &str) -> io::Result<HostHello> {
         cpus: place::allowed_cpus()?,
         boot: ledger::boot(),
         does: [
-            "read", "run", "watch", "ops", "undo", "recover", "keep", "cancel",
+            "read", "run", "watch", "ops", "undo", "recover", "keep", "hold", "let_go", "cancel",
         ]
         .map(str::to_owned)
         .to_vec(),
@@ -158,11 +160,7 @@ impl Agent<'_> {
         loop {
             self.carry_on();
             if let (Some(why), None) = (self.ending, &self.work) {
-                let left = match self.leaves {
-                    true => Vec::new(),
-                    false => self.changes.close(),
-                };
-                return Ok((why, left));
+                return Ok((why, self.changes.close(self.leaves)));
             }
             self.attend(None)?;
         }
@@ -283,10 +281,16 @@ impl Agent<'_> {
                             self.change(id, false, |own, agent| own.undo(&undo, agent));
                         }
                         Asked::Recover(id, recover) => {
-                            self.change(id, false, |_, agent| Changes::recover(&recover, agent));
+                            self.change(id, false, |own, agent| own.recover(&recover, agent));
                         }
                         Asked::Keep(id, keep) => {
                             self.change(id, false, |own, _| own.keep(&keep));
+                        }
+                        Asked::Hold(id, hold) => {
+                            self.change(id, false, |own, agent| own.hold(&hold, agent));
+                        }
+                        Asked::LetGo(id, let_go) => {
+                            self.change(id, false, |own, _| Ok(own.let_go(&let_go)));
                         }
                         other => self.work = Work::begin(other),
                     }

@@ -1,5 +1,7 @@
 //! Carrying out changes that are data, each of them in the ledger before.
 
+mod setting;
+
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd};
@@ -8,15 +10,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use wire::{
-    HostBeat, HostChanged, HostDid, HostDone, HostFailure, HostFailureKind, HostKeep, HostOp,
-    HostOps, HostProgress, HostRan, HostRecover, HostUndo, HostUndone, OpLoop, OpMake, OpMend,
-    OpMount, OpPut, OpRequire, OpRun, OpSet, OpText,
+    HostBeat, HostChanged, HostDid, HostDone, HostFailure, HostFailureKind, HostHeld, HostHold,
+    HostKeep, HostLast, HostLetGo, HostOp, HostOps, HostProgress, HostRan, HostRecover, HostUndo,
+    HostUndone, OpLoop, OpMake, OpMend, OpMount, OpPut, OpRequire, OpText,
 };
 
-use crate::change::{behind_loop, chosen, reason, require_prefix, set, Change};
-use crate::command::{self, failed, failure};
+use crate::change::{behind_loop, require_prefix, Change};
+use crate::command::{self, failed, failure, reason};
 use crate::content;
 use crate::ledger::{self, recover, Ledger};
+use crate::machine::Machine;
 use crate::meanwhile::Meanwhile;
 use crate::request::shown;
 
@@ -27,10 +30,14 @@ const LO_FLAGS_DIRECT_IO: u32 = 16;
 /// Another one may take the free device first.
 const TRIES: u32 = 20;
 
+/// The ledger of nobody: who has the machine for it only puts things back.
+const PUTS_BACK: &str = "";
+
 /// What an agent has changed, and how that is taken back.
 #[derive(Default)]
 pub struct Changes {
     ledger: Option<Ledger>,
+    machine: Machine,
 }
 
 impl Changes {
@@ -46,6 +53,7 @@ impl Changes {
     ) -> Result<HostDone, HostFailure> {
         let mut list = List {
             ledger: &mut self.ledger,
+            holds_machine: self.machine.is_held(),
             meanwhile,
             at: 0,
             did: HostDid::default(),
@@ -79,7 +87,13 @@ impl Changes {
             None => {
                 let directory = ledger::state_directory().map_err(lacks)?;
                 let path = directory.join(format!("{}.{}", undo.ledger, ledger::ENDING));
-                let told = recover::put_back_these(&path, &undo.numbers, meanwhile);
+                let is_held = self.machine.is_held();
+                let mut may = self.may_change_machine();
+                let told = recover::put_back_these(&path, &undo.numbers, &mut may, meanwhile);
+                drop(may);
+                if !is_held {
+                    self.machine.let_go(Path::new(PUTS_BACK));
+                }
                 (told.done, told.left)
             }
         };
@@ -99,6 +113,7 @@ impl Changes {
     /// # Errors
     /// There is no state directory.
     pub fn recover(
+        &mut self,
         asked: &HostRecover,
         meanwhile: &mut dyn Meanwhile,
     ) -> Result<HostDone, HostFailure> {
@@ -110,8 +125,87 @@ impl Changes {
             newer_than_ns: asked.newer_than_ns,
             kept: asked.kept,
         };
-        let recover::PutBack { done, left } = recover::put_back(&directory, which, meanwhile);
+        let is_held = self.machine.is_held();
+        let recover::PutBack { done, left } = self.put_back(&directory, which, meanwhile);
+        if !is_held {
+            self.machine.let_go(Path::new(PUTS_BACK));
+        }
         Ok(HostDone::Undone(HostUndone { done, left }))
+    }
+
+    fn put_back(
+        &mut self,
+        directory: &Path,
+        which: recover::Which,
+        meanwhile: &mut dyn Meanwhile,
+    ) -> recover::PutBack {
+        recover::put_back(directory, which, &mut self.may_change_machine(), meanwhile)
+    }
+
+    /// Who holds the machine may, and who can take it for the time being.
+    fn may_change_machine(&mut self) -> impl FnMut(&mut dyn Meanwhile) -> Result<(), String> + '_ {
+        let machine = &mut self.machine;
+        |meanwhile| {
+            if machine.is_held() {
+                return Ok(());
+            }
+            let taken = machine.take("what an earlier run left", Path::new(PUTS_BACK), meanwhile);
+            taken.map(drop).map_err(|failed| failed.text)
+        }
+    }
+
+    /// Holds the machine for a run. What its last holder has left is put back first, by the lab where that
+    /// has a ledger of it.
+    ///
+    /// # Errors
+    /// `Busy`: another run holds it. `Refused`: what the last one left cannot be put back.
+    pub fn hold(
+        &mut self,
+        asked: &HostHold,
+        meanwhile: &mut dyn Meanwhile,
+    ) -> Result<HostDone, HostFailure> {
+        let directory = ledger::state_directory().map_err(lacks)?;
+        let ledger = Path::new(&asked.ledger);
+        let last = self.machine.take(&asked.what, ledger, meanwhile)?;
+        let other = last.filter(|last| last.ledger != ledger && !asked.is_put_back);
+        let mut held = HostHeld::default();
+        if let Some(last) = other.filter(|_| !asked.ledger.is_empty()) {
+            if last.ledger.exists() {
+                held.last = Some(HostLast {
+                    pid: last.pid(),
+                    ledger: last.ledger.to_string_lossy().into_owned(),
+                });
+                return Ok(HostDone::Held(held));
+            }
+            let found = self.put_back(&last.directory, recover::Which::default(), meanwhile);
+            if let Some(left) = found.left.first() {
+                self.machine.let_go(ledger);
+                let text = format!(
+                    "process {} has left this machine changed: {left}",
+                    last.pid()
+                );
+                return Err(failure(HostFailureKind::Refused, shown(&text)));
+            }
+            held.done = found.done;
+        }
+        self.machine.sign(&directory).map_err(lacks)?;
+        held.ledger = Some(asked.ledger.clone());
+        Ok(HostDone::Held(held))
+    }
+
+    /// Lets go of the machine, unless something of it is still changed.
+    pub fn let_go(&mut self, asked: &HostLetGo) -> HostDone {
+        if !self.changes_machine() {
+            self.machine.let_go(Path::new(&asked.ledger));
+        }
+        HostDone::Held(HostHeld {
+            ledger: self.machine.ledger(),
+            ..HostHeld::default()
+        })
+    }
+
+    fn changes_machine(&self) -> bool {
+        self.ledger.as_ref().is_some_and(Ledger::changes_machine)
     }
 
     /// Leaves what is outstanding as it is, for a study that goes on with it.
@@ -126,15 +220,25 @@ impl Changes {
                 self.ledger = None;
                 kept
             }
-            None => match self.close().first() {
+            None => match self.take_all_back().first() {
                 None => kept,
                 Some(left) => Err(failure(HostFailureKind::Failed, shown(left))),
             },
         }
     }
 
-    /// Takes everything back; what could not be.
-    pub fn close(&mut self) -> Vec<String> {
+    /// At the end: takes everything back, unless it `leaves` that; what could not be.
+    pub fn close(&mut self, leaves: bool) -> Vec<String> {
+        let left = match leaves {
+            true => Vec::new(),
+            false => self.take_all_back(),
+        };
+        let is_changed = !left.is_empty() || self.changes_machine();
+        self.machine.close(is_changed, leaves);
+        left
+    }
+
+    fn take_all_back(&mut self) -> Vec<String> {
         let closed = self.ledger.take().map(Ledger::close);
         closed.map_or_else(Vec::new, |(_, left)| left)
     }
@@ -143,6 +247,7 @@ impl Changes {
 /// Ops that are being carried out.
 struct List<'a> {
     ledger: &'a mut Option<Ledger>,
+    holds_machine: bool,
     meanwhile: &'a mut dyn Meanwhile,
     /// Which op it is at.
     at: u32,
@@ -174,9 +279,12 @@ impl List<'_> {
             }
             HostOp::Set(set) => self.set(set),
             HostOp::Mount(mount) => self.mount(mount),
-            HostOp::Run(OpRun { argv }) => {
-                let argv: Result<Vec<_>, _> = argv.iter().map(|text| self.text(text)).collect();
-                self.run(argv?)
+            HostOp::Run(run) => {
+                let argv = self.argv(&run.argv)?;
+                match &run.back {
+                    None => self.run(argv),
+                    Some(back) => self.run_with_way_back(argv, back, run.skip),
+                }
             }
         }
     }
@@ -207,26 +315,6 @@ impl List<'_> {
             }
             made => made.map_err(|error| failed(&directory, error)),
         }
-    }
-
-    fn set(&mut self, asked: &OpSet) -> Result<(), HostFailure> {
-        let file = self.path(&asked.file)?;
-        let behind = asked.while_behind.as_ref();
-        let behind = behind
-            .map(|behind| self.require(behind, "nothing is set"))
-            .transpose()?;
-        let before = chosen(&file).map_err(plain)?;
-        if before == asked.value {
-            return Ok(());
-        }
-        let change = Change::Set {
-            file: file.clone(),
-            before,
-            value: asked.value.clone(),
-            behind,
-        };
-        self.note(change)?;
-        set(&file, &asked.value).map_err(plain)
     }
 
     fn mount(&mut self, mount: &OpMount) -> Result<(), HostFailure> {
@@ -293,10 +381,18 @@ impl List<'_> {
     }
 
     fn note(&mut self, change: Change) -> Result<(), HostFailure> {
+        if change.is_machine_wide() && !self.holds_machine {
+            let text = "it is of the whole machine, which is to be held before";
+            return Err(failure(HostFailureKind::Request, text.to_owned()));
+        }
         let number = opened(self.ledger)?.record(change).map_err(lacks)?;
         let at = self.at;
         self.did.changes.push(HostChanged { at, number });
         Ok(())
+    }
+
+    fn argv(&self, argv: &[OpText]) -> Result<Vec<String>, HostFailure> {
+        argv.iter().map(|text| self.text(text)).collect()
     }
 
     fn text(&self, text: &OpText) -> Result<String, HostFailure> {

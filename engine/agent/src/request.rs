@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use wire::{
-    HostKeep, HostOp, HostOps, HostRead, HostRecover, HostRequest, HostRun, HostUndo, HostWatch,
-    HostWho, OpText,
+    HostHold, HostKeep, HostLetGo, HostOp, HostOps, HostRead, HostRecover, HostRequest, HostRun,
+    HostUndo, HostWatch, HostWho, OpText,
 };
 
 /// Longest time that a command can be given.
@@ -24,6 +24,8 @@ pub enum Asked {
     Undo(u64, HostUndo),
     Recover(u64, HostRecover),
     Keep(u64, HostKeep),
+    Hold(u64, HostHold),
+    LetGo(u64, HostLetGo),
     /// Ops of this number.
     Cancel(u64),
 }
@@ -39,7 +41,9 @@ impl Asked {
             | Self::Ops(id, _)
             | Self::Undo(id, _)
             | Self::Recover(id, _)
-            | Self::Keep(id, _) => Some(*id),
+            | Self::Keep(id, _)
+            | Self::Hold(id, _)
+            | Self::LetGo(id, _) => Some(*id),
         }
     }
 }
@@ -102,6 +106,8 @@ fn with_number(id: u64, request: HostRequest) -> Result<Asked, String> {
         undo,
         recover,
         keep,
+        hold,
+        let_go,
         cancel,
         beat,
     } = request;
@@ -113,6 +119,8 @@ fn with_number(id: u64, request: HostRequest) -> Result<Asked, String> {
         undo.map(|undo| check_undo(&undo).map(|()| Asked::Undo(id, undo))),
         recover.map(|recover| check_recover(&recover).map(|()| Asked::Recover(id, recover))),
         keep.map(|keep| check_text(&keep.study).map(|()| Asked::Keep(id, keep))),
+        hold.map(|hold| check_hold(&hold).map(|()| Asked::Hold(id, hold))),
+        let_go.map(|let_go| check_text(&let_go.ledger).map(|()| Asked::LetGo(id, let_go))),
     ];
     let mut asked = asked.into_iter().flatten();
     match (asked.next(), asked.next(), cancel, beat) {
@@ -186,11 +194,19 @@ fn check_who(who: &HostWho) -> Result<(), String> {
 
 fn check_ops(ops: &HostOps) -> Result<(), String> {
     ops.list.iter().try_for_each(|op| match op {
-        HostOp::Run(run) if run.argv.is_empty() => Err("a command has no program".to_owned()),
-        HostOp::Run(run) => run.argv.iter().try_for_each(check_op_text),
+        HostOp::Run(run) => {
+            check_op_argv(&run.argv)?;
+            run.back.iter().try_for_each(|back| {
+                check_text(&back.what)?;
+                check_text(&back.before)?;
+                check_text(&back.value)?;
+                check_op_argv(&back.look)?;
+                check_op_argv(&back.argv)
+            })
+        }
         HostOp::Set(set) => {
             check_text(&set.value)?;
-            let texts = set.while_behind.iter().flatten();
+            let texts = set.while_behind.iter().flatten().chain(&set.excludes);
             texts.chain([&set.file]).try_for_each(check_op_text)
         }
         HostOp::Put(put) => check_op_text(&put.path),
@@ -222,6 +238,22 @@ fn check_recover(recover: &HostRecover) -> Result<(), String> {
         Some(path) => check_text(path),
         None => Ok(()),
     }
+}
+
+/// Nothing, or an absolute path.
+fn check_hold(hold: &HostHold) -> Result<(), String> {
+    check_text(&hold.what)?;
+    match hold.ledger.is_empty() || hold.ledger.starts_with('/') {
+        true => check_text(&hold.ledger),
+        false => Err(format!("{:?} is no absolute path", hold.ledger)),
+    }
+}
+
+fn check_op_argv(argv: &[OpText]) -> Result<(), String> {
+    if argv.is_empty() {
+        return Err("a command has no program".to_owned());
+    }
+    argv.iter().try_for_each(check_op_text)
 }
 
 fn check_op_text(text: &OpText) -> Result<(), String> {
@@ -339,6 +371,10 @@ mod tests {
                 "\"state\" is no absolute path",
             ),
             (r#""keep":{"study":"\u0000"}"#, "\"\\0\" has a byte"),
+            (
+                r#""hold":{"what":"x","ledger":"here"}"#,
+                "\"here\" is no absolute path",
+            ),
             (r#""recover":{},"cancel":2"#, none),
             (r#""beat":{},"cancel":2"#, none),
         ] {
@@ -357,6 +393,9 @@ mod tests {
             r#"{"op":"make","directory":"/\u0000"}"#,
             r#"{"op":"set","file":"/x","value":"\u0000"}"#,
             r#"{"op":"set","file":"/x","value":"1","while":["\u0000","/i"]}"#,
+            r#"{"op":"set","file":"/x","value":"1","excludes":"\u0000"}"#,
+            r#"{"op":"run","argv":["a"],"back":{"what":"a","look":["b"],"before":"0","value":"1","argv":["c\u0000"]}}"#,
+            r#"{"op":"run","argv":["a"],"back":{"what":"a","look":["\u0000"],"before":"0","value":"1","argv":["c"]}}"#,
             r#"{"op":"loop","file":"/x","name":"\u0000"}"#,
             r#"{"op":"mend","path":"/\u0000"}"#,
             r#"{"op":"mount","from":"/a","at":"/b","kind":"","behind":"\u0000"}"#,

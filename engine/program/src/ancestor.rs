@@ -103,6 +103,15 @@ pub fn stay() -> io::Result<Signals> {
     Ok(signals)
 }
 
+/// Does something whose commands leave behind what is the host's, and not this process's to end.
+pub fn without_orphans<T>(does: impl FnOnce() -> T) -> T {
+    let was = reap::is_subreaper();
+    reap::become_subreaper(false);
+    let done = does();
+    reap::become_subreaper(was);
+    done
+}
+
 /// Takes leave of all children that have ended; whether there are others.
 pub fn reap_orphans() -> bool {
     loop {

@@ -28,7 +28,7 @@ mod spawn;
 mod step;
 mod words;
 
-pub use ancestor::{end_descendants, reap_orphans, stand_above, stay};
+pub use ancestor::{end_descendants, reap_orphans, stand_above, stay, without_orphans};
 pub use plan::plan;
 use serde_json::json;
 use wire::{Card, TargetKind};

@@ -110,6 +110,14 @@ pub fn next_ended() -> Option<pid_t> {
     (status == 0 && pid > 0).then_some(pid)
 }
 
+/// Whether this process is the parent of what its children leave behind.
+pub fn is_subreaper() -> bool {
+    let mut is_one: libc::c_int = 0;
+    // SAFETY: the kernel writes one number there; kernels before 3.4 refuse.
+    unsafe { libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut is_one, 0, 0, 0) };
+    is_one != 0
+}
+
 /// Makes this process the parent of what its children leave behind.
 pub fn become_subreaper(wanted: bool) {
     // SAFETY: no memory is passed; kernels before 3.4 refuse.

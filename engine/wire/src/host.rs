@@ -9,13 +9,14 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::machine::{HostHeld, HostHold, HostLetGo};
 use crate::ops::{HostDid, HostKeep, HostOps, HostProgress, HostRecover, HostUndo, HostUndone};
 
 /// The longest request and the longest answer: a host with 500 processors has 3 MiB to tell.
 pub const HOST_LINE_BYTES: usize = 8 << 20;
 
-/// What an agent is asked: one of `read`, `run`, `watch`, `ops`, `undo`, `recover`, `keep`, `cancel` and
-/// `beat`. All but the last two have a number.
+/// What an agent is asked: one of `read`, `run`, `watch`, `ops`, `undo`, `recover`, `keep`, `hold`,
+/// `let_go`, `cancel` and `beat`. All but the last two have a number.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostRequest {
@@ -35,6 +36,10 @@ pub struct HostRequest {
     pub recover: Option<HostRecover>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<HostKeep>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<HostHold>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub let_go: Option<HostLetGo>,
     /// The ops of this number are not to go on: they fail as soon as they can, and are taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel: Option<u64>,
@@ -212,6 +217,7 @@ pub enum HostDone {
     Undone(HostUndone),
     /// It is done, and there is nothing to say.
     Kept(HostBeat),
+    Held(HostHeld),
 }
 
 /// What went on on a host between two readings of its counters. What it does not tell is `None`:
@@ -323,6 +329,8 @@ pub enum HostFailureKind {
     Lacks,
     /// It is not done because something could be lost.
     Refused,
+    /// Another run has it at this moment.
+    Busy,
     /// The command has ended with a code that is not accepted, or could not be started.
     Failed,
     /// It has taken too long, or there is too much to answer.

@@ -12,6 +12,7 @@ mod end;
 mod event;
 mod host;
 mod job;
+mod machine;
 mod network;
 mod ops;
 mod runner;
@@ -34,10 +35,12 @@ pub use job::{
     Call, ConditionsWanted, FarEnd, FarPlace, Inject, Job, Part, Stage, Target, FAR_PORT,
     LONGEST_DELAY_NS,
 };
+pub use machine::{HostHeld, HostHold, HostLast, HostLetGo};
 pub use network::{Network, Side};
 pub use ops::{
-    HostChanged, HostDid, HostKeep, HostOp, HostOps, HostProgress, HostRan, HostRecover, HostUndo,
-    HostUndone, OpLoop, OpMake, OpMend, OpMount, OpPut, OpRequire, OpRun, OpSet, OpText,
+    HostChanged, HostDid, HostKeep, HostOp, HostOps, HostProgress, HostRan, HostRecover,
+    HostSkipped, HostUndo, HostUndone, OpBack, OpLoop, OpMake, OpMend, OpMount, OpPut, OpRequire,
+    OpRun, OpSet, OpText,
 };
 pub use runner::{Held, RunnerLine, RunnerReply, RunnerRequest, RECORD_SEPARATOR};
 

@@ -73,12 +73,37 @@ pub enum OpText {
     },
 }
 
-/// A command, to its end; there is no way back but that of the other ops.
+/// A command, to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OpRun {
     /// Program and arguments.
     pub argv: Vec<OpText>,
+    /// Without one it has no way back but that of the other ops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<OpBack>,
+    /// Where it is not taken, that is told, and the list goes on.
+    #[serde(default)]
+    pub skip: bool,
+}
+
+/// The way back of a command that sets something of the whole host, which another command tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpBack {
+    /// What it sets, as a person calls it.
+    pub what: String,
+    /// Prints what is in force. What somebody else has set since then is left.
+    pub look: Vec<OpText>,
+    /// What it prints before; where it prints anything else by now nothing is done.
+    pub before: String,
+    /// What it prints once that is set.
+    pub value: String,
+    /// Sets it back.
+    pub argv: Vec<OpText>,
+    /// Whether a boot of the host has the same effect.
+    #[serde(default)]
+    pub ends_with_boot: bool,
 }
 
 /// A value of a file of the kernel; the one of before is written again.
@@ -90,6 +115,13 @@ pub struct OpSet {
     /// Loop device and file: while that is behind it.
     #[serde(default, rename = "while", skip_serializing_if = "Option::is_none")]
     pub while_behind: Option<[OpText; 2]>,
+    /// Of two files of which one makes the other 0, which cannot be written, the other one: it is put back
+    /// where this one was 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excludes: Option<OpText>,
+    /// Where the value is not taken, that is told, and the list goes on.
+    #[serde(default)]
+    pub skip: bool,
 }
 
 /// A file that is not there, with blocks of its own that are written, past the page cache where that
@@ -166,6 +198,19 @@ pub struct HostDid {
     pub outputs: BTreeMap<String, String>,
     /// The commands that were executed, in their order.
     pub ran: Vec<HostRan>,
+    /// What was not taken and may be skipped, in order; it is as it was.
+    pub skipped: Vec<HostSkipped>,
+}
+
+/// An op that has set nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostSkipped {
+    /// Which op of the list, from 0.
+    pub at: u32,
+    /// What the kernel or the command says; empty: it says nothing, and something else is in force.
+    pub text: String,
+    /// What was in force then.
+    pub now: String,
 }
 
 /// A change in the ledger.

@@ -29,6 +29,9 @@ pub struct PutBack {
     pub left: Vec<String>,
 }
 
+/// Asks, once, whether what is machine-wide may be put back now.
+pub type MayChangeMachine<'a> = dyn FnMut(&mut dyn Meanwhile) -> Result<(), String> + 'a;
+
 /// What of the ledgers is to be put back.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Which {
@@ -48,7 +51,14 @@ struct Dead {
 }
 
 /// Takes back what agents that died have left behind in a state directory.
-pub fn put_back(directory: &Path, which: Which, meanwhile: &mut dyn Meanwhile) -> PutBack {
+///
+/// What is machine-wide stays recorded while another run holds the machine.
+pub fn put_back(
+    directory: &Path,
+    which: Which,
+    may: &mut MayChangeMachine<'_>,
+    meanwhile: &mut dyn Meanwhile,
+) -> PutBack {
     let mut told = PutBack::default();
     if !directory.exists() {
         return told;
@@ -77,13 +87,18 @@ pub fn put_back(directory: &Path, which: Which, meanwhile: &mut dyn Meanwhile) -
             Err(error) => told.left.push(format!("{}: {error}", path.display())),
         }
     }
-    take_back(dead, changes, &mut told);
+    take_back(dead, changes, may, meanwhile, &mut told);
     told
 }
 
 /// Takes these changes of one ledger back. One that is gone was taken back; for one whose agent lives,
 /// which is ending, there is a wait.
-pub fn put_back_these(path: &Path, numbers: &[u64], meanwhile: &mut dyn Meanwhile) -> PutBack {
+pub fn put_back_these(
+    path: &Path,
+    numbers: &[u64],
+    may: &mut MayChangeMachine<'_>,
+    meanwhile: &mut dyn Meanwhile,
+) -> PutBack {
     let mut told = PutBack::default();
     let is_ours = path.parent().map_or(Ok(()), require_ours);
     match is_ours.and_then(|()| of_the_dead(path, true, meanwhile)) {
@@ -93,7 +108,7 @@ pub fn put_back_these(path: &Path, numbers: &[u64], meanwhile: &mut dyn Meanwhil
                 .iter()
                 .filter_map(|number| content.outstanding.remove(number));
             let changes = outstanding.map(|change| (0, change)).collect();
-            take_back(vec![one], changes, &mut told);
+            take_back(vec![one], changes, may, meanwhile, &mut told);
         }
         Ok(None) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -103,17 +118,30 @@ pub fn put_back_these(path: &Path, numbers: &[u64], meanwhile: &mut dyn Meanwhil
 }
 
 /// Changes with the places of their ledgers: newest first.
-fn take_back(mut dead: Vec<Dead>, mut changes: Vec<(usize, Recorded)>, told: &mut PutBack) {
+fn take_back(
+    mut dead: Vec<Dead>,
+    mut changes: Vec<(usize, Recorded)>,
+    may: &mut MayChangeMachine<'_>,
+    meanwhile: &mut dyn Meanwhile,
+    told: &mut PutBack,
+) {
     changes.sort_by_key(|(_, change)| std::cmp::Reverse((change.at_ns, change.number)));
-    for (of, change) in changes {
-        let one = &mut dead[of];
-        if change.is.ends_with_boot() && one.boot != boot() {
-            one.mark(&change);
-            continue;
+    let (gone, mut there): (Vec<_>, Vec<_>) = changes
+        .into_iter()
+        .partition(|(of, change)| change.is.ends_with_boot() && dead[*of].boot != boot());
+    for (of, change) in gone {
+        dead[of].mark(&change);
+    }
+    if there.iter().any(|(_, change)| change.is.is_machine_wide()) {
+        if let Err(why) = may(meanwhile) {
+            told.left.push(why);
+            there.retain(|(_, change)| !change.is.is_machine_wide());
         }
+    }
+    for (of, change) in there {
         match change.is.take_back() {
             Ok(said) => {
-                one.mark(&change);
+                dead[of].mark(&change);
                 told.done.extend(said);
             }
             Err(error) => told.left.push(error.to_string()),

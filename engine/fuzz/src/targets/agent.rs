@@ -88,6 +88,8 @@ fn seeds() -> Vec<Vec<u8>> {
         json!({"id": 8, "recover": {"directory": "/s", "newer_than_ns": 1, "kept": true}}),
         json!({"id": 9, "keep": {"study": "/srv/study"}}),
         json!({"cancel": 6}),
+        json!({"id": 10, "hold": {"what": "vm.swappiness", "ledger": "/state/1-2.jsonl"}}),
+        json!({"id": 11, "let_go": {"ledger": "/state/1-2.jsonl"}}),
     ]
     .map(|request| request.to_string().into_bytes())
     .into()
@@ -123,6 +125,11 @@ fn run(input: &[u8]) {
                 .all(|path| path.starts_with('/') && is_text(path)));
         }
         Ok(Asked::Keep(_, keep)) => assert!(is_text(&keep.study)),
+        Ok(Asked::Hold(_, hold)) => {
+            assert!(hold.ledger.is_empty() || hold.ledger.starts_with('/'));
+            assert!(is_text(&hold.ledger) && is_text(&hold.what));
+        }
+        Ok(Asked::LetGo(_, let_go)) => assert!(is_text(&let_go.ledger)),
         Ok(Asked::Ops(_, ops)) => {
             let written = serde_json::to_string(&ops).unwrap_or_default();
             assert!(!written.contains("\\u0000"));

@@ -17,6 +17,8 @@ _SET: Final[dict[Group, str]] = {
 _NOW = "Current hardware settings:"
 _ADAPTIVE = re.compile(r"Adaptive RX: (\S+)\s+TX: (\S+)")
 _LINE = re.compile(r"^\s*([A-Za-z0-9 -]+):\s*(\S+)", re.MULTILINE)
+_LOOK: Final = 'ethtool "$1" "$2" | tr A-Z a-z | sed -n "$3" | tail -n 1'
+"""Of two lines of a property the first says how much it can be."""
 _SHORT = {
     "rx-checksumming": "rx", "tx-checksumming": "tx", "scatter-gather": "sg",
     "tcp-segmentation-offload": "tso", "generic-segmentation-offload": "gso",
@@ -40,6 +42,19 @@ def most(place: Place, interface: str, group: Group) -> dict[str, str]:
 def command(interface: str, group: Group, key: str, value: str) -> tuple[str, ...]:
     """The command that sets one property."""
     return ("ethtool", _SET[group], interface, key, value)
+
+
+def look(interface: str, group: Group, key: str) -> tuple[str, ...]:
+    """The command that prints what is in force of one property."""
+    full = {short: name for name, short in _SHORT.items()} if group == "offloads" else {}
+    label = full.get(key, key)
+    value = r":[[:blank:]]*\([^[:blank:]]*\).*/\1/p"
+    if key.startswith("adaptive-"):
+        before = "" if key == "adaptive-rx" else ".*tx"
+        found = f"s/^adaptive rx{before}{value}"
+    else:
+        found = f"s/^[[:blank:]]*{label.replace('-', '[- ]')}{value}"
+    return ("sh", "-c", _LOOK, "sh", _SHOW[group], interface, found)
 
 
 def _shown(place: Place, interface: str, group: Group) -> str:

@@ -25,7 +25,13 @@ from typing import Final, NoReturn, Protocol
 
 from pydantic import ValidationError
 
-from tiltyard.errors import HostLacksError, RefusedError, TiltyardError, UnreachableError
+from tiltyard.errors import (
+    BusyError,
+    HostLacksError,
+    RefusedError,
+    TiltyardError,
+    UnreachableError,
+)
 from tiltyard.executors.engine import Engine
 from tiltyard.executors.words import Words
 from tiltyard.host.commands import complaint, shown
@@ -37,6 +43,7 @@ from tiltyard.wire import (
     HostDid,
     HostDone,
     HostFound,
+    HostHeld,
     HostLine,
     HostOutput,
     HostProgress,
@@ -91,7 +98,7 @@ _YIELDED: Final = re.compile(r"[a-z]+[0-9]+")
 """What an op may yield: the name of a device."""
 _LOOK_S: Final = 0.2
 """So often it is looked whether ops are to be stopped."""
-_ERRORS: Final = {"failed": TiltyardError, "refused": RefusedError}
+_ERRORS: Final = {"failed": TiltyardError, "refused": RefusedError, "busy": BusyError}
 """Kind of a failure → its class; of all others it is that of a host that lacks something."""
 
 
@@ -131,6 +138,8 @@ class Host:
         """Whether it has put back what others left."""
         self.ledgers: set[str] = set()
         """Names of those in which it has what it has changed."""
+        self.holds: str | None = None
+        """The ledger of the run for which it holds the machine."""
         self._rest = b""
         program = find_program(argv[0])
         if program is None:
@@ -420,6 +429,37 @@ class Host:
         """
         self._ask({"keep": {"study": str(study)}})
 
+    def hold(self, what: str, ledger: str, *, is_put_back: bool = False) -> HostHeld:
+        """From now on no other run changes what is machine-wide there.
+
+        Args:
+            what: is to be changed, as a person calls it.
+            ledger: of the lab, by which a run is known; empty: only until something is put back.
+            is_put_back: whether what the last holder has left is.
+
+        Raises:
+            BusyError: if another run holds it.
+            RefusedError: if what the last holder left cannot be put back.
+            HostLacksError: if it does not answer, or cannot lock anything.
+        """
+        asked = {"what": what, "ledger": ledger, "is_put_back": is_put_back}
+        _, done = self._ask({"hold": asked}, _UNDONE_S)
+        if done.held is None:
+            raise self._lost(_NOT_ASKED)
+        self.holds = done.held.ledger
+        return done.held
+
+    def let_go(self, ledger: str) -> None:
+        """Let others change what is machine-wide, unless something of that is still changed.
+
+        Raises:
+            HostLacksError: if it does not answer.
+        """
+        _, done = self._ask({"let_go": {"ledger": ledger}})
+        if done.held is None:
+            raise self._lost(_NOT_ASKED)
+        self.holds = done.held.ledger
+
     def _ask(
         self, what: Mapping[str, object], limit_s: float | None = None
     ) -> tuple[int, HostDone]:
@@ -565,6 +605,7 @@ def _answers(did: HostDid, ops: Sequence[Mapping[str, object]]) -> bool:
     names = {op.get("name") for op in ops}
     return (
         all(one.at < len(ops) for one in did.changes)
+        and all(one.at < len(ops) for one in did.skipped)
         and did.outputs.keys() <= names
         and all(map(_YIELDED.fullmatch, did.outputs.values()))
     )
@@ -600,6 +641,14 @@ class _Hosts:
                     host.close()
                 host = self._hosts[key] = start()
             return host
+
+    def let_go(self, ledger: str, key: tuple[str, ...] | None = None) -> None:
+        """Let go of the machine wherever it is held for a run, or at one place only."""
+        keys = list(self._hosts) if key is None else [key]
+        for host in filter(None, map(self._hosts.get, keys)):
+            if host.is_there and host.holds == ledger:
+                with contextlib.suppress(TiltyardError):  # It ends with the agent.
+                    host.let_go(ledger)
 
     def close(self, *, here: bool = True) -> None:
         """End all of them, or only those of other hosts; what asks again has another one."""

@@ -25,11 +25,12 @@ from tiltyard.errors import (
     UnreachableError,
 )
 from tiltyard.folder import sync_directory
-from tiltyard.host import commands, machine
+from tiltyard.host import commands
 from tiltyard.host.changes import Change, take_back
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.changes.op import MadeByOp
-from tiltyard.host.host import here
+from tiltyard.host.host import here, hosts
+from tiltyard.host.place import HERE, Place
 from tiltyard.host.processes import Process
 from tiltyard.host.recovery import (
     PutBack,
@@ -40,6 +41,7 @@ from tiltyard.host.recovery import (
     told_of_broken,
 )
 from tiltyard.ownership import home, require_ours
+from tiltyard.wire import HostLast
 
 C = TypeVar("C", bound=Change)
 _OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -93,8 +95,6 @@ class Ledger:
         self._number = 0
         self._last_ns = 0
         self._closed = False
-        self._machine: int | None = None
-        """The machine's lock, while we hold it."""
         kept = None if study is None else _kept_for(study, self._directory)
         try:
             if kept is None:
@@ -169,7 +169,7 @@ class Ledger:
         same = (one for one in reversed(self._outstanding.values()) if one.is_same(change))
         return next(same, change)  # type: ignore[return-value]  # the same is of the same kind
 
-    def hold_machine(self, what: str) -> tuple[str, ...]:
+    def hold_machine(self, what: str, place: Place = HERE) -> tuple[str, ...]:
         """From now on no other run changes what is machine-wide, whatever its state directory.
 
         Called before one looks what there is: what a holder that was killed has left changed is put
@@ -177,6 +177,7 @@ class Ledger:
 
         Args:
             what: is to be changed, as a person calls it.
+            place: the host, whose agent holds it.
 
         Returns:
             What was put back, one sentence each.
@@ -185,35 +186,24 @@ class Ledger:
             BusyError: if another run holds the machine.
             RefusedError: if what the last holder left cannot be put back.
         """
-        if self._machine is not None or (file := machine.take(what)) is None:
+        agent, own = place.host, str(self.path)
+        if agent.holds == own:
             return ()
+        held = agent.hold(what, own)
+        if held.last is None:
+            return tuple(held.done)
         try:
-            done = self._put_back_first(machine.read(file))
-            machine.write(file, machine.Holder(process=Process.current(), ledger=self.path))
+            done = _put_back_first(held.last, place)
+            agent.hold(what, own, is_put_back=True)
         except BaseException:
-            os.close(file)
+            agent.let_go(own)
             raise
-        self._machine = file
         return done
 
-    def _put_back_first(self, last: machine.Holder | None) -> tuple[str, ...]:
-        """What the machine's last holder has left."""
-        if last is None or last.ledger == self.path or not last.ledger.exists():
-            return ()
-        state = own_state_directory(last.ledger.parent)
-        found = put_back_ledger(last.ledger)
-        if found.left:
-            raise RefusedError(
-                f"process {last.process.pid} has left this machine changed: {found.left[0]}. "
-                f"Fix: TILTYARD_STATE={state} tiltyard restore"
-            )
-        return found.done
-
-    def let_go_of_machine(self) -> None:
+    def let_go_of_machine(self, place: Place = HERE) -> None:
         """Let others change what is machine-wide, unless something of ours is changed."""
-        if self._machine is not None and not self._changes_machine:
-            machine.let_go(self._machine, done=True)
-            self._machine = None
+        if place.ssh or not self._changes_machine:
+            hosts.let_go(str(self.path), place.ssh)
 
     @property
     def _changes_machine(self) -> bool:
@@ -237,16 +227,6 @@ class Ledger:
                     content = read_ledger(path)
                     for recorded in () if content.is_elsewhere else content.outstanding.values():
                         yield int(path.name.partition("-")[0]), recorded.change
-
-    @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """No other process is in such a block of its own meanwhile."""
-        directory = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(directory, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(directory)
 
     def undo(self, change: Change) -> str | None:
         """Take one change back and say what was done; harmless if it is not outstanding.
@@ -338,9 +318,8 @@ class Ledger:
     def _let_go(self) -> None:
         """Of the ledger, and then of the machine: a later holder finds the ledger as it is."""
         os.close(self._file)
-        if self._machine is not None:
-            machine.let_go(self._machine, done=not self._changes_machine)
-            self._machine = None
+        if not self._changes_machine:
+            hosts.let_go(str(self.path))
 
     def _undo_all(self, *, keep: bool = False) -> None:
         """Take changes back, last one first; ``keep``: without those kept over a boot.
@@ -399,6 +378,22 @@ def recover(state: Path | None = None) -> list[str]:
 def restore(state: Path | None = None) -> PutBack:
     """The same, as a person asks for it: what a run keeps for after a boot is taken back too."""
     return put_back(own_state_directory(state), kept=True)
+
+
+def _put_back_first(last: HostLast, place: Place) -> tuple[str, ...]:
+    """What a lab that held the machine and was killed has left."""
+    ledger = Path(last.ledger)
+    left = [f"its ledger is {ledger}"]
+    if not place.ssh:
+        own_state_directory(ledger.parent)
+        found = put_back_ledger(ledger)
+        if not found.left:
+            return found.done
+        left = [*found.left]
+    raise RefusedError(
+        f"process {last.pid} has left {'this machine' if not place.ssh else place} changed: "
+        f"{left[0]}. Fix: TILTYARD_STATE={ledger.parent} tiltyard restore"
+    )
 
 
 def _new(directory: Path) -> tuple[str, Path, int]:

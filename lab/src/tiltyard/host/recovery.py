@@ -21,7 +21,6 @@ from pydantic import TypeAdapter
 
 from tiltyard.appended import append_whole
 from tiltyard.errors import MALFORMED, TiltyardError
-from tiltyard.host import machine
 from tiltyard.host.changes import Change, take_back
 from tiltyard.host.host import here
 from tiltyard.host.processes import Process, boot_id
@@ -177,12 +176,12 @@ def put_back(directory: Path, *, kept: bool = False) -> PutBack:
         kept: take back as well what a run keeps to go on with after a boot.
     """
     paths = sorted(directory.glob("*.jsonl"))
-    return _put_back(directory, paths, kept=kept, holds_machine=False)
+    return _put_back(directory, paths, kept=kept, of_holder=False)
 
 
 def put_back_ledger(path: Path) -> PutBack:
     """The same of one ledger, for who holds the machine."""
-    return _put_back(path.parent, [path], kept=False, holds_machine=True)
+    return _put_back(path.parent, [path], kept=False, of_holder=True)
 
 
 class _Agents:
@@ -205,9 +204,7 @@ class _Agents:
         return [f"could not take back what an earlier run left: {said}" for said in found.left]
 
 
-def _put_back(
-    directory: Path, paths: Sequence[Path], *, kept: bool, holds_machine: bool
-) -> PutBack:
+def _put_back(directory: Path, paths: Sequence[Path], *, kept: bool, of_holder: bool) -> PutBack:
     """What is machine-wide stays recorded while a process that lives holds the machine."""
     done: list[str] = []
     left: list[str] = []
@@ -224,10 +221,11 @@ def _put_back(
             reverse=True,
         )
         gone: list[Recorded] = []
+        holds_machine = of_holder
         if not holds_machine and any(
             one.change.is_machine_wide and not one.is_gone for one, _ in newest_first
         ):
-            holds_machine = _hold_machine(locks, left)
+            holds_machine = _hold_machine(left)
         for recorded, ledger in newest_first:
             agents.put_back(recorded.at_ns)
             if recorded.is_gone:
@@ -238,25 +236,25 @@ def _put_back(
         left += agents.put_back(0)
         for ledger in dead:
             ledger.remove_if_done(left)
+        if dead and not of_holder:
+            _let_go_of_machine()
     return PutBack(done=(*_told_of_boot(gone), *done), left=tuple(left))
 
 
-def _hold_machine(locks: contextlib.ExitStack, left: list[str]) -> bool:
+def _hold_machine(left: list[str]) -> bool:
     """Whether what is machine-wide may be put back now; if not, why is added."""
     try:
-        file = machine.take("what an earlier run left")
+        here().hold("what an earlier run left", "")
     except TiltyardError as error:
         left.append(f"could not take back what an earlier run left: {error}")
         return False
-    if file is not None:
-        locks.callback(_let_go_of_machine, file)
     return True
 
 
-def _let_go_of_machine(file: int) -> None:
+def _let_go_of_machine() -> None:
     """What its last holder could not put back, the next one is to know of."""
-    last = machine.read(file)
-    machine.let_go(file, done=last is None or not last.ledger.exists())
+    with contextlib.suppress(TiltyardError):  # It ends with the agent.
+        here().let_go("")
 
 
 class _Dead:

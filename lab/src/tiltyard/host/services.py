@@ -26,36 +26,17 @@ def state(place: Place, name: str) -> State:
     """Whether a service runs; ``absent`` if this host has none of that name."""
     if not place.ssh and place.read("/proc/1/comm") != "systemd" and not place.find(_init(name)):
         return "absent"  # Most are, and that takes no command.
-    said = place.run(_command("state", name)).stdout
+    said = place.run(command("state", name)).stdout
     return "running" if said == "running" else "stopped" if said == "stopped" else "absent"
 
 
-def stop_command(name: str) -> tuple[str, ...]:
-    """The command that stops a service."""
-    return _command("stop", name)
-
-
-def start(place: Place, name: str) -> None:
-    """Start a service.
-
-    Raises:
-        TiltyardError: if that fails.
-    """
-    place.by_shell(start_command(name))
-
-
-def start_command(name: str) -> tuple[str, ...]:
-    """The command that starts a service."""
-    return _command("start", name)
+def command(what: Literal["state", "stop", "start"], name: str) -> tuple[str, ...]:
+    """What asks the manager of services that is there: systemd if it is process 1."""
+    is_systemd = 'test "$(cat /proc/1/comm)" = systemd'
+    line = f"if {is_systemd}; then {_UNIT[what]}; else {_SCRIPT[what]}; fi"
+    return ("sh", "-c", line, "sh", name)
 
 
 def _init(name: str) -> str:
     """The script of a service of System V."""
     return f"/etc/init.d/{name}"
-
-
-def _command(what: str, name: str) -> tuple[str, ...]:
-    """What asks the manager of services that is there: systemd if it is process 1."""
-    is_systemd = 'test "$(cat /proc/1/comm)" = systemd'
-    line = f"if {is_systemd}; then {_UNIT[what]}; else {_SCRIPT[what]}; fi"
-    return ("sh", "-c", line, "sh", name)

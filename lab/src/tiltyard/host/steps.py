@@ -16,7 +16,7 @@ import os
 import re
 import shlex
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
@@ -31,11 +31,11 @@ from tiltyard.host.ledger import Ledger
 from tiltyard.host.mounts import mounts_at
 from tiltyard.host.namespaces import holder_of, namespace_command
 from tiltyard.host.place import HERE, Place
-from tiltyard.host.recorder import Recorder, require_alone
+from tiltyard.host.recorder import Recorder
 from tiltyard.host.servers import ServedMount, Server
 from tiltyard.phases import Phase, phase
 from tiltyard.recipe import Recipe, output, resolved
-from tiltyard.wire import HostProgress
+from tiltyard.wire import HostProgress, HostSkipped
 
 C = TypeVar("C", bound=Change)
 M = TypeVar("M")
@@ -64,11 +64,6 @@ class Step(Frozen):
     def changes(self) -> Sequence[Change]:
         """What it changes, with what is needed to take that back; only looks."""
         return ()
-
-    @property
-    def of_machine(self) -> str:
-        """What of this whole machine it sets, as a person calls it; empty: nothing."""
-        return ""
 
     @abstractmethod
     def execute(self, host: "Steps") -> str:
@@ -118,6 +113,11 @@ class Op(Step):
         Args:
             text: makes a text of it in which names stand for what earlier ops of a list yield.
         """
+
+    @property
+    def of_machine(self) -> str:
+        """What of this whole machine it sets, as a person calls it; empty: nothing."""
+        return ""
 
     @property
     def way_back(self) -> str:
@@ -359,11 +359,14 @@ class Steps:
             place: the host whose agent executes ops.
         """
         self._recorder = ledger
-        self._place = place
+        self.place = place
+        """The host whose agent executes ops."""
         self.check = check
         self.note = note
         self.outputs: dict[str, str] = {}
         """What steps have yielded, by name."""
+        self.skipped: list[tuple[Op, HostSkipped]] = []
+        """Those that have set nothing, and were allowed to."""
         self._changes: list[Change] = []
         self._executed: list[commands.Command] = []
         self._script: list[str] = []
@@ -423,8 +426,6 @@ class Steps:
                 row.append(planned)
                 continue
             step = planned.with_outputs(self.outputs)
-            if step.of_machine:
-                self.hold_machine(step.of_machine)
             self._record(step)
             with phase(step.line.removeprefix("# ")):
                 text = step.execute(self)
@@ -439,18 +440,20 @@ class Steps:
 
     def _carry_out(self, row: Sequence[Op]) -> None:
         """Have the agent execute ops that last equally long."""
-        used = UsedAgent(ssh=self._place.ssh)
+        for what in filter(None, (op.of_machine for op in row)):
+            self.hold_machine(what)
+        used = UsedAgent(ssh=self.place.ssh)
         if used.ssh and not self.ledger.holds(used):
             self.ledger.record(used)
         known = [op.with_outputs(self.outputs) for op in row]
         text = _named_in({op.output for op in row if op.output})
         with _Shown([op.line.removeprefix("# ") for op in known]) as shown:
             wanted = [op.op(text) for op in known]
-            did = self._place.host.change(wanted, self.check, shown.tell)
+            did = self.place.host.change(wanted, self.check, shown.tell)
         self.outputs |= did.outputs
         done = [op.with_outputs(self.outputs) for op in known]
         for each in did.changes:
-            made = done[each.at].made(self._place.ssh)
+            made = done[each.at].made(self.place.ssh)
             made = made.model_copy(update={"ledger": did.ledger, "number": each.number})
             if row[0].lasts == "turn":
                 self._changes.append(made)
@@ -458,7 +461,11 @@ class Steps:
         self._executed += [
             commands.Command(argv=tuple(ran.argv), elapsed_s=ran.elapsed_s) for ran in did.ran
         ]
-        for planned, op in zip(row, done, strict=True):
+        skipped = {each.at: each for each in did.skipped}
+        self.skipped += [(row[at], each) for at, each in skipped.items()]
+        for at, (planned, op) in enumerate(zip(row, done, strict=True)):
+            if at in skipped:
+                continue
             if op.lasts == "run":
                 self._once.append((planned.script, op.changes()))
             elif planned.script:
@@ -477,26 +484,13 @@ class Steps:
         return self.ledger.record(change)
 
     def hold_machine(self, what: str) -> None:
-        """From now on only we change what is machine-wide; called before one looks.
+        """From now on only we change what is machine-wide there; called before one looks.
 
         Raises:
             BusyError: if another run does.
         """
-        for line in self.ledger.hold_machine(what):
+        for line in self.ledger.hold_machine(what, self.place):
             self.note(line)
-
-    @contextlib.contextmanager
-    def alone(self, same: Callable[[Change], bool], what: str) -> Iterator[None]:
-        """Make sure that no other run has changed the same thing: it could not be put back.
-
-        No other run can make sure of the same meanwhile, so a change is recorded in the block.
-
-        Raises:
-            BusyError: if one has.
-        """
-        with self.ledger.locked():
-            require_alone(self.ledger, same, what)
-            yield
 
     def run(self, argv: tuple[str, ...], stdin: Path = Path(os.devnull)) -> commands.Output:
         """Run a command, and keep it for the record."""
@@ -566,5 +560,5 @@ class Steps:
                 else:
                     self.undo_last()
         if isinstance(self._recorder, Ledger):
-            self._recorder.let_go_of_machine()
+            self._recorder.let_go_of_machine(self.place)
         self.outputs.clear()

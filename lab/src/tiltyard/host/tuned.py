@@ -1,29 +1,13 @@
 """The daemon that tunes a host by profiles of its own: tuned-adm(8)."""
 
-import re
+from typing import Final
 
-from tiltyard.host.place import Place
-
-_ACTIVE = re.compile(r"^Current active profile: (\S+)", re.MULTILINE)
-
-
-def active(place: Place) -> str:
-    """The active profile; empty if none is.
-
-    Raises:
-        TiltyardError: if it does not answer.
-    """
-    match = _ACTIVE.search(place.run(("sh", "-c", "tuned-adm active; true")).stdout)
-    return match[1] if match else ""
-
-
-def choose(place: Place, profile: str) -> None:
-    """Make a profile the active one; with an empty name none.
-
-    Raises:
-        TiltyardError: if there is none of that name.
-    """
-    place.by_shell(command(profile))
+LOOK: Final = (
+    "sh",
+    "-c",
+    "tuned-adm active | sed -n 's/^Current active profile: *\\([^ ]*\\).*/\\1/p'",
+)
+"""Prints the active profile; nothing if none is."""
 
 
 def command(profile: str) -> tuple[str, ...]:

@@ -17,17 +17,17 @@ from typing import Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from tiltyard.errors import BusyError, RefusedError, TiltyardError
+from tiltyard.errors import BusyError, RefusedError
 from tiltyard.folder import sha256
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.devices import FormattedDevice
-from tiltyard.host.changes.settings import SetFile, is_of_loop
 from tiltyard.host.devices import loops
 from tiltyard.host.devices.block_devices import number_under
 from tiltyard.host.devices.contents import forget_cache, signatures
 from tiltyard.host.devices.facts import device_facts
 from tiltyard.host.devices.safety import Held, Wanted, hold, refusal, require_blank, require_unused
 from tiltyard.host.recorder import require_alone
+from tiltyard.host.settings import SetValue
 from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, Size
 from tiltyard.systems.state.keeper import Keeper
@@ -247,60 +247,17 @@ class BlockDeviceVolume(Volume):
             )
 
     def _queue_step(self, name: str, value: str) -> Step:
-        return SetQueue(device=self._device, name=name, value=value)
+        setting = loops.queue_setting(self._device, name)
+        return SetValue(
+            name=f"{name} of {self._device}",
+            path=str(setting),
+            value=value,
+            before=loops.chosen(setting),
+        )
 
     def _device_facts(self, device: str) -> dict[str, str]:
         del device
         return device_facts(self._held.device)
-
-
-class SetQueue(Step):
-    """A setting of a block device's queue, verified."""
-
-    kind: Literal["set-queue"] = "set-queue"
-    device: str
-    name: str
-    value: str
-
-    @property
-    def line(self) -> str:
-        """In words."""
-        return f"# set {self.name} of {self.device} to {self.value}"
-
-    @property
-    def script(self) -> str:
-        """It is kept and set."""
-        return f"keep {self._setting} {self.value}"
-
-    @property
-    def of_machine(self) -> str:
-        """The setting, where the device is no loop device."""
-        return "" if is_of_loop(str(self._setting)) else str(self._setting)
-
-    @property
-    def _setting(self) -> Path:
-        return loops.queue_setting(self.device, self.name)
-
-    def changes(self) -> Sequence[Change]:
-        """The old value."""
-        before = loops.chosen(self._setting)
-        if before == self.value:
-            return ()
-        return (SetFile(path=str(self._setting), before=before, value=self.value),)
-
-    def execute(self, host: Steps) -> str:  # noqa: ARG002  it needs no command
-        """Write it; what the kernel does not take is an error that says what it offers."""
-        setting, refused = self._setting, ""
-        if loops.chosen(setting) == self.value:
-            return ""
-        try:
-            setting.write_text(self.value)
-        except OSError as error:
-            refused = f" ({error.strerror})"
-        if loops.chosen(setting) != self.value:
-            text = f'{setting}: "{self.value}" is not taken{refused}; it says'
-            raise TiltyardError(f'{text} "{setting.read_text().strip()}"')
-        return ""
 
 
 class Format(Step):

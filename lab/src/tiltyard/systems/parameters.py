@@ -1,16 +1,12 @@
 """Kernel parameters of a system: would they be taken, and setting them on the whole host."""
 
 import os
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from collections.abc import Iterator, Mapping
 
-from tiltyard.errors import TiltyardError
 from tiltyard.host import sysctls
-from tiltyard.host.changes import Change
-from tiltyard.host.changes.network import SetSysctl
 from tiltyard.host.packages import Tool, find_program, install_command, load_command
-from tiltyard.host.steps import Step, Steps
+from tiltyard.host.settings import SetValue
+from tiltyard.host.steps import Step
 from tiltyard.meant import perhaps
 from tiltyard.systems.kind import Problem
 
@@ -51,61 +47,12 @@ def parameter_problems(parameters: Mapping[str, str]) -> list[Problem]:
     return found
 
 
-class SetKernelParameter(Step):
-    """A kernel parameter of the whole host, verified; no other run may have set it."""
-
-    kind: Literal["set-kernel-parameter"] = "set-kernel-parameter"
-    key: str
-    value: str
-
-    @property
-    def line(self) -> str:
-        """The command."""
-        return shlex.join(self._argv)
-
-    @property
-    def _argv(self) -> tuple[str, ...]:
-        return ("sysctl", "-q", "-w", f"{self.key}={self.value}")
-
-    @property
-    def script(self) -> str:
-        """It is kept and set."""
-        return f"keep {sysctls.path_of(self.key)} {shlex.quote(self.value)}"
-
-    def changes(self) -> Sequence[Change]:
-        """The old value, unless it is the same."""
-        before = sysctls.read(self.key)
-        if before == self.value:
-            return ()
-        return (SetSysctl(key=self.key, before=before, value=self.value),)
-
-    @property
-    def of_machine(self) -> str:
-        """The key."""
-        return self.key
-
-    def execute(self, host: Steps) -> str:
-        """Set it, unless it is so already.
-
-        Raises:
-            TiltyardError: if it is not taken; it is as it was.
-        """
-        before = sysctls.read(self.key)
-        if before == self.value:
-            return ""
-        host.run(self._argv)
-        if (now := sysctls.read(self.key)) != self.value:
-            sysctls.path_of(self.key).write_text(before)
-            raise TiltyardError(f'{self.key}: the kernel makes "{now}" of "{self.value}"')
-        return ""
-
-
 def set_on_host(parameters: Mapping[str, str]) -> Iterator[Step]:
     """Set kernel parameters of the whole host."""
     for key, value in parameters.items():
         if key == CONGESTION_CONTROL:
             yield from allow_congestion_control(value)
-        yield SetKernelParameter(key=key, value=sysctls.normal(value))
+        yield _set(key, sysctls.normal(value))
 
 
 def allow_congestion_control(name: str) -> Iterator[Step]:
@@ -113,8 +60,11 @@ def allow_congestion_control(name: str) -> Iterator[Step]:
     allowed = sysctls.read(_ALLOWED).split()
     if name not in allowed:
         available = sysctls.read(_AVAILABLE).split()
-        value = " ".join(one for one in available if one in (*allowed, name))
-        yield SetKernelParameter(key=_ALLOWED, value=value)
+        yield _set(_ALLOWED, " ".join(one for one in available if one in (*allowed, name)))
+
+
+def _set(key: str, value: str) -> SetValue:
+    return SetValue(name=key, path=str(sysctls.path_of(key)), value=value, before=sysctls.read(key))
 
 
 def _unknown_congestion_control(wanted: str) -> list[Problem]:

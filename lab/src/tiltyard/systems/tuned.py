@@ -108,8 +108,8 @@ class Tuned(System):
         self._strict = settings.tuning_strict
         self._all_required = self._strict or typed
         self._system, self._at, self._scene = system, at, Scene(at)
-        self._around = Steps(site.ledger, site.check)
-        self._inside = Steps(site.ledger, site.check)
+        self._around = Steps(site.ledger, site.check, site.note, at)
+        self._inside = Steps(site.ledger, site.check, site.note, at)
         self.place, self.far = system.place, system.far
         self.rest = (*self._system.rest, "set what the profile has for the devices")
 
@@ -224,7 +224,7 @@ class Tuned(System):
     def _apply(self, settings: Iterable[Setting], steps: Steps) -> list[Outcome]:
         """Set one part of the profile."""
         with self._at.understood():
-            return self._require([apply(setting, steps) for setting in settings])
+            return self._require(apply(settings, steps))
 
     def _require(self, outcomes: list[Outcome]) -> list[Outcome]:
         """The same outcomes.

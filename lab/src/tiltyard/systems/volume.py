@@ -15,7 +15,6 @@ from pydantic_core import PydanticKnownError
 
 from tiltyard.errors import TiltyardError
 from tiltyard.folder import sha256
-from tiltyard.host.changes.settings import in_force
 from tiltyard.host.devices import loops
 from tiltyard.host.devices.disks import DISKS, LOOKED_AT
 from tiltyard.host.facts import ABSENT
@@ -24,6 +23,7 @@ from tiltyard.host.packages import Tool, install_command
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.record.geometry import geometry
 from tiltyard.host.resumption import BOOT_COMMAND
+from tiltyard.host.settings import in_force
 from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.systems import brought
 from tiltyard.systems.booting import BootCommand, boot_command

@@ -47,7 +47,7 @@ def held(
         steps = Steps(ledger)
         stack.callback(steps.undo)
         settings = (one for of in _SET for one in profile.settings(of, scene))
-        outcomes = [apply(setting, steps) for setting in settings]
+        outcomes = apply(settings, steps)
         launched, start = launched_by(profile.settings("engine", scene))
         outcomes += launched
         skipped = [outcome for outcome in outcomes if outcome.status == "skipped"]

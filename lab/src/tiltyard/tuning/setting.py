@@ -2,14 +2,13 @@
 
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
 from tiltyard.errors import InterruptedRunError, TiltyardError
-from tiltyard.host.changes import Change
 from tiltyard.host.place import HERE, Place
-from tiltyard.host.steps import Step, Steps
+from tiltyard.host.steps import Op, Step, Steps
 
 Stage = Literal["host", "devices", "engine"]
 """What is set: the host, before a system comes up; what the system has there when it is up, its
@@ -29,6 +28,8 @@ class Scene:
     """Asks for the processes that serve the system now."""
 
 
+FILES = "files"
+"""The row of files of the kernel that do not depend on each other."""
 ABSENT = "not on this host"
 """What is in force where that is all that is wanted."""
 
@@ -63,22 +64,24 @@ class Setting(ABC):
     def step(self, before: str, wanted: str) -> Step:
         """What sets it, with its way back."""
 
-    def why_not_set(self, now: str, wanted: str, error: TiltyardError | None) -> str:  # noqa: ARG002
-        """Why it could not be set, and what is in force now; ``error``: of the step."""
-        return str(error).rpartition(": ")[2] if error else f'it stays "{now}"'
-
-    def put_back(self, steps: Steps, step: Any) -> None:  # noqa: B027
-        """Put back what became of it instead; nothing where taking the step back will do."""
-
-    def is_same(self, change: Change) -> bool:  # noqa: ARG002  for those that are recorded
-        """Whether a change, of another run, is of the same thing."""
-        return False
+    def why_not_set(self, now: str, wanted: str, said: str) -> str:  # noqa: ARG002
+        """Why it could not be set, and what is in force now; ``said``: what was complained."""
+        return said.rpartition(": ")[2] if said else f'it stays "{now}"'
 
     @property
     def is_machine_wide(self) -> bool:
-        """Whether all of this machine share it."""
-        place = getattr(self, "place", None)
-        return place is not None and not place.ssh
+        """Whether all of a machine share it."""
+        return getattr(self, "place", None) is not None
+
+    @property
+    def row(self) -> str:
+        """Settings of one row do not depend on each other; empty: it is set alone."""
+        return ""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """What is read of it, and changes when it is set."""
+        return ()
 
     def holds(self, now: str, wanted: str) -> bool:
         """Whether what is in force is what is wanted."""
@@ -91,6 +94,7 @@ class Absent(Setting):
 
     name: str
     reason: str
+    row: ClassVar = FILES
 
     def read(self) -> str:
         """Says why.
@@ -159,44 +163,73 @@ def look(setting: Setting) -> Outcome:
     return Outcome(setting.name, "unchanged" if held else "set", wanted, before)
 
 
-def apply(setting: Setting, steps: Steps) -> Outcome:
-    """Set it, unless it is so already; what cannot be set here is skipped.
+def apply(settings: Iterable[Setting], steps: Steps) -> list[Outcome]:
+    """Set them, unless they are so already; what cannot be set here is skipped.
+
+    Those of a row are looked at in one exchange with their host, and set in one.
 
     Raises:
-        BusyError: if another run has set it.
-        TiltyardError: if it can neither be set nor put back.
+        BusyError: if another run has the machine.
+        TiltyardError: if one can neither be set nor put back.
     """
+    return [outcome for row in _rows(settings) for outcome in _apply(row, steps)]
+
+
+def _rows(settings: Iterable[Setting]) -> Iterator[list[Setting]]:
+    """Those in a row that do not depend on each other."""
+    row: list[Setting] = []
+    for setting in settings:
+        same = row and setting.row and setting.row == row[-1].row
+        files = {file for one in row for file in one.files}
+        if row and (not same or files & {*setting.files}):
+            yield row
+            row = []
+        row.append(setting)
+    if row:
+        yield row
+
+
+def _apply(row: Sequence[Setting], steps: Steps) -> list[Outcome]:
+    """Set a row."""
     steps.check()
-    # Also of what is so already: that run would put it back in the middle of our turn.
-    if setting.is_machine_wide:
-        steps.hold_machine(setting.name)
-        return _apply(setting, steps)
-    with steps.alone(setting.is_same, setting.name):
-        return _apply(setting, steps)
+    # Also of what is so already: another run would put it back in the middle of our turn.
+    for setting in row:
+        if setting.is_machine_wide:
+            steps.hold_machine(setting.name)
+    with steps.place.looking(files=[file for setting in row for file in setting.files]):
+        outcomes = [look(setting) for setting in row]
+    made = {
+        at: setting.step(outcome.before, outcome.value)
+        for at, (setting, outcome) in enumerate(zip(row, outcomes, strict=True))
+        if outcome.status == "set"
+    }
+    if not all(isinstance(step, Op) for step in made.values()):
+        return [_apply_alone(row[0], outcomes[0], made[0], steps)]
+    told = len(steps.skipped)
+    steps.take(made.values())
+    for op, skipped in steps.skipped[told:]:
+        at = next(at for at, step in made.items() if step is op)
+        reason = row[at].why_not_set(skipped.now, outcomes[at].value, skipped.text)
+        outcomes[at] = replace(outcomes[at], status="skipped", reason=reason)
+    return outcomes
 
 
-def _apply(setting: Setting, steps: Steps) -> Outcome:
-    """What nobody else has set."""
-    outcome = look(setting)
-    if outcome.status != "set":
-        return outcome
-    step = setting.step(outcome.before, outcome.value)
-    failed = None
+def _apply_alone(setting: Setting, outcome: Outcome, step: Step, steps: Steps) -> Outcome:
+    """Set what is no op."""
+    failed = ""
     try:
         steps.take((step,))
     except InterruptedRunError:
         raise
     except TiltyardError as error:
-        failed = error
+        failed = str(error)
     now = setting.read()
     if setting.holds(now, outcome.value):
         return outcome
-    if now != outcome.before:
-        setting.put_back(steps, step)
     if step.changes():
         steps.undo_last()
     reason = setting.why_not_set(now, outcome.value, failed)
-    return Outcome(setting.name, "skipped", outcome.value, outcome.before, reason)
+    return replace(outcome, status="skipped", reason=reason)
 
 
 def launched_by(settings: Iterable[Setting]) -> tuple[list[Outcome], tuple[str, ...]]:

@@ -8,7 +8,7 @@ from tiltyard.wire.end_types import (
     Quantity,
 )
 
-HostFailureKind = Literal["request", "lacks", "refused", "failed", "limit", "interrupted"]
+HostFailureKind = Literal["request", "lacks", "refused", "busy", "failed", "limit", "interrupted"]
 """What a failure is about."""
 
 
@@ -123,6 +123,16 @@ class HostRan(Message):
     elapsed_s: Quantity
 
 
+class HostSkipped(Message):
+    """An op that has set nothing."""
+
+    at: Count
+    text: str
+    """What the kernel or the command says; empty: it says nothing, and something else is in
+    force."""
+    now: str
+
+
 class HostDid(Message):
     """What came of ops."""
 
@@ -132,6 +142,7 @@ class HostDid(Message):
     outputs: dict[str, str]
     """Name → what that op has yielded."""
     ran: list[HostRan]
+    skipped: list[HostSkipped]
 
 
 class HostUndone(Message):
@@ -145,6 +156,24 @@ class HostBeat(Message):
     """A sign of life."""
 
 
+class HostLast(Message):
+    """Who held it last."""
+
+    pid: Count
+    ledger: str
+
+
+class HostHeld(Message):
+    """What came of holding the machine, or of letting it go."""
+
+    done: list[str]
+    """What an agent that held it had left and was put back, one sentence each."""
+    ledger: str | None = None
+    """For whom it is held now; `None`: for nobody, or for one that has to put back something
+    first."""
+    last: HostLast | None = None
+
+
 class HostDone(Message):
     """What came of a request."""
 
@@ -154,6 +183,7 @@ class HostDone(Message):
     ops: HostDid | None = None
     undone: HostUndone | None = None
     kept: HostBeat | None = None
+    held: HostHeld | None = None
 
 
 class HostFailure(Message):

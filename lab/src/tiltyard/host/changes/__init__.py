@@ -27,18 +27,11 @@ from tiltyard.host.changes.network import (
     CopiedLab,
     MadeNamespace,
     MadeOverSsh,
-    SetSysctl,
     StartedServer,
 )
 from tiltyard.host.changes.op import MadeByOp, UsedAgent
-from tiltyard.host.changes.settings import MountedAt, SetFile, StartedProcess, SupervisedProcess
+from tiltyard.host.changes.settings import MountedAt, StartedProcess, SupervisedProcess
 from tiltyard.host.changes.slurm import HeldNodes
-from tiltyard.host.changes.tuning import (
-    SetInterface,
-    SetTunedProfile,
-    StoppedService,
-    SwappedOff,
-)
 from tiltyard.host.devices import loops, throttles
 from tiltyard.host.mounts import mounts_in
 from tiltyard.host.namespaces import MadeInside
@@ -176,18 +169,12 @@ Change = Annotated[
     | SetLimit
     | FormattedDevice
     | MountedAt
-    | SetFile
     | StartedProcess
     | SupervisedProcess
     | ServedMount
     | ImportedPool
-    | StoppedService
-    | SetInterface
-    | SetTunedProfile
-    | SwappedOff
     | MadeInside
     | MadeNamespace
-    | SetSysctl
     | StartedServer
     | MadeOverSsh
     | CopiedLab

@@ -42,14 +42,3 @@ class HostChange(Frozen):
     def ends_with_boot(self) -> bool:
         """Whether a boot of this host undoes it; what is there afterwards is then not ours."""
         return self.lives_in_kernel
-
-
-class SettingChange(HostChange):
-    """A setting of this host, or of another one that is reached by ssh."""
-
-    ssh: tuple[str, ...] = ()
-
-    @property
-    def is_machine_wide(self) -> bool:
-        """All of this machine share it; that of another host is not this machine's."""
-        return not self.ssh

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from tiltyard.errors import RefusedError, TiltyardError, UnreachableError
-from tiltyard.host import commands, sysctls
+from tiltyard.host import commands
 from tiltyard.host.changes.change import PREFIX, HostChange
 from tiltyard.host.place import Place
 from tiltyard.host.processes import end_processes
@@ -56,39 +56,6 @@ class MadeNamespace(HostChange):
         if not os.path.ismount(namespace_path(self.name)):
             return []
         return [int(pid) for pid in commands.run(("ip", "netns", "pids", self.name)).stdout.split()]
-
-
-class SetSysctl(HostChange):
-    """A kernel parameter of the whole host."""
-
-    kind: Literal["sysctl"] = "sysctl"
-    key: str = Field(pattern=r"^net(\.[A-Za-z0-9_-]+)+$")
-    before: str
-    value: str
-
-    lives_in_kernel: ClassVar = True
-
-    @property
-    def is_machine_wide(self) -> bool:
-        """It is."""
-        return True
-
-    @property
-    def script(self) -> str:
-        """What it was there."""
-        return f"back {sysctls.path_of(self.key)}"
-
-    def undo(self) -> str | None:
-        """Put the old value back, unless somebody has set yet another one since."""
-        now = sysctls.read(self.key)
-        if now == self.before:
-            return None
-        if now != self.value:
-            return f'left {self.key} at "{now}": somebody has set it since (it was "{self.before}")'
-        sysctls.path_of(self.key).write_text(self.before)
-        if sysctls.read(self.key) != self.before:
-            raise TiltyardError(f'{self.key}: does not go back to "{self.before}"')
-        return f'set {self.key} to "{self.before}" again'
 
 
 class StartedServer(HostChange):

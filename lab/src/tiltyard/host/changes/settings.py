@@ -1,4 +1,4 @@
-"""Changes of settings, processes and mounts by what identifies them everywhere.
+"""Changes of processes and mounts by what identifies them everywhere.
 
 The rules are those of :mod:`tiltyard.host.changes`: an ``undo`` acts only on what is there and
 still ours, says what it did, and returns ``None`` if nothing was left to do.
@@ -14,64 +14,15 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
-from tiltyard.errors import RefusedError, TiltyardError
-from tiltyard.host.changes.change import PREFIX, HostChange, SettingChange
+from tiltyard.errors import RefusedError
+from tiltyard.host.changes.change import PREFIX, HostChange
 from tiltyard.host.mounts import mounts_at, unmount
-from tiltyard.host.place import Place
 from tiltyard.host.processes import descendants, end_processes, has_terminal
 
 MARK: Final = "TILTYARD_PROCESS"
 """Environment variable by which a process is known as ours, also after our death."""
 SUPERVISOR: Final = Path(__file__).resolve().parents[1] / "supervisor.py"
 _STEP_S: Final = 0.02
-_LOOPS: Final = ("/sys/block/loop", "/sys/class/block/loop", "/sys/devices/virtual/block/loop")
-
-
-class SetFile(SettingChange):
-    """A setting that is a file of the kernel, on this host or on another."""
-
-    kind: Literal["setting"] = "setting"
-    path: str = Field(pattern=r"^/(proc/sys|proc/irq|sys)(/[A-Za-z0-9_:.-]*[A-Za-z0-9_:-])+$")
-    before: str
-    value: str
-
-    @property
-    def is_machine_wide(self) -> bool:
-        """Not where the file is of a loop device, which only the run has that attached it."""
-        return super().is_machine_wide and not is_of_loop(self.path)
-
-    @property
-    def ends_with_boot(self) -> bool:
-        """The kernel of this host begins with its own; another host's goes on."""
-        return not self.ssh
-
-    @property
-    def way_back(self) -> str:
-        """The old value is written."""
-        return f"# set {self.path} to {self.before} again"
-
-    @property
-    def script(self) -> str:
-        """What it was there; on another host only Tiltyard does it."""
-        return self.way_back if self.ssh else f"back {self.path}"
-
-    def undo(self) -> str | None:
-        """Put the old value back, unless somebody has set yet another one since."""
-        place = Place(self.ssh)
-        text = place.read(self.path)
-        if text is None:
-            return None
-        now = in_force(text)
-        if now == self.before:
-            return None
-        if now != self.value:
-            return (
-                f'left {self.path} at "{now}": somebody has set it since (it was "{self.before}")'
-            )
-        place.write(self.path, self.before)
-        if in_force(place.read(self.path) or "") != self.before:
-            raise TiltyardError(f'{self.path}: does not go back to "{self.before}"')
-        return f'set {self.path} to "{self.before}" again'
 
 
 class StartedProcess(HostChange):
@@ -175,17 +126,6 @@ class MountedAt(HostChange):
             unmount(self.target)
             done = f"unmounted {self.target}"
         return done
-
-
-def is_of_loop(path: str) -> bool:
-    """Whether a setting is one of a loop device's."""
-    return path.startswith(_LOOPS)
-
-
-def in_force(text: str) -> str:
-    """The value in force of a setting's text: of ``none [mq-deadline] kyber`` that in brackets."""
-    chosen = text.partition("[")[2].partition("]")[0]
-    return chosen or " ".join(text.split())
 
 
 def _environment(entry: Path) -> list[bytes]:

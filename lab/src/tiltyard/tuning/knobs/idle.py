@@ -75,9 +75,9 @@ class HeldLatency(Setting):
         mark = f"{PREFIX}latency-{secrets.token_hex(4)}"
         return HoldLatency(argv=words, mark=mark, ssh=self.place.ssh, latency_us=self.latency_us)
 
-    def why_not_set(self, now: str, wanted: str, error: TiltyardError | None) -> str:
+    def why_not_set(self, now: str, wanted: str, said: str) -> str:
         """Why the process does not hold it."""
-        return f"the request of {wanted} is not in force: {error or now}"
+        return f"the request of {wanted} is not in force: {said or now}"
 
 
 class KeepLatency(Step):

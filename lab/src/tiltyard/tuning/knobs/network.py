@@ -7,11 +7,9 @@ from typing import Annotated, Any, get_args
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from tiltyard.host import ethtool
-from tiltyard.host.changes import Change
-from tiltyard.host.changes.tuning import SetInterface
 from tiltyard.host.packages import Tool, install_command
 from tiltyard.host.place import Place
-from tiltyard.host.steps import ChangeByCommand, Steps
+from tiltyard.host.settings import SetByCommand
 from tiltyard.study.problems import shown
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.knob import Knob, KnobTable
@@ -93,28 +91,24 @@ class InterfaceSetting(Setting):
             raise LackError(f"{self.interface} does not say how much {self.key} it takes")
         return most
 
-    def is_same(self, change: Change) -> bool:
-        """Whether it is of this property."""
-        return isinstance(change, SetInterface) and (
-            (change.interface, change.group, change.key, change.ssh)
-            == (self.interface, self.group, self.key, self.place.ssh)
-        )
+    @property
+    def row(self) -> str:
+        """Properties of one group may depend on each other."""
+        return self.name
 
-    def step(self, before: str, wanted: str) -> ChangeByCommand:
+    def step(self, before: str, wanted: str) -> SetByCommand:
         """Set it."""
-        change = SetInterface(
-            interface=self.interface, group=self.group, key=self.key,
-            before=before, value=wanted, ssh=self.place.ssh,
-        )  # fmt: skip
-        return ChangeByCommand(argv=self._command(wanted), change=change)
-
-    def put_back(self, steps: Steps, step: ChangeByCommand) -> None:
-        """Set the old value over what the driver made of ours."""
-        if isinstance(step.change, SetInterface):
-            steps.run(self._command(step.change.before))
-
-    def _command(self, value: str) -> tuple[str, ...]:
-        return self.place.argv(ethtool.command(self.interface, self.group, self.key, value))
+        return SetByCommand(
+            what=self.name,
+            argv=ethtool.command(self.interface, self.group, self.key, wanted),
+            look=ethtool.look(self.interface, self.group, self.key),
+            before=before,
+            value=wanted,
+            back=ethtool.command(self.interface, self.group, self.key, before),
+            ends_with_boot=True,
+            skip=True,
+            ssh=self.place.ssh,
+        )
 
 
 def _settings(table: NetworkTable, scene: Scene) -> Iterator[Setting]:

@@ -3,16 +3,13 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from tiltyard.errors import TiltyardError
 from tiltyard.host import services
-from tiltyard.host.changes import Change
-from tiltyard.host.changes.tuning import StoppedService
 from tiltyard.host.place import Place
-from tiltyard.host.steps import ChangeByCommand
+from tiltyard.host.settings import SetByCommand
 from tiltyard.study.problems import shown
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.setting import ABSENT, LackError, Scene, Setting
@@ -73,23 +70,24 @@ class Stopped(Setting):
             raise LackError("it runs, and nothing manages services here that could start it again")
         return _WORDS["stopped"] if now == _WORDS["running"] else now
 
-    def is_same(self, change: Change) -> bool:
-        """Whether it is of this service."""
-        return isinstance(change, StoppedService) and (change.name, change.ssh) == (
-            self.service,
-            self.place.ssh,
-        )
+    row: ClassVar = "services"
 
-    def step(self, before: str, wanted: str) -> ChangeByCommand:  # noqa: ARG002  the base's names
+    def step(self, before: str, wanted: str) -> SetByCommand:
         """Stop it."""
-        return ChangeByCommand(
-            argv=self.place.argv(services.stop_command(self.service)),
-            change=StoppedService(name=self.service, ssh=self.place.ssh),
+        return SetByCommand(
+            what=self.name,
+            argv=services.command("stop", self.service),
+            look=services.command("state", self.service),
+            before=before,
+            value=wanted,
+            back=services.command("start", self.service),
+            skip=True,
+            ssh=self.place.ssh,
         )
 
-    def why_not_set(self, now: str, wanted: str, error: TiltyardError | None) -> str:
+    def why_not_set(self, now: str, wanted: str, said: str) -> str:
         """As the manager of services says it."""
-        refused = f" ({super().why_not_set(now, wanted, error)})" if error else ""
+        refused = f" ({super().why_not_set(now, wanted, said)})" if said else ""
         return f"it does not stop{refused}"
 
 

@@ -3,20 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from tiltyard.errors import TiltyardError
 from tiltyard.host import swaps
-from tiltyard.host.changes import Change
-from tiltyard.host.changes.tuning import SwappedOff
 from tiltyard.host.place import Place
-from tiltyard.host.steps import ChangeByCommand
+from tiltyard.host.settings import SetByCommand
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.setting import LackError, Scene, Setting
-
-_OFF: Final = "off"
 
 
 class SwapTable(KnobTable):
@@ -42,9 +37,7 @@ class Swap(Setting):
     def read(self) -> str:
         """Its priority, or that it is off."""
         areas = swaps.areas(self.place)
-        if not self.path:
-            return ", ".join(areas) or _OFF
-        return f"on, priority {areas[self.path]}" if self.path in areas else _OFF
+        return swaps.state(areas, self.path) if self.path else ", ".join(areas) or swaps.OFF
 
     def wanted(self, now: str) -> str:
         """That it is off.
@@ -53,29 +46,29 @@ class Swap(Setting):
             LackError: if it could not be swapped on again (loop(4), ``LO_FLAGS_AUTOCLEAR``).
         """
         goes = self.place.read(f"/sys/block/{Path(self.path).name}/loop/autoclear") or ""
-        if now != _OFF and goes.strip() == "1":
+        if now != swaps.OFF and goes.strip() == "1":
             raise LackError("it stays on (it would be detached, and could not come back)")
-        return _OFF
+        return swaps.OFF
 
-    def is_same(self, change: Change) -> bool:
-        """Whether it is of this area; where none is on, somebody may have taken it off."""
-        return (
-            isinstance(change, SwappedOff)
-            and change.ssh == self.place.ssh
-            and self.path in ("", change.path)
-        )
+    row: ClassVar = "swap"
 
-    def step(self, before: str, wanted: str) -> ChangeByCommand:  # noqa: ARG002  the base's names
+    def step(self, before: str, wanted: str) -> SetByCommand:
         """Read back what is swapped out, and take it off."""
-        priority = int(before.rpartition(" ")[2])
-        return ChangeByCommand(
-            argv=self.place.argv(("swapoff", self.path)),
-            change=SwappedOff(path=self.path, priority=priority, ssh=self.place.ssh),
+        return SetByCommand(
+            what=self.name,
+            argv=("swapoff", self.path),
+            look=swaps.look(self.path),
+            before=before,
+            value=wanted,
+            back=swaps.command(self.path, int(before.rpartition(" ")[2])),
+            ends_with_boot=True,
+            skip=True,
+            ssh=self.place.ssh,
         )
 
-    def why_not_set(self, now: str, wanted: str, error: TiltyardError | None) -> str:
+    def why_not_set(self, now: str, wanted: str, said: str) -> str:
         """As swapoff says it: what is swapped out may not fit into memory."""
-        return f"it stays on ({super().why_not_set(now, wanted, error)})"
+        return f"it stays on ({super().why_not_set(now, wanted, said)})"
 
 
 def _settings(table: SwapTable, scene: Scene) -> Iterator[Swap]:

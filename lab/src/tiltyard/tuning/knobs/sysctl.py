@@ -8,7 +8,6 @@ from typing import Any, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from tiltyard.host import sysctls
-from tiltyard.host.changes.settings import SetFile
 from tiltyard.host.place import Place
 from tiltyard.study.problems import shown
 from tiltyard.tuning import defaults
@@ -101,27 +100,17 @@ class Sysctl(FileSetting):
     """One parameter."""
 
     @property
-    def paths(self) -> tuple[str, ...]:
-        """Its own, and that of its counterpart."""
+    def excludes(self) -> str:
+        """Its counterpart."""
         other = _COUNTERPARTS.get(self.name)
-        return (self.path, str(sysctls.path_of(other))) if other else (self.path,)
+        return str(sysctls.path_of(other)) if other else ""
 
     def wanted(self, now: str) -> str:
         """The value; a parameter does not list what it offers."""
-        other = _COUNTERPARTS.get(self.name)
-        if other and now == "0" and self.place.read(sysctls.path_of(other)) == "0":
+        if self.excludes and now == "0" and self.place.read(self.excludes) == "0":
+            other = _COUNTERPARTS[self.name]
             raise LackError(f"{other} is 0 as well, and could not be put back")
         return self.choices[0].of(now, self.place, self.default)
-
-    def way_back(self, before: str, wanted: str) -> SetFile:
-        """Of a pair that excludes each other, the one that says something goes into the ledger."""
-        other = _COUNTERPARTS.get(self.name)
-        if other is not None and before == "0":
-            path = str(sysctls.path_of(other))
-            return SetFile(
-                path=path, before=self.place.read(path) or "", value="0", ssh=self.place.ssh
-            )
-        return super().way_back(before, wanted)
 
 
 def settings(table: SysctlTable, scene: Scene) -> Iterator[Sysctl]:

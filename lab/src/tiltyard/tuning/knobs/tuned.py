@@ -6,16 +6,14 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from tiltyard.errors import TiltyardError
 from tiltyard.host import tuned
-from tiltyard.host.changes import Change
-from tiltyard.host.changes.tuning import SetTunedProfile
 from tiltyard.host.place import Place
-from tiltyard.host.steps import ChangeByCommand
+from tiltyard.host.settings import SetByCommand
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.setting import LackError, Scene, Setting
 
 _NONE = "none"
+_DOES_NOT = "tuned-adm does not make it active"
 
 
 class TunedTable(KnobTable):
@@ -38,28 +36,29 @@ class ActiveProfile(Setting):
         """Its name."""
         if not self.place.has("tuned-adm"):
             raise LackError("tuned-adm is not installed")
-        return tuned.active(self.place) or _NONE
+        return self.place.run(tuned.LOOK).stdout or _NONE
 
     def wanted(self, now: str) -> str:  # noqa: ARG002  the base's name
         """The profile."""
         return self.profile
 
-    def is_same(self, change: Change) -> bool:
-        """There is one on a host."""
-        return isinstance(change, SetTunedProfile) and change.ssh == self.place.ssh
-
-    def step(self, before: str, wanted: str) -> ChangeByCommand:
+    def step(self, before: str, wanted: str) -> SetByCommand:
         """Make it active."""
         was = "" if before == _NONE else before
-        return ChangeByCommand(
-            argv=self.place.argv(("tuned-adm", "profile", wanted)),
-            change=SetTunedProfile(before=was, value=wanted, ssh=self.place.ssh),
+        return SetByCommand(
+            what=self.name,
+            argv=tuned.command(wanted),
+            look=tuned.LOOK,
+            before=was,
+            value=wanted,
+            back=tuned.command(was),
+            skip=True,
+            ssh=self.place.ssh,
         )
 
-    def why_not_set(self, now: str, wanted: str, error: TiltyardError | None) -> str:
+    def why_not_set(self, now: str, wanted: str, said: str) -> str:
         """As tuned-adm says it."""
-        said = super().why_not_set(now, wanted, error) if error else ""
-        return said or "tuned-adm does not make it active"
+        return super().why_not_set(now, wanted, said) if said else _DOES_NOT
 
 
 def _settings(table: TunedTable, scene: Scene) -> Iterator[ActiveProfile]:
