@@ -6,14 +6,12 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from pathlib import Path
 
 import pytest
 
-from support.devices import MIB, SIZE_BYTES, Disk, loop_over, sh, write, written_by
+from support.devices import MIB, SIZE_BYTES, Disk, loop_over, refusal_by, sh, write, written_by
 from support.hosts import needs_root
 from tiltyard.host.devices import places
-from tiltyard.host.devices.safety import Wanted, refusal
 
 pytestmark = needs_root
 
@@ -97,11 +95,10 @@ def test_the_sample_has_the_places_where_labels_are() -> None:
 
 
 def test_what_a_person_is_told_to_do_helps(disk: Disk) -> None:
-    wanted = Wanted(Path(disk.node), SIZE_BYTES, {"backing_file": str(disk.image)})
     sh("mkfs.ext4", "-q", disk.node)
     for _ in range(4):
-        if (refused := refusal(wanted)) is None:
+        marks = {"backing_file": str(disk.image)}
+        if (reason := refusal_by(disk.by, disk.node, SIZE_BYTES, marks)) is None:
             return
-        reason = str(refused)
         sh(*reason.rpartition("nobody needs it: ")[2].split())
     pytest.fail(f"still refused: {reason}")

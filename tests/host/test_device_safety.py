@@ -21,21 +21,25 @@ from support.devices import (
     MIB,
     SIZE_BYTES,
     Disk,
+    digest,
+    held,
     loop_disk,
     loop_over,
     md_member,
     mounted,
     partitions,
     process,
+    refusal_by,
     sh,
     write,
     written_by,
     zfs_member,
 )
 from support.hosts import needs_root
-from tiltyard.errors import RefusedError
+from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host.devices import safety
-from tiltyard.host.devices.safety import Wanted, hold, refusal, require_unused
+from tiltyard.host.devices.safety import Wanted, hold, require_unused
+from tiltyard.host.host import here
 
 pytestmark = needs_root
 
@@ -209,7 +213,10 @@ STATES: dict[str, tuple[Callable[[Disk], AbstractContextManager[object]], str]] 
     ),
     "the study lies on it": (is_in_an_image_behind, r"\S+/study lies on it$"),
     "open": (is_open, r"is open in process \d+ \(sh\)$"),
-    "claimed": (is_claimed, r"does not give it to us alone \(Device or resource busy\)$"),
+    "claimed": (
+        is_claimed,
+        r"(is open in process \d+ \(.*\)|does not give it to us alone \(Device or resource busy\))$",
+    ),
     "locked": (is_locked, r"another program has locked it$"),
     "ext4": (made_by("mkfs.ext4", "-q"), r"type ext4 [-0-9a-f]{36} at byte 1080\. Tilty"),
     "xfs": (made_by("mkfs.xfs", "-q", "--unsupported"), r"type xfs \S+ at byte 0\. "),
@@ -264,36 +271,40 @@ def test_a_read_only_disk(tmp_path: Path) -> None:
         assert disk.tried(disk.confirmed()).endswith(": it is read-only")
 
 
-def test_a_disk_that_has_gone(tmp_path: Path) -> None:
+def test_a_disk_that_has_gone(tmp_path: Path, by: str) -> None:
     with loop_disk(tmp_path / "disk.img", SIZE_BYTES) as node:
-        wanted = Wanted(Path(node), SIZE_BYTES, {"backing_file": str(tmp_path / "disk.img")})
-        assert refusal(wanted) is None
-    reason = str(refusal(wanted))
+        wanted = (node, SIZE_BYTES, {"backing_file": str(tmp_path / "disk.img")})
+        assert refusal_by(by, *wanted) is None
+    reason = str(refusal_by(by, *wanted))
     assert reason.endswith("it has no size: no medium, or nothing is attached")
-    reason = str(refusal(Wanted(Path("/dev/disk/by-id/nonesuch"), SIZE_BYTES, {})))
+    reason = str(refusal_by(by, "/dev/disk/by-id/nonesuch", SIZE_BYTES, {}))
     assert reason == "/dev/disk/by-id/nonesuch: No such file or directory"
 
 
-def test_another_disk_under_the_same_name_and_number(tmp_path: Path) -> None:
+def test_another_disk_under_the_same_name_and_number(tmp_path: Path, by: str) -> None:
     said = f'its backing_file is "{tmp_path}/other.img", the study says '
     for _ in range(20):
         with loop_disk(tmp_path / "disk.img", SIZE_BYTES) as node:
-            wanted = Wanted(Path(node), SIZE_BYTES, {"backing_file": str(tmp_path / "disk.img")})
+            wanted = (node, SIZE_BYTES, {"backing_file": str(tmp_path / "disk.img")})
         with loop_disk(tmp_path / "other.img", SIZE_BYTES) as again:
             if again == node:
-                assert said in str(refusal(wanted))
+                assert said in str(refusal_by(by, *wanted))
                 return
     pytest.fail("the kernel gave another number each time")
 
 
-def test_what_is_no_block_device() -> None:
-    assert str(refusal(Wanted(Path("/dev/null"), 1, {}))) == "/dev/null: is not a block device"
+def test_what_is_no_block_device(by: str) -> None:
+    assert str(refusal_by(by, "/dev/null", 1, {})) == "/dev/null: is not a block device"
 
 
 def test_a_name_that_is_turned_elsewhere_between_check_and_use(disk: Disk) -> None:
     link = disk.tmp_path / "by-id"
     link.symlink_to(disk.node)
     wanted = Wanted(link, SIZE_BYTES, {"backing_file": str(disk.image)})
+    if disk.by == "agent":
+        with loop_disk(disk.tmp_path / "other.img", SIZE_BYTES):
+            turned_while_held(disk, link)
+        return
     with loop_disk(disk.tmp_path / "other.img", SIZE_BYTES) as other, hold(wanted) as held:
         require_unused(held, wanted)
         link.unlink()
@@ -303,14 +314,27 @@ def test_a_name_that_is_turned_elsewhere_between_check_and_use(disk: Disk) -> No
             require_unused(held, wanted)
 
 
+def turned_while_held(disk: Disk, link: Path) -> None:
+    before = digest(disk.image, disk.node)
+    here().change([held(link, SIZE_BYTES, {"backing_file": str(disk.image)})])
+    link.unlink()
+    link.symlink_to("/dev/null")
+    argv = ["mkfs.ext4", "-q", disk.node]
+    with pytest.raises(RefusedError, match="the name means another device now"):
+        here().change([{"op": "format", "device": str(link), "filesystem": "x", "argv": argv}])
+    assert digest(disk.image, disk.node) == before
+    with pytest.raises(TiltyardError, match="is not held, so that it is not formatted"):
+        here().change([{"op": "format", "device": str(link), "filesystem": "x", "argv": argv}])
+
+
 def test_a_partition_of_a_disk_in_use_is_a_device_of_its_own(disk: Disk) -> None:
     sh(*SFDISK, disk.node, stdin=f"{GPT_TABLE}start=20480,size=16384\n")
     with partitions(disk.node):
         sh("mkfs.ext2", "-q", f"{disk.node}p1")
         with mounted(f"{disk.node}p1", disk.tmp_path / "used"):
-            reason = str(refusal(Wanted(Path(f"{disk.node}p1"), 8 * MIB, {})))
+            reason = str(refusal_by(disk.by, f"{disk.node}p1", 8 * MIB, {}))
             assert "p1 is mounted on " in reason
-            assert refusal(Wanted(Path(f"{disk.node}p2"), 8 * MIB, {})) is None
+            assert refusal_by(disk.by, f"{disk.node}p2", 8 * MIB, {}) is None
 
 
 @pytest.mark.skipif(
@@ -326,7 +350,9 @@ def test_a_member_of_a_mapped_device(disk: Disk) -> None:
         sh("dmsetup", "remove", name)
 
 
-def test_a_part_of_a_file_beside_another_one_is_a_device_of_its_own(tmp_path: Path) -> None:
+def test_a_part_of_a_file_beside_another_one_is_a_device_of_its_own(
+    tmp_path: Path, by: str
+) -> None:
     image = tmp_path / "both.img"
     with (
         loop_disk(image, 32 * MIB, "--sizelimit", str(16 * MIB)) as node,
@@ -334,17 +360,17 @@ def test_a_part_of_a_file_beside_another_one_is_a_device_of_its_own(tmp_path: Pa
     ):
         sh("mkfs.ext2", "-q", other)
         with mounted(other, tmp_path / "used"):
-            assert refusal(Wanted(Path(node), 16 * MIB, {"backing_file": str(image)})) is None
+            assert refusal_by(by, node, 16 * MIB, {"backing_file": str(image)}) is None
 
 
 def test_a_partition_under_a_loop_device_over_its_disk(disk: Disk) -> None:
     sh(*SFDISK, disk.node, stdin=GPT_TABLE)
     with partitions(disk.node):
         with loop_over(disk.node, "--offset", str(4 * MIB)) as upper:
-            reason = str(refusal(Wanted(Path(f"{disk.node}p1"), 8 * MIB, {})))
+            reason = str(refusal_by(disk.by, f"{disk.node}p1", 8 * MIB, {}))
         assert f"{upper} is a loop device over {disk.node}, its bytes 4194304 to " in reason
 
 
 def test_a_mark_of_the_device_must_be_named(disk: Disk) -> None:
-    reason = str(refusal(Wanted(Path(disk.node), SIZE_BYTES, {})))
+    reason = str(refusal_by(disk.by, disk.node, SIZE_BYTES, {}))
     assert f'confirm = {{ backing_file = "{disk.image}", … }}' in reason

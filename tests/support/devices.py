@@ -14,7 +14,9 @@ import pytest
 
 from support.patience import PATIENCE_S, wait_until
 from tiltyard.errors import RefusedError
-from tiltyard.host.ledger import Ledger
+from tiltyard.host.devices.safety import Wanted, refusal
+from tiltyard.host.host import here
+from tiltyard.host.ledger import Ledger, state_directory
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site
 
@@ -157,9 +159,13 @@ class Disk:
         confirm = {"size": SIZE_BYTES, "backing_file": str(self.image), **other}
         return {"filesystem": "ext4", "device": self.node, "confirm": confirm}
 
+    by = "lab"
+
     def tried(self, settings: dict[str, object]) -> str:
         """The message with which it is refused; not a byte of it has changed."""
         swapped, before = swapped_out(), digest(self.image, self.node)
+        if self.by == "agent":
+            return self._tried_by_agent(settings, before)
         with Ledger() as ledger:
             site = Site(root=self.tmp_path, work=self.tmp_path / "study" / "work", ledger=ledger)
             system = kind("block-device").system("ext4", settings, site)  # type: ignore[arg-type]
@@ -173,6 +179,47 @@ class Disk:
         if "(losetup)" in str(refused.value):
             return self.tried(settings)  # Another test looks at all loop devices.
         return str(refused.value)
+
+    def _tried_by_agent(self, settings: dict[str, object], before: str) -> str:
+        swapped = swapped_out()
+        typed = kind("block-device").Settings.model_validate(settings)
+        with pytest.raises(RefusedError) as refused:
+            here().change(
+                [
+                    held(
+                        typed.device,
+                        typed.confirm.size,
+                        typed.confirm.marks,
+                        self.tmp_path / "study",
+                    )
+                ]
+            )
+        assert not [*state_directory().glob("*.ops")], "nothing was recorded"
+        after = digest(self.image, self.node)
+        if swapped_out() != swapped or "(losetup)" in str(refused.value):
+            return self.tried(settings)
+        assert after == before
+        return str(refused.value)
+
+
+def held(
+    given: Path | str, size_bytes: int, marks: dict[str, str], *keep: Path
+) -> dict[str, object]:
+    """The op that holds a device."""
+    device = {"given": str(given), "size_bytes": size_bytes, "marks": marks}
+    return {"op": "hold", "device": device, "keep": [*map(str, keep)]}
+
+
+def refusal_by(by: str, given: Path | str, size_bytes: int, marks: dict[str, str]) -> str | None:
+    """Why a device would be refused now."""
+    if by == "lab":
+        error = refusal(Wanted(Path(given), size_bytes, marks))
+        return None if error is None else str(error)
+    try:
+        here().change([held(given, size_bytes, marks), {"op": "release", "device": str(given)}])
+    except RefusedError as error:
+        return str(error)
+    return None
 
 
 def written_by(write_it: Callable[[str], None]) -> Callable[[Disk], AbstractContextManager[object]]:

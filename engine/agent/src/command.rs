@@ -16,7 +16,6 @@ use rustix::fs::{memfd_create, Access, MemfdFlags};
 use rustix::process::{kill_process_group, Pid, Signal, WaitStatus};
 use wire::{HostFailure, HostFailureKind, HostOutput, HostRun};
 
-use crate::change::reason;
 use crate::meanwhile::Meanwhile;
 use crate::request::shown;
 
@@ -416,6 +415,46 @@ fn why(argv: &[String], output: &HostOutput) -> String {
 /// The name of a program without its directory.
 pub fn short(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
+}
+
+/// What the system says of an error, without its number.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let end = text.find(" (os error ").unwrap_or(text.len());
+    text[..end].to_owned()
+}
+
+/// What a command says that only tells.
+///
+/// # Errors
+/// `Lacks`: there is no such program. `Failed`: it cannot be started, or has failed.
+pub fn said_by(argv: &[&str]) -> Result<String, HostFailure> {
+    let Some(path) = find_program(argv[0]) else {
+        let text = format!("there is no program \"{}\" on this host", argv[0]);
+        return Err(failure(HostFailureKind::Lacks, shown(&text)));
+    };
+    let mut command = Command::new(path);
+    command.arg0(argv[0]).args(&argv[1..]).env("LC_ALL", "C");
+    let ended = command.stdin(Stdio::null()).output().map_err(|error| {
+        let text = format!("{}: cannot be started: {error}", argv[0]);
+        failure(HostFailureKind::Failed, shown(&text))
+    })?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let output = HostOutput {
+        status: ended.status.code(),
+        signal: ended.status.signal(),
+        stdout: text(&ended.stdout),
+        stderr: text(&ended.stderr),
+        ..HostOutput::default()
+    };
+    match output.status {
+        Some(0) => Ok(output.stdout),
+        _ => {
+            let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+            let text = format!("{}: {}", as_typed(&argv), why(&argv, &output));
+            Err(failure(HostFailureKind::Failed, shown(&text)))
+        }
+    }
 }
 
 /// What became of a path.

@@ -1,5 +1,8 @@
 //! Carrying out changes that are data, each of them in the ledger before.
 
+mod disks;
+
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd};
@@ -9,12 +12,14 @@ use std::time::{Duration, Instant};
 use wire::{
     HostBeat, HostChanged, HostDid, HostDone, HostFailure, HostFailureKind, HostKeep, HostOp,
     HostOps, HostProgress, HostRan, HostRecover, HostUndo, HostUndone, OpLoop, OpMake, OpMend,
-    OpMount, OpPut, OpRequire, OpRun, OpSet, OpText,
+    OpMount, OpPut, OpRelease, OpRequire, OpRun, OpSet, OpText,
 };
 
-use crate::change::{behind_loop, chosen, reason, require_prefix, set, Change};
-use crate::command::{self, failed, failure};
+use crate::change::{chosen, require_prefix, set, Change};
+use crate::command::{self, failed, failure, reason};
 use crate::content;
+use crate::device::identity::backing_file;
+use crate::device::Held;
 use crate::ledger::{self, recover, Ledger};
 use crate::meanwhile::Meanwhile;
 use crate::request::shown;
@@ -30,6 +35,8 @@ const TRIES: u32 = 20;
 #[derive(Default)]
 pub struct Changes {
     ledger: Option<Ledger>,
+    /// Block devices that are open, each by the name that was given.
+    held: BTreeMap<String, Held>,
 }
 
 impl Changes {
@@ -45,6 +52,7 @@ impl Changes {
     ) -> Result<HostDone, HostFailure> {
         let mut list = List {
             ledger: &mut self.ledger,
+            held: &mut self.held,
             meanwhile,
             at: 0,
             did: HostDid::default(),
@@ -52,6 +60,7 @@ impl Changes {
         for op in &ops.list {
             if let Err(failed) = list.carry_out(op) {
                 let failed = list.give_up(failed);
+                self.held.clear();
                 self.close_if_empty();
                 return Err(failed);
             }
@@ -72,6 +81,7 @@ impl Changes {
         undo: &HostUndo,
         meanwhile: &mut dyn Meanwhile,
     ) -> Result<HostDone, HostFailure> {
+        self.held.clear();
         let own = self.ledger.as_mut();
         let (done, left) = match own.filter(|own| own.name() == undo.ledger) {
             Some(own) => own.undo(&undo.numbers, undo.still),
@@ -142,6 +152,7 @@ impl Changes {
 /// Ops that are being carried out.
 struct List<'a> {
     ledger: &'a mut Option<Ledger>,
+    held: &'a mut BTreeMap<String, Held>,
     meanwhile: &'a mut dyn Meanwhile,
     /// Which op it is at.
     at: u32,
@@ -176,6 +187,12 @@ impl List<'_> {
             HostOp::Run(OpRun { argv }) => {
                 let argv: Result<Vec<_>, _> = argv.iter().map(|text| self.text(text)).collect();
                 self.run(argv?)
+            }
+            HostOp::Hold(hold) => self.hold(hold),
+            HostOp::Format(format) => self.format(format),
+            HostOp::Release(OpRelease { device }) => {
+                self.held.remove(device);
+                Ok(())
             }
         }
     }
@@ -255,7 +272,7 @@ impl List<'_> {
     /// Makes sure that a loop device has a file behind it; both, as they are called.
     fn require(&self, behind: &[OpText; 2], not: &str) -> Result<(String, PathBuf), HostFailure> {
         let (device, file) = (self.text(&behind[0])?, self.path(&behind[1])?);
-        match behind_loop(&device).as_ref() == Some(&file) {
+        match backing_file(&device).as_ref() == Some(&file) {
             true => Ok((device, file)),
             false => {
                 let why = format!("is no longer behind {}; {not}", file.display());

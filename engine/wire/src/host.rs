@@ -57,6 +57,8 @@ pub struct HostRead {
     pub space: Vec<String>,
     /// Commands that only tell: program and arguments. Each has 60 s.
     pub outputs: Vec<Vec<String>>,
+    /// Absolute paths of block devices.
+    pub devices: Vec<String>,
 }
 
 /// A command: it gets a session of its own, and whatever it has started ends with it.
@@ -270,9 +272,38 @@ pub struct HostFound {
     pub space: BTreeMap<String, HostSpace>,
     /// As they were asked for.
     pub outputs: Vec<HostOutput>,
+    /// Path → what is known of that block device.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub devices: BTreeMap<String, HostDevice>,
     /// What is not whole or has no room in the answer: a file or link by its path, or by its
     /// pattern where that means too many.
     pub cut: Vec<String>,
+}
+
+/// A block device by what stays the same when names and numbers change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostDevice {
+    /// The kernel's own name: `/dev/sdb`.
+    pub node: String,
+    /// `major:minor`
+    pub number: String,
+    pub size_bytes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wwn: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partuuid: Option<String>,
+    /// Of a loop device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backing_file: Option<String>,
+    /// Why there is none; then nothing else is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }
 
 /// Space of a file system, in blocks.
@@ -329,4 +360,6 @@ pub enum HostFailureKind {
     Limit,
     /// It was cancelled, or the agent was ended meanwhile.
     Interrupted,
+    /// It is refused because somebody has it at this moment.
+    Busy,
 }

@@ -25,7 +25,7 @@ from typing import Final, NoReturn, Protocol
 
 from pydantic import ValidationError
 
-from tiltyard.errors import HostLacksError, RefusedError, TiltyardError, UnreachableError
+from tiltyard.errors import BusyError, HostLacksError, RefusedError, TiltyardError, UnreachableError
 from tiltyard.executors.engine import Engine
 from tiltyard.executors.words import Words
 from tiltyard.host.commands import complaint, shown
@@ -91,7 +91,7 @@ _YIELDED: Final = re.compile(r"[a-z]+[0-9]+")
 """What an op may yield: the name of a device."""
 _LOOK_S: Final = 0.2
 """So often it is looked whether ops are to be stopped."""
-_ERRORS: Final = {"failed": TiltyardError, "refused": RefusedError}
+_ERRORS: Final = {"failed": TiltyardError, "refused": RefusedError, "busy": BusyError}
 """Kind of a failure → its class; of all others it is that of a host that lacks something."""
 
 
@@ -223,6 +223,7 @@ class Host:
         programs: Iterable[str] = (),
         space: Iterable[str] = (),
         outputs: Iterable[Sequence[str]] = (),
+        devices: Iterable[str] = (),
     ) -> HostFound:
         """What a host has of all this, in one exchange; what it has not is left out.
 
@@ -233,6 +234,7 @@ class Host:
             programs: names of programs.
             space: absolute paths of which the file system's space is wanted.
             outputs: commands that only tell; each has a minute.
+            devices: absolute paths of block devices.
 
         Raises:
             HostLacksError: if it does not answer.
@@ -243,6 +245,7 @@ class Host:
             "programs": list(programs),
             "space": list(space),
             "outputs": [list(argv) for argv in outputs],
+            "devices": list(devices),
         }
         _, done = self._ask({"read": wanted})
         if done.read is None:
