@@ -11,17 +11,9 @@ from support.hosts import nothing_is_left, state
 __all__ = ["nothing_is_left", "state"]
 
 
-@pytest.fixture(params=["lab", "agent"])
-def by(request: pytest.FixtureRequest, state: Path) -> str:
-    """Who looks at a device."""
-    return str(request.param)
-
-
 @pytest.fixture
-def disk(tmp_path: Path, by: str) -> Iterator[Disk]:
+def disk(tmp_path: Path) -> Iterator[Disk]:
     """A loop device of an image that is all zero."""
     image = tmp_path / "disk.img"
     with loop_disk(image, SIZE_BYTES, "--partscan") as node:
-        disk = Disk(image, node, tmp_path)
-        disk.by = by
-        yield disk
+        yield Disk(image, node, tmp_path)

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import json
 import os
 import struct
 import subprocess
@@ -14,9 +15,8 @@ import pytest
 
 from support.patience import PATIENCE_S, wait_until
 from tiltyard.errors import RefusedError
-from tiltyard.host.devices.safety import Wanted, refusal
-from tiltyard.host.host import here
-from tiltyard.host.ledger import Ledger, state_directory
+from tiltyard.host.devices.held import Wanted, refusal
+from tiltyard.host.ledger import Ledger
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site
 
@@ -159,19 +159,16 @@ class Disk:
         confirm = {"size": SIZE_BYTES, "backing_file": str(self.image), **other}
         return {"filesystem": "ext4", "device": self.node, "confirm": confirm}
 
-    by = "lab"
-
     def tried(self, settings: dict[str, object]) -> str:
         """The message with which it is refused; not a byte of it has changed."""
         swapped, before = swapped_out(), digest(self.image, self.node)
-        if self.by == "agent":
-            return self._tried_by_agent(settings, before)
         with Ledger() as ledger:
             site = Site(root=self.tmp_path, work=self.tmp_path / "study" / "work", ledger=ledger)
             system = kind("block-device").system("ext4", settings, site)  # type: ignore[arg-type]
             with pytest.raises(RefusedError) as refused:
                 system.bring_up()
             assert ledger.path.read_text().count("\n") == 1, "nothing was recorded but the owner"
+            assert not [*ledger.path.parent.glob("*.ops")], "and nothing by the agent"
         after = digest(self.image, self.node)
         if swapped_out() != swapped:
             return self.tried(settings)  # It may be what the host swaps to, for another test.
@@ -180,46 +177,29 @@ class Disk:
             return self.tried(settings)  # Another test looks at all loop devices.
         return str(refused.value)
 
-    def _tried_by_agent(self, settings: dict[str, object], before: str) -> str:
-        swapped = swapped_out()
-        typed = kind("block-device").Settings.model_validate(settings)
-        with pytest.raises(RefusedError) as refused:
-            here().change(
-                [
-                    held(
-                        typed.device,
-                        typed.confirm.size,
-                        typed.confirm.marks,
-                        self.tmp_path / "study",
-                    )
-                ]
-            )
-        assert not [*state_directory().glob("*.ops")], "nothing was recorded"
-        after = digest(self.image, self.node)
-        if swapped_out() != swapped or "(losetup)" in str(refused.value):
-            return self.tried(settings)
-        assert after == before
-        return str(refused.value)
-
 
 def held(
     given: Path | str, size_bytes: int, marks: dict[str, str], *keep: Path
 ) -> dict[str, object]:
     """The op that holds a device."""
-    device = {"given": str(given), "size_bytes": size_bytes, "marks": marks}
-    return {"op": "hold", "device": device, "keep": [*map(str, keep)]}
+    return Wanted(Path(given), size_bytes, marks, keep).held().op(str)
 
 
-def refusal_by(by: str, given: Path | str, size_bytes: int, marks: dict[str, str]) -> str | None:
+def refused(given: Path | str, size_bytes: int, marks: dict[str, str]) -> str | None:
     """Why a device would be refused now."""
-    if by == "lab":
-        error = refusal(Wanted(Path(given), size_bytes, marks))
-        return None if error is None else str(error)
-    try:
-        here().change([held(given, size_bytes, marks), {"op": "release", "device": str(given)}])
-    except RefusedError as error:
-        return str(error)
-    return None
+    error = refusal(Wanted(Path(given), size_bytes, marks))
+    return None if error is None else str(error)
+
+
+def signatures(node: str) -> list[dict[str, str]]:
+    """What libblkid finds on a device."""
+    said = sh("wipefs", "--json", node)
+    return list(json.loads(said)["signatures"]) if said else []
+
+
+def is_blank(node: str, size_bytes: int) -> bool:
+    """Whether no byte of a device is written."""
+    return Path(node).read_bytes() == bytes(size_bytes)
 
 
 def written_by(write_it: Callable[[str], None]) -> Callable[[Disk], AbstractContextManager[object]]:

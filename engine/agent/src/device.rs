@@ -318,6 +318,12 @@ fn refused(device: &Device, why: &str) -> HostFailure {
     failure(HostFailureKind::Refused, shown(&text))
 }
 
+/// Who uses a device at this moment, as a clause.
+pub fn user_of(node: &Path) -> Option<String> {
+    let found = user(&Device::at(node).ok()?).ok()??;
+    Some(found.clause)
+}
+
 /// By what that is known which is in a file.
 ///
 /// # Errors

@@ -8,6 +8,7 @@ use rustix::fs::{Mode, OFlags};
 use wire::{HostDevice, HostFound, HostOutput, HostRead, HostSpace, HOST_LINE_BYTES};
 
 use crate::command::find_program;
+use crate::device;
 use crate::device::identity::Device;
 use crate::pattern;
 
@@ -54,6 +55,13 @@ impl Found {
             let told = serde_json::to_string(&device).unwrap_or_default();
             if found.has_room(path, &told) {
                 found.answer.devices.insert(path.clone(), device);
+            }
+        }
+        for path in &asked.users {
+            if let Some(clause) = device::user_of(Path::new(path)) {
+                if found.has_room(path, &clause) {
+                    found.answer.users.insert(path.clone(), clause);
+                }
             }
         }
         for path in &asked.space {

@@ -134,9 +134,9 @@ fn number(line: &[u8]) -> Option<u64> {
 }
 
 fn check_read(read: &HostRead) -> Result<(), String> {
-    let paths = [&read.files, &read.links, &read.space, &read.devices];
-    let mut paths = paths.into_iter().flatten();
-    paths.try_for_each(|path| check_path(path))?;
+    let paths = [&read.files, &read.links, &read.space];
+    let paths = paths.into_iter().chain([&read.devices, &read.users]);
+    paths.flatten().try_for_each(|path| check_path(path))?;
     read.programs.iter().try_for_each(|name| check_text(name))?;
     read.outputs.iter().try_for_each(|argv| check_argv(argv))
 }

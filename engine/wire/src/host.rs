@@ -57,8 +57,10 @@ pub struct HostRead {
     pub space: Vec<String>,
     /// Commands that only tell: program and arguments. Each has 60 s.
     pub outputs: Vec<Vec<String>>,
-    /// Absolute paths of block devices.
+    /// Absolute paths of block devices that are to be described.
     pub devices: Vec<String>,
+    /// Absolute paths of block devices of which it is to be told who uses them.
+    pub users: Vec<String>,
 }
 
 /// A command: it gets a session of its own, and whatever it has started ends with it.
@@ -275,6 +277,9 @@ pub struct HostFound {
     /// Path → what is known of that block device.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub devices: BTreeMap<String, HostDevice>,
+    /// Path → who uses that block device, as a clause.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub users: BTreeMap<String, String>,
     /// What is not whole or has no room in the answer: a file or link by its path, or by its
     /// pattern where that means too many.
     pub cut: Vec<String>,

@@ -224,6 +224,7 @@ class Host:
         space: Iterable[str] = (),
         outputs: Iterable[Sequence[str]] = (),
         devices: Iterable[str] = (),
+        users: Iterable[str] = (),
     ) -> HostFound:
         """What a host has of all this, in one exchange; what it has not is left out.
 
@@ -234,7 +235,8 @@ class Host:
             programs: names of programs.
             space: absolute paths of which the file system's space is wanted.
             outputs: commands that only tell; each has a minute.
-            devices: absolute paths of block devices.
+            devices: absolute paths of block devices that are described.
+            users: the same; who uses each.
 
         Raises:
             HostLacksError: if it does not answer.
@@ -246,6 +248,7 @@ class Host:
             "space": list(space),
             "outputs": [list(argv) for argv in outputs],
             "devices": list(devices),
+            "users": list(users),
         }
         _, done = self._ask({"read": wanted})
         if done.read is None:

@@ -86,6 +86,8 @@ class HostFound(Message):
     """What is not whole or has no room in the answer: a file or link by its path, or by its pattern
     where that means too many."""
     devices: dict[str, HostDevice] = {}
+    users: dict[str, str] = {}
+    """Path → who uses that block device, as a clause."""
 
 
 class HostSeen(Message):
