@@ -1,7 +1,6 @@
 """What is on a disk that nobody uses and that no library knows: refused, nothing written."""
 
 import contextlib
-import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -10,10 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from support.devices import MIB, SIZE_BYTES, Disk, loop_over, sh, write, written_by
+from support.devices import (
+    MIB,
+    SIZE_BYTES,
+    Disk,
+    loop_disk,
+    loop_over,
+    refused,
+    sh,
+    write,
+    written_by,
+)
 from support.hosts import needs_root
-from tiltyard.host.devices import places
-from tiltyard.host.devices.safety import Wanted, refusal
 
 pytestmark = needs_root
 
@@ -65,43 +72,40 @@ def test_a_disk_that_holds_something_is_refused(disk: Disk, danger: str) -> None
     assert re.search(f": refused, nothing was written: .*{reason}", message), message
 
 
-@pytest.mark.parametrize(
-    "danger", ["ext4 at 2 MiB", "data from 2 MiB on", "an ext4 whose first MiB was zeroed"]
-)
-def test_of_a_large_disk_a_sample_is_enough_for_what_is_spread(
-    disk: Disk, danger: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(places, "FULL_BYTES", MIB)
-    monkeypatch.setattr(places, "_HEAD_BYTES", MIB)
-    monkeypatch.setattr(places, "SAMPLES", 64)
-    with disk.image.open("r+b") as file:
-        os.posix_fallocate(file.fileno(), 0, SIZE_BYTES)
-    write(disk.node, 0, bytes(SIZE_BYTES))
-    bring_about, reason = STATES[danger]
-    with bring_about(disk):
-        assert re.search(reason.replace(r"20\d{5}", r"\d+"), disk.tried(disk.confirmed()))
+@pytest.fixture
+def large(disk: Disk) -> Iterator[tuple[str, int]]:
+    """A disk of 2 GiB whose holes nobody knows, so that a sample of it is read; node, size."""
+    size_bytes = 2048 * MIB
+    with loop_disk(disk.tmp_path / "large.img", size_bytes) as below, loop_over(below) as node:
+        yield node, size_bytes
 
 
-def test_the_sample_has_the_places_where_labels_are() -> None:
-    size_bytes = 2 * 10**12
-    parts = places.sampled(size_bytes)
-    assert parts == places.sampled(size_bytes)
-    assert all(one[1] < other[0] for one, other in itertools.pairwise(parts))
-    assert parts[0][0] == 0
-    assert parts[-1][1] == size_bytes
-    assert places.SAMPLES <= len(parts) <= places.SAMPLES + 500
-    ext4 = [group * 128 * MIB for group in (1, 3, 5, 7, 9, 25, 49, 14641)]
-    xfs = [-(-(size_bytes // 4096) // 4) * 4096 * group for group in (1, 2, 3)]
-    for at in (64 * MIB, 256 * 2**30, 2**30, 4 * 2**30, *ext4[:-1], *xfs):
-        assert any(start <= at < end for start, end in parts), at
+def reason_of(large: tuple[str, int]) -> str:
+    node, size_bytes = large
+    behind = Path("/sys/block", Path(node).name, "loop/backing_file").read_text().strip()
+    return str(refused(node, size_bytes, {"backing_file": behind}))
+
+
+def test_of_a_large_disk_a_sample_is_enough_for_what_is_spread(large: tuple[str, int]) -> None:
+    node, size_bytes = large
+    assert reason_of(large) == "None"
+    for at in (100 * MIB, size_bytes - 100 * MIB):
+        write(node, at, os.urandom(20 * MIB))
+        found = re.search(rf"its byte (\d+) is not zero.*{WHOLE}", reason_of(large))
+        assert found is not None
+        assert at <= int(found[1]) < at + 20 * MIB
+        write(node, at, bytes(20 * MIB))
+    assert reason_of(large) == "None"
+    sh("mkfs.ext4", "-q", "-E", "nodiscard,lazy_itable_init=1", node)
+    write(node, 0, bytes(16 * MIB))
+    assert re.search(rf"its byte \d+ is not zero.*{WHOLE}", reason_of(large))
 
 
 def test_what_a_person_is_told_to_do_helps(disk: Disk) -> None:
-    wanted = Wanted(Path(disk.node), SIZE_BYTES, {"backing_file": str(disk.image)})
     sh("mkfs.ext4", "-q", disk.node)
     for _ in range(4):
-        if (refused := refusal(wanted)) is None:
+        marks = {"backing_file": str(disk.image)}
+        if (reason := refused(disk.node, SIZE_BYTES, marks)) is None:
             return
-        reason = str(refused)
         sh(*reason.rpartition("nobody needs it: ")[2].split())
     pytest.fail(f"still refused: {reason}")

@@ -9,6 +9,7 @@ import fcntl
 import os
 import re
 import shutil
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
@@ -21,21 +22,24 @@ from support.devices import (
     MIB,
     SIZE_BYTES,
     Disk,
+    digest,
+    held,
     loop_disk,
     loop_over,
     md_member,
     mounted,
     partitions,
     process,
+    refused,
     sh,
     write,
     written_by,
     zfs_member,
 )
 from support.hosts import needs_root
-from tiltyard.errors import RefusedError
-from tiltyard.host.devices import safety
-from tiltyard.host.devices.safety import Wanted, hold, refusal, require_unused
+from tiltyard.errors import RefusedError, TiltyardError
+from tiltyard.host.devices.held import Wanted
+from tiltyard.host.host import here
 
 pytestmark = needs_root
 
@@ -156,11 +160,13 @@ def is_open(disk: Disk) -> Iterator[None]:
 
 @contextlib.contextmanager
 def is_claimed(disk: Disk) -> Iterator[None]:
+    """By a descriptor that is on its way, so that no process has it."""
     file = os.open(disk.node, os.O_RDONLY | os.O_EXCL)
-    try:
-        yield
-    finally:
+    here, there = socket.socketpair()
+    with here, there:
+        socket.send_fds(here, [b"x"], [file])
         os.close(file)
+        yield
 
 
 @contextlib.contextmanager
@@ -232,10 +238,7 @@ STATES: dict[str, tuple[Callable[[Disk], AbstractContextManager[object]], str]] 
 
 
 @pytest.mark.parametrize("danger", STATES)
-def test_a_disk_that_is_somebodys_is_refused(
-    disk: Disk, danger: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(safety, "_PATIENCE_S", 0.5)
+def test_a_disk_that_is_somebodys_is_refused(disk: Disk, danger: str) -> None:
     bring_about, reason = STATES[danger]
     with bring_about(disk):
         message = disk.tried(disk.confirmed())
@@ -266,11 +269,11 @@ def test_a_read_only_disk(tmp_path: Path) -> None:
 
 def test_a_disk_that_has_gone(tmp_path: Path) -> None:
     with loop_disk(tmp_path / "disk.img", SIZE_BYTES) as node:
-        wanted = Wanted(Path(node), SIZE_BYTES, {"backing_file": str(tmp_path / "disk.img")})
-        assert refusal(wanted) is None
-    reason = str(refusal(wanted))
+        wanted = (node, SIZE_BYTES, {"backing_file": str(tmp_path / "disk.img")})
+        assert refused(*wanted) is None
+    reason = str(refused(*wanted))
     assert reason.endswith("it has no size: no medium, or nothing is attached")
-    reason = str(refusal(Wanted(Path("/dev/disk/by-id/nonesuch"), SIZE_BYTES, {})))
+    reason = str(refused("/dev/disk/by-id/nonesuch", SIZE_BYTES, {}))
     assert reason == "/dev/disk/by-id/nonesuch: No such file or directory"
 
 
@@ -278,29 +281,54 @@ def test_another_disk_under_the_same_name_and_number(tmp_path: Path) -> None:
     said = f'its backing_file is "{tmp_path}/other.img", the study says '
     for _ in range(20):
         with loop_disk(tmp_path / "disk.img", SIZE_BYTES) as node:
-            wanted = Wanted(Path(node), SIZE_BYTES, {"backing_file": str(tmp_path / "disk.img")})
+            wanted = (node, SIZE_BYTES, {"backing_file": str(tmp_path / "disk.img")})
         with loop_disk(tmp_path / "other.img", SIZE_BYTES) as again:
             if again == node:
-                assert said in str(refusal(wanted))
+                assert said in str(refused(*wanted))
                 return
     pytest.fail("the kernel gave another number each time")
 
 
 def test_what_is_no_block_device() -> None:
-    assert str(refusal(Wanted(Path("/dev/null"), 1, {}))) == "/dev/null: is not a block device"
+    assert str(refused("/dev/null", 1, {})) == "/dev/null: is not a block device"
 
 
 def test_a_name_that_is_turned_elsewhere_between_check_and_use(disk: Disk) -> None:
     link = disk.tmp_path / "by-id"
     link.symlink_to(disk.node)
-    wanted = Wanted(link, SIZE_BYTES, {"backing_file": str(disk.image)})
-    with loop_disk(disk.tmp_path / "other.img", SIZE_BYTES) as other, hold(wanted) as held:
-        require_unused(held, wanted)
+    before = digest(disk.image, disk.node)
+    argv = ["mkfs.ext4", "-q", disk.node]
+    make = {"op": "format", "device": str(link), "filesystem": "ext4", "argv": argv}
+    with loop_disk(disk.tmp_path / "other.img", SIZE_BYTES) as other:
+        here().change([held(link, SIZE_BYTES, {"backing_file": str(disk.image)})])
         link.unlink()
         link.symlink_to(other)
-        assert held.device.node == disk.node
         with pytest.raises(RefusedError, match="the name means another device now"):
-            require_unused(held, wanted)
+            here().change([make])
+        link.unlink()
+        link.symlink_to(disk.node)
+        with pytest.raises(TiltyardError, match="is not held, so that it is not formatted"):
+            here().change([make])
+    assert digest(disk.image, disk.node) == before
+
+
+def test_what_comes_between_the_check_and_mkfs_is_refused(disk: Disk) -> None:
+    make = {"op": "format", "device": disk.node, "filesystem": "ext4", "argv": ["true"]}
+    wanted = held(disk.node, SIZE_BYTES, {"backing_file": str(disk.image)})
+    for bring_about, reason in (STATES["ext4"], STATES["mounted"], STATES["its file is open"]):
+        write(disk.node, 0, bytes(SIZE_BYTES))
+        here().change([wanted])
+        with bring_about(disk):
+            before = digest(disk.image, disk.node)
+            with pytest.raises(RefusedError, match=reason):
+                here().change([make])
+            assert digest(disk.image, disk.node) == before
+
+
+def test_a_device_that_is_another_one_than_was_seen(disk: Disk) -> None:
+    seen = Wanted(Path(disk.node), SIZE_BYTES, {"backing_file": str(disk.image)}).held("/dev/sdx")
+    with pytest.raises(RefusedError, match=f"{disk.node}: was /dev/sdx and is {disk.node} now"):
+        here().change([seen.op(str)])
 
 
 def test_a_partition_of_a_disk_in_use_is_a_device_of_its_own(disk: Disk) -> None:
@@ -308,9 +336,9 @@ def test_a_partition_of_a_disk_in_use_is_a_device_of_its_own(disk: Disk) -> None
     with partitions(disk.node):
         sh("mkfs.ext2", "-q", f"{disk.node}p1")
         with mounted(f"{disk.node}p1", disk.tmp_path / "used"):
-            reason = str(refusal(Wanted(Path(f"{disk.node}p1"), 8 * MIB, {})))
+            reason = str(refused(f"{disk.node}p1", 8 * MIB, {}))
             assert "p1 is mounted on " in reason
-            assert refusal(Wanted(Path(f"{disk.node}p2"), 8 * MIB, {})) is None
+            assert refused(f"{disk.node}p2", 8 * MIB, {}) is None
 
 
 @pytest.mark.skipif(
@@ -334,17 +362,17 @@ def test_a_part_of_a_file_beside_another_one_is_a_device_of_its_own(tmp_path: Pa
     ):
         sh("mkfs.ext2", "-q", other)
         with mounted(other, tmp_path / "used"):
-            assert refusal(Wanted(Path(node), 16 * MIB, {"backing_file": str(image)})) is None
+            assert refused(node, 16 * MIB, {"backing_file": str(image)}) is None
 
 
 def test_a_partition_under_a_loop_device_over_its_disk(disk: Disk) -> None:
     sh(*SFDISK, disk.node, stdin=GPT_TABLE)
     with partitions(disk.node):
         with loop_over(disk.node, "--offset", str(4 * MIB)) as upper:
-            reason = str(refusal(Wanted(Path(f"{disk.node}p1"), 8 * MIB, {})))
+            reason = str(refused(f"{disk.node}p1", 8 * MIB, {}))
         assert f"{upper} is a loop device over {disk.node}, its bytes 4194304 to " in reason
 
 
 def test_a_mark_of_the_device_must_be_named(disk: Disk) -> None:
-    reason = str(refusal(Wanted(Path(disk.node), SIZE_BYTES, {})))
+    reason = str(refused(disk.node, SIZE_BYTES, {}))
     assert f'confirm = {{ backing_file = "{disk.image}", … }}' in reason

@@ -63,6 +63,7 @@ def command_of(op: Mapping[str, Any]) -> str:
     options = ("-o", ",".join(op["options"])) if op.get("options") else ()
     argv = {
         "run": lambda: op["argv"],
+        "format": lambda: op["argv"],
         "loop": lambda: ("losetup", "--find", "--show", "--direct-io=on", op["file"]),
         "mount": lambda: ("mount", "-t", op["kind"], *options, op["from"], op["at"]),
     }.get(op["op"], lambda: ())()

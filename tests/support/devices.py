@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import json
 import os
 import struct
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 from support.patience import PATIENCE_S, wait_until
 from tiltyard.errors import RefusedError
+from tiltyard.host.devices.held import Wanted, refusal
 from tiltyard.host.ledger import Ledger
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site
@@ -166,6 +168,7 @@ class Disk:
             with pytest.raises(RefusedError) as refused:
                 system.bring_up()
             assert ledger.path.read_text().count("\n") == 1, "nothing was recorded but the owner"
+            assert not [*ledger.path.parent.glob("*.ops")], "and nothing by the agent"
         after = digest(self.image, self.node)
         if swapped_out() != swapped:
             return self.tried(settings)  # It may be what the host swaps to, for another test.
@@ -173,6 +176,30 @@ class Disk:
         if "(losetup)" in str(refused.value):
             return self.tried(settings)  # Another test looks at all loop devices.
         return str(refused.value)
+
+
+def held(
+    given: Path | str, size_bytes: int, marks: dict[str, str], *keep: Path
+) -> dict[str, object]:
+    """The op that holds a device."""
+    return Wanted(Path(given), size_bytes, marks, keep).held().op(str)
+
+
+def refused(given: Path | str, size_bytes: int, marks: dict[str, str]) -> str | None:
+    """Why a device would be refused now."""
+    error = refusal(Wanted(Path(given), size_bytes, marks))
+    return None if error is None else str(error)
+
+
+def signatures(node: str) -> list[dict[str, str]]:
+    """What libblkid finds on a device."""
+    said = sh("wipefs", "--json", node)
+    return list(json.loads(said)["signatures"]) if said else []
+
+
+def is_blank(node: str, size_bytes: int) -> bool:
+    """Whether no byte of a device is written."""
+    return Path(node).read_bytes() == bytes(size_bytes)
 
 
 def written_by(write_it: Callable[[str], None]) -> Callable[[Disk], AbstractContextManager[object]]:

@@ -1,5 +1,6 @@
 """A disk that was blank carries a file system for a turn, and is blank again: also after a kill."""
 
+import hashlib
 import json
 import os
 import random
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from support.devices import GPT_TABLE, MIB, digest, loop_disk, sh, write
+from support.devices import GPT_TABLE, MIB, digest, is_blank, loop_disk, sh, signatures, write
 from support.far import Far, here_and_there
 from support.hosts import host_state, needs_root
 from support.patience import wait_until
@@ -23,10 +24,9 @@ from support.runs import Watcher, go_on, plan_of
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.host.changes.devices import FormattedDevice
-from tiltyard.host.devices import loops, users
-from tiltyard.host.devices.contents import first_written, opened, signatures
-from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.devices import loops
+from tiltyard.host.host import here
+from tiltyard.host.ledger import Ledger, recover, state_directory
 from tiltyard.host.mounts import mounts_at
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec
@@ -69,8 +69,7 @@ def make(tmp_path: Path, disk: tuple[str, Path], far: Far) -> Iterator[Make]:
 def assert_blank(node: str, size_bytes: int = SMALL) -> None:
     """As it was handed over."""
     assert signatures(node) == []
-    with opened(node, 0) as file:
-        assert first_written(file, [(0, size_bytes)]) is None
+    assert is_blank(node, size_bytes)
 
 
 @here_and_there
@@ -83,7 +82,7 @@ def test_up_and_down(make: Make, disk: tuple[str, Path], tmp_path: Path) -> None
         up = system.bring_up()
         mount = mounts_at(up.target.parent)[-1]
         assert (mount.type, mount.source) == (filesystem, node)
-        assert up.devices == (() if up.place.ssh else (node,))
+        assert up.devices == (node,)
         assert [command.argv[0] for command in up.commands] == [f"mkfs.{filesystem}", "mount"]
         assert not {"-F", "-f", "-I", "--force"} & set(up.commands[0].argv)
         (up.target / "file").write_bytes(b"x" * 100_000)
@@ -131,7 +130,7 @@ def test_a_file_system_that_stays_is_mounted_again_and_goes_with_the_run(
         up = system.bring_up()
         (up.target / "file").touch()
         system.take_down()
-        assert [each.type for each in signatures(node)] == ["ext4"]
+        assert [each["type"] for each in signatures(node)] == ["ext4"]
         again = system.bring_up()
         assert (again.target / "file").exists()
         assert [command.argv[0] for command in again.commands] == ["mount"]
@@ -154,7 +153,7 @@ def test_a_mkfs_with_a_uuid_of_the_study_is_known_by_that(
     mine = str(uuid.uuid4())
     system = make("ext4", mkfs=["-U", mine])
     system.bring_up()
-    assert [each.uuid for each in signatures(disk[0])] == [mine]
+    assert [each["uuid"] for each in signatures(disk[0])] == [mine]
     system.take_down()
     assert_blank(disk[0])
 
@@ -167,7 +166,7 @@ def test_a_mkfs_that_takes_no_uuid_is_known_by_what_it_made(
     if errors := [p.text for p in system.problems() if p.severity == "error"]:
         pytest.skip(f"{errors[0]}: make setup-dev")
     system.bring_up()
-    assert {each.type for each in signatures(disk[0])} >= {"ntfs"}
+    assert {each["type"] for each in signatures(disk[0])} >= {"ntfs"}
     system.take_down()
     assert_blank(disk[0])
 
@@ -253,19 +252,31 @@ def test_killed_at_random_moments_it_is_blank_again(
 MINE = "00000000-0000-0000-0000-000000000001"
 
 
-def formatted(node: str, **other: object) -> FormattedDevice:
-    """The change of making a file system on it."""
+def taken_back(node: str, **other: object) -> str | None:
+    """What a recovery says of a file system that a dead agent has made on it."""
     marks = {"backing_file": str(loops.backing_file(node))}
-    typed = {"given": node, "size_bytes": SMALL, "marks": marks, "filesystem": "ext4"}
-    return FormattedDevice.model_validate({**typed, "known": (MINE,), **other})
+    device = {"given": node, "size_bytes": SMALL, "marks": marks}
+    known = other.pop("known", (MINE,))
+    made = {"device": {**device, **other}, "filesystem": "ext4", "known": known}
+    line = {"change": 1, "at_ns": 1, "is": {"kind": "formatted", "is": made}}
+    text = json.dumps(line)[:-1]
+    summed = hashlib.sha256(text.encode()).hexdigest()[:8]
+    ledger = state_directory() / "1-00000000.ops"
+    ledger.write_text(f'{text},"sum":"{summed}"}}\n')
+    ledger.chmod(0o600)
+    told = here().recover()
+    if told.left:
+        raise TiltyardError("; ".join(told.left))
+    assert not ledger.exists()
+    return "; ".join(told.done) or None
 
 
 @needs_root
 def test_what_is_known_to_be_ours_is_removed(disk: tuple[str, Path]) -> None:
     node, _ = disk
-    assert formatted(node).undo() is None
+    assert taken_back(node) is None
     sh("mkfs.ext4", "-q", "-U", MINE, node)
-    said = formatted(node).undo()
+    said = taken_back(node)
     assert said is not None
     assert said.startswith(f"removed our ext4 from {node} ")
     assert_blank(node)
@@ -288,7 +299,7 @@ def test_what_is_not_known_to_be_ours_is_left(
         pytest.skip(f"{made[0]} is not installed: make setup-dev")
     sh(*made, node)
     before = digest(image, node)
-    said = formatted(node, known=known).undo()
+    said = taken_back(node, known=known)
     assert said is not None
     assert said.startswith(f"left {node} ")
     assert reason in said
@@ -303,36 +314,40 @@ def test_somebodys_partition_table_over_our_file_system_is_left(disk: tuple[str,
     sh("mkfs.ext4", "-q", "-U", MINE, node)
     sh("sfdisk", "--quiet", "--no-reread", "--wipe", "never", node, stdin=GPT_TABLE)
     before = digest(image, node)
-    assert "it carries a partition table (GPT) at byte 512" in (formatted(node).undo() or "")
+    assert "it carries a partition table (GPT) at byte 512" in (taken_back(node) or "")
     assert digest(image, node) == before
 
 
 @needs_root
 def test_a_disk_that_was_exchanged_is_left(disk: tuple[str, Path]) -> None:
     node, _ = disk
-    said = formatted(node, size_bytes=2 * SMALL).undo() or ""
+    said = taken_back(node, size_bytes=2 * SMALL) or ""
     assert said.endswith(f"that carries our ext4: the study says that it has {2 * SMALL} bytes")
-    said = formatted(node, marks={"backing_file": "/srv/other.img"}).undo() or ""
+    said = taken_back(node, marks={"backing_file": "/srv/other.img"}) or ""
     assert said.endswith('the study says "/srv/other.img"')
-    gone = formatted(node, given="/dev/disk/by-id/nonesuch")
-    assert gone.undo() == f"left {gone.given}: it is gone; it may still carry our ext4"
+    gone = "/dev/disk/by-id/nonesuch"
+    assert taken_back(node, given=gone) == f"left {gone}: it is gone; it may still carry our ext4"
 
 
 @needs_root
 def test_a_disk_that_is_in_use_is_told_and_tried_again_later(
-    disk: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
+    disk: tuple[str, Path], state: Path
 ) -> None:
     node, _ = disk
-    monkeypatch.setattr(users, "_LET_GO_S", 0.1)
 
     def is_told() -> bool:
         """Whoever looks at all disks for a moment, as losetup(8) of another test, is told first."""
         with pytest.raises(TiltyardError, match="cannot be had alone: ") as told:
-            formatted(node).undo()
-        return "alone: the kernel does not give it" in str(told.value)
+            taken_back(node)
+        return f"alone: {node} is open in process {os.getpid()} (" in str(told.value)
 
-    with opened(node, os.O_EXCL):
+    file = os.open(node, os.O_RDONLY | os.O_EXCL)
+    try:
         wait_until(is_told, "who has it is not told")
+    finally:
+        os.close(file)
+    assert [*state.glob("*.ops")]
+    assert taken_back(node) is None
 
 
 @pytest.mark.parametrize(

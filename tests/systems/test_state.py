@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from support.devices import loop_disk, loop_over
+from support.devices import loop_disk, loop_over, signatures
 from support.hosts import needs_root
 from support.images import gaps
 from support.runs import image_system
 from tiltyard.errors import HostLacksError, InterruptedRunError, TiltyardError
 from tiltyard.folder import StudyFolder
 from tiltyard.host.commands import run
-from tiltyard.host.devices.contents import signatures
 from tiltyard.host.ledger import Ledger
 from tiltyard.run.dry_run import dry_run
 from tiltyard.systems import kind

@@ -19,6 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::back::Back;
 use crate::command::reason;
+use crate::device::formatted::Formatted;
+use crate::device::identity::backing_file;
 
 /// Names of all that is made begin so: a damaged ledger must not be able to name somebody's home.
 const PREFIX: &str = "tiltyard-";
@@ -65,13 +67,15 @@ pub enum Change {
     },
     /// What a command has set.
     Ran(Back),
+    /// A file system on a block device that was blank.
+    Formatted { is: Formatted },
 }
 
 impl Change {
     /// Whether a boot of the host undoes it; what is there afterwards is then not ours.
     pub fn ends_with_boot(&self) -> bool {
         match self {
-            Self::Made { .. } | Self::Put { .. } => false,
+            Self::Made { .. } | Self::Put { .. } | Self::Formatted { .. } => false,
             Self::Ran(back) => back.ends_with_boot,
             _ => true,
         }
@@ -105,10 +109,11 @@ impl Change {
                 value,
                 behind,
             } => match behind {
-                Some((device, own)) if behind_loop(device).as_ref() != Some(own) => Ok(None),
+                Some((device, own)) if backing_file(device).as_ref() != Some(own) => Ok(None),
                 _ => set_again(file, before, value),
             },
             Self::Ran(back) => back.take_back(),
+            Self::Formatted { is } => is.take_back(),
         }
     }
 }
@@ -170,20 +175,13 @@ fn sync_above(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), sync_directory)
 }
 
-/// The file behind a loop device, `loop3`; `None` if nothing is attached.
-pub fn behind_loop(device: &str) -> Option<PathBuf> {
-    let text = fs::read_to_string(Path::new(BLOCK).join(device).join("loop/backing_file")).ok()?;
-    let text = text.trim_end_matches('\n');
-    Some(text.strip_suffix(" (deleted)").unwrap_or(text).into())
-}
-
 /// The loop devices that a file is attached to.
 fn loops_of(file: &Path) -> Vec<String> {
     let entries = fs::read_dir(BLOCK).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let mut found: Vec<String> = names
         .filter(|name| name.starts_with("loop"))
-        .filter(|name| behind_loop(name).as_deref() == Some(file))
+        .filter(|name| backing_file(name).as_deref() == Some(file))
         .collect();
     found.sort();
     found
@@ -223,7 +221,7 @@ fn unmount_ours(at: &Path, behind: Option<&Path>) -> io::Result<Option<String>> 
         let Some((_, source)) = there else {
             return Ok(done);
         };
-        if behind.is_some() && loop_name(&source).and_then(behind_loop).as_deref() != behind {
+        if behind.is_some() && loop_name(&source).and_then(backing_file).as_deref() != behind {
             let why = format!("not unmounted: {} is not ours", source.display());
             return Err(refused(at.display(), why));
         }

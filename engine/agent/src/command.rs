@@ -424,6 +424,39 @@ pub fn short(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
+/// What a command says that only tells.
+///
+/// # Errors
+/// `Lacks`: there is no such program. `Failed`: it cannot be started, or has failed.
+pub fn said_by(argv: &[&str]) -> Result<String, HostFailure> {
+    let Some(path) = find_program(argv[0]) else {
+        let text = format!("there is no program \"{}\" on this host", argv[0]);
+        return Err(failure(HostFailureKind::Lacks, shown(&text)));
+    };
+    let mut command = Command::new(path);
+    command.arg0(argv[0]).args(&argv[1..]).env("LC_ALL", "C");
+    let ended = command.stdin(Stdio::null()).output().map_err(|error| {
+        let text = format!("{}: cannot be started: {error}", argv[0]);
+        failure(HostFailureKind::Failed, shown(&text))
+    })?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let output = HostOutput {
+        status: ended.status.code(),
+        signal: ended.status.signal(),
+        stdout: text(&ended.stdout),
+        stderr: text(&ended.stderr),
+        ..HostOutput::default()
+    };
+    match output.status {
+        Some(0) => Ok(output.stdout),
+        _ => {
+            let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+            let text = format!("{}: {}", as_typed(&argv), why(&argv, &output));
+            Err(failure(HostFailureKind::Failed, shown(&text)))
+        }
+    }
+}
+
 /// What became of a path.
 pub fn failed(path: &Path, error: io::Error) -> HostFailure {
     let kind = match error.kind() {

@@ -5,9 +5,11 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
-use wire::{HostFound, HostOutput, HostRead, HostSpace, HOST_LINE_BYTES};
+use wire::{HostDevice, HostFound, HostOutput, HostRead, HostSpace, HOST_LINE_BYTES};
 
 use crate::command::find_program;
+use crate::device;
+use crate::device::identity::Device;
 use crate::pattern;
 
 /// Read of one file.
@@ -45,6 +47,20 @@ impl Found {
             if let Some(path) = path {
                 if found.has_room(name, &path) {
                     found.answer.programs.insert(name.clone(), path);
+                }
+            }
+        }
+        for path in &asked.devices {
+            let device = device_at(path);
+            let told = serde_json::to_string(&device).unwrap_or_default();
+            if found.has_room(path, &told) {
+                found.answer.devices.insert(path.clone(), device);
+            }
+        }
+        for path in &asked.users {
+            if let Some(clause) = device::user_of(Path::new(path)) {
+                if found.has_room(path, &clause) {
+                    found.answer.users.insert(path.clone(), clause);
                 }
             }
         }
@@ -170,6 +186,18 @@ fn read_file(path: &Path, into: &mut Vec<u8>) -> io::Result<bool> {
     let is_whole = into.len() <= FILE_BYTES;
     into.truncate(FILE_BYTES);
     Ok(is_whole)
+}
+
+/// A block device, or why there is none.
+fn device_at(path: &str) -> HostDevice {
+    let refused = |text| HostDevice {
+        refused: Some(text),
+        ..HostDevice::default()
+    };
+    match Device::at(Path::new(path)) {
+        Ok(device) => device.is,
+        Err(failed) => refused(failed.text),
+    }
 }
 
 fn space_of(path: &str) -> Option<HostSpace> {

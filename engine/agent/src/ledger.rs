@@ -5,10 +5,11 @@
 //! is free belongs to a dead one, and another agent may take back what that could not: after kill -9,
 //! and after a power cut ([`recover`]).
 //!
-//! One JSON object a line: `{"owner": …}`, `{"change": 1, "at_ns": …, "is": …}`, `{"undone": 1}`, and
-//! `{"kept_for": "/srv/study"}` where a study will go on with what is outstanding. Each ends with a sum
+//! One JSON object a line: `{"owner": …}`, `{"change": 1, "at_ns": …, "is": …}`, `{"undone": 1}`,
+//! `{"learned": 1, "is": …}` where more is known of it once it is made, and `{"kept_for": "/srv/study"}` where a study will go on with what is outstanding. Each ends with a sum
 //! over what stands before it: an undo may do much, so that a changed byte must be noticed.
 
+pub mod others;
 pub mod recover;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,6 +106,7 @@ pub enum Line {
     Owner { owner: Owner },
     Change { change: u64, at_ns: u64, is: Change },
     Undone { undone: u64 },
+    Learned { learned: u64, is: Change },
     Kept { kept_for: String },
 }
 
@@ -186,6 +188,11 @@ impl Content {
             }
             Line::Undone { undone } => {
                 self.outstanding.remove(&undone);
+            }
+            Line::Learned { learned, is } => {
+                if let Some(recorded) = self.outstanding.get_mut(&learned) {
+                    recorded.is = is;
+                }
             }
             Line::Kept { kept_for } => self.kept_for = Some(kept_for),
         }
@@ -301,6 +308,23 @@ impl Ledger {
         (self.number, self.last_ns) = (recorded.number, recorded.at_ns);
         self.outstanding.insert(recorded.number, recorded);
         Ok(self.number)
+    }
+
+    /// Writes down what is known of a change now that it is made.
+    ///
+    /// # Errors
+    /// It is not on disk; until its end this process knows it.
+    pub fn learn(&mut self, number: u64, is: Change) -> io::Result<()> {
+        if let Some(recorded) = self.outstanding.get_mut(&number) {
+            recorded.is = is.clone();
+        }
+        let learned = number;
+        self.append(&Line::Learned { learned, is })
+    }
+
+    /// A change of it that is outstanding.
+    pub fn change(&self, number: u64) -> Option<&Change> {
+        Some(&self.outstanding.get(&number)?.is)
     }
 
     /// Takes back these of what is outstanding, last first; what was done, and what could not be. `still`:

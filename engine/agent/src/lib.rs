@@ -5,7 +5,7 @@
 //! a line ─► request: what is asked ─► found: files, links, programs, space ─► an answer
 //!                                 ├─► command: up to four at a time ─────────┤
 //!                                 ├─► watch: counters, before and after ─────┤
-//!                                 └─► ops ─► ledger ─► change, content ───────┘
+//!                                 └─► ops ─► ledger ─► change, content, device ┘
 //! ```
 //! Requests are carried out one after the other; meanwhile a beat is answered, and ops may be cancelled.
 //! What a command has started ends with it. All ends with the input, by a signal, or
@@ -16,6 +16,7 @@ mod back;
 mod change;
 mod command;
 mod content;
+mod device;
 mod found;
 mod ledger;
 mod machine;

@@ -1,7 +1,9 @@
 //! Carrying out changes that are data, each of them in the ledger before.
 
+mod disks;
 mod setting;
 
+use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd};
@@ -12,12 +14,14 @@ use std::time::{Duration, Instant};
 use wire::{
     HostBeat, HostChanged, HostDid, HostDone, HostFailure, HostFailureKind, HostHeld, HostHold,
     HostKeep, HostLast, HostLetGo, HostOp, HostOps, HostProgress, HostRan, HostRecover, HostUndo,
-    HostUndone, OpLoop, OpMake, OpMend, OpMount, OpPut, OpRequire, OpText,
+    HostUndone, OpLoop, OpMake, OpMend, OpMount, OpPut, OpRelease, OpRequire, OpText,
 };
 
-use crate::change::{behind_loop, require_prefix, Change};
+use crate::change::{require_prefix, Change};
 use crate::command::{self, failed, failure, reason};
 use crate::content;
+use crate::device::identity::backing_file;
+use crate::device::Held;
 use crate::ledger::{self, recover, Ledger};
 use crate::machine::Machine;
 use crate::meanwhile::Meanwhile;
@@ -38,6 +42,8 @@ const PUTS_BACK: &str = "";
 pub struct Changes {
     ledger: Option<Ledger>,
     machine: Machine,
+    /// Block devices that are open, each by the name that was given.
+    held: BTreeMap<String, Held>,
 }
 
 impl Changes {
@@ -54,6 +60,7 @@ impl Changes {
         let mut list = List {
             ledger: &mut self.ledger,
             holds_machine: self.machine.is_held(),
+            held: &mut self.held,
             meanwhile,
             at: 0,
             did: HostDid::default(),
@@ -61,6 +68,7 @@ impl Changes {
         for op in &ops.list {
             if let Err(failed) = list.carry_out(op) {
                 let failed = list.give_up(failed);
+                self.held.clear();
                 self.close_if_empty();
                 return Err(failed);
             }
@@ -81,6 +89,7 @@ impl Changes {
         undo: &HostUndo,
         meanwhile: &mut dyn Meanwhile,
     ) -> Result<HostDone, HostFailure> {
+        self.held.clear();
         let own = self.ledger.as_mut();
         let (done, left) = match own.filter(|own| own.name() == undo.ledger) {
             Some(own) => own.undo(&undo.numbers, undo.still),
@@ -248,6 +257,7 @@ impl Changes {
 struct List<'a> {
     ledger: &'a mut Option<Ledger>,
     holds_machine: bool,
+    held: &'a mut BTreeMap<String, Held>,
     meanwhile: &'a mut dyn Meanwhile,
     /// Which op it is at.
     at: u32,
@@ -285,6 +295,12 @@ impl List<'_> {
                     None => self.run(argv),
                     Some(back) => self.run_with_way_back(argv, back, run.skip),
                 }
+            }
+            HostOp::Hold(hold) => self.hold(hold),
+            HostOp::Format(format) => self.format(format),
+            HostOp::Release(OpRelease { device }) => {
+                self.held.remove(device);
+                Ok(())
             }
         }
     }
@@ -345,7 +361,7 @@ impl List<'_> {
     /// Makes sure that a loop device has a file behind it; both, as they are called.
     fn require(&self, behind: &[OpText; 2], not: &str) -> Result<(String, PathBuf), HostFailure> {
         let (device, file) = (self.text(&behind[0])?, self.path(&behind[1])?);
-        match behind_loop(&device).as_ref() == Some(&file) {
+        match backing_file(&device).as_ref() == Some(&file) {
             true => Ok((device, file)),
             false => {
                 let why = format!("is no longer behind {}; {not}", file.display());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use wire::{
     HostHold, HostKeep, HostLetGo, HostOp, HostOps, HostRead, HostRecover, HostRequest, HostRun,
-    HostUndo, HostWatch, HostWho, OpText,
+    HostUndo, HostWatch, HostWho, OpHold, OpText,
 };
 
 /// Longest time that a command can be given.
@@ -116,7 +116,7 @@ fn with_number(id: u64, request: HostRequest) -> Result<Asked, String> {
         run.map(|run| check_run(&run).map(|()| Asked::Run(id, run))),
         watch.map(|watch| check_watch(&watch).map(|()| Asked::Watch(id, watch))),
         ops.map(|ops| check_ops(&ops).map(|()| Asked::Ops(id, ops))),
-        undo.map(|undo| check_undo(&undo).map(|()| Asked::Undo(id, undo))),
+        undo.map(|undo| check_ledger(&undo.ledger).map(|()| Asked::Undo(id, undo))),
         recover.map(|recover| check_recover(&recover).map(|()| Asked::Recover(id, recover))),
         keep.map(|keep| check_text(&keep.study).map(|()| Asked::Keep(id, keep))),
         hold.map(|hold| check_hold(&hold).map(|()| Asked::Hold(id, hold))),
@@ -143,13 +143,8 @@ fn number(line: &[u8]) -> Option<u64> {
 
 fn check_read(read: &HostRead) -> Result<(), String> {
     let paths = [&read.files, &read.links, &read.space];
-    paths
-        .into_iter()
-        .flatten()
-        .try_for_each(|path| match path.starts_with('/') {
-            true => check_text(path),
-            false => Err(format!("{path:?} is no absolute path")),
-        })?;
+    let paths = paths.into_iter().chain([&read.devices, &read.users]);
+    paths.flatten().try_for_each(|path| check_path(path))?;
     read.programs.iter().try_for_each(|name| check_text(name))?;
     read.outputs.iter().try_for_each(|argv| check_argv(argv))
 }
@@ -220,22 +215,57 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
         }
         HostOp::Loop(one) => check_text(&one.name).and_then(|()| check_op_text(&one.file)),
         HostOp::Require(require) => require.behind.iter().try_for_each(check_op_text),
+        HostOp::Hold(hold) => check_device(hold),
+        HostOp::Format(format) => {
+            let others = [&format.uuid, &format.like].into_iter().flatten();
+            let texts = others.chain([&format.device, &format.filesystem]);
+            texts.into_iter().try_for_each(|text| check_text(text))?;
+            check_path(format.like.as_deref().unwrap_or("/"))?;
+            format.argv.iter().try_for_each(check_op_text)
+        }
+        HostOp::Release(release) => check_text(&release.device),
     })
 }
 
+/// A device is named, and told from others by what is known of devices.
+fn check_device(hold: &OpHold) -> Result<(), String> {
+    let device = &hold.device;
+    let paths = hold.keep.iter().chain(&hold.node).chain([&device.given]);
+    paths.into_iter().try_for_each(|path| check_path(path))?;
+    for (name, mark) in &device.marks {
+        if !MARKS.contains(&name.as_str()) {
+            return Err(format!(
+                "{name:?} is no mark of a device: {}",
+                MARKS.join(", ")
+            ));
+        }
+        check_text(mark)?;
+    }
+    let mut made = hold.carries.iter();
+    made.try_for_each(|made| check_ledger(&made.ledger))
+}
+
+const MARKS: [&str; 4] = ["serial", "wwn", "partuuid", "backing_file"];
+
+fn check_path(path: &str) -> Result<(), String> {
+    match path.starts_with('/') {
+        true => check_text(path),
+        false => Err(format!("{path:?} is no absolute path")),
+    }
+}
+
 /// It names a file in the state directory, and nothing else.
-fn check_undo(undo: &HostUndo) -> Result<(), String> {
+fn check_ledger(name: &str) -> Result<(), String> {
     let is_of_name = |sign: char| matches!(sign, '0'..='9' | 'a'..='f' | '-');
-    match undo.ledger.chars().all(is_of_name) {
+    match name.chars().all(is_of_name) {
         true => Ok(()),
-        false => Err(format!("{:?} is no name of a ledger", undo.ledger)),
+        false => Err(format!("{name:?} is no name of a ledger")),
     }
 }
 
 fn check_recover(recover: &HostRecover) -> Result<(), String> {
     match &recover.directory {
-        Some(path) if !path.starts_with('/') => Err(format!("{path:?} is no absolute path")),
-        Some(path) => check_text(path),
+        Some(path) => check_path(path),
         None => Ok(()),
     }
 }
@@ -400,6 +430,13 @@ mod tests {
             r#"{"op":"mend","path":"/\u0000"}"#,
             r#"{"op":"mount","from":"/a","at":"/b","kind":"","behind":"\u0000"}"#,
             r#"{"op":"run","argv":["a",{"cat":["b",{"of":"\u0000"}]}]}"#,
+            r#"{"op":"hold","device":{"given":"/\u0000","size_bytes":1,"marks":{}}}"#,
+            r#"{"op":"hold","device":{"given":"/d","size_bytes":1,"marks":{"wwn":"\u0000"}}}"#,
+            r#"{"op":"hold","device":{"given":"/d","size_bytes":1,"marks":{}},"keep":["/\u0000"]}"#,
+            r#"{"op":"format","device":"/d","filesystem":"x","argv":["\u0000"]}"#,
+            r#"{"op":"format","device":"/d","filesystem":"\u0000","argv":[]}"#,
+            r#"{"op":"format","device":"/d","filesystem":"x","argv":[],"like":"/\u0000"}"#,
+            r#"{"op":"release","device":"\u0000"}"#,
             r#"{"op":"mount","from":"/a","at":"/b","kind":"ext4","options":["\u0000"],"behind":"/i"}"#,
         ] {
             let line = format!("{{\"id\":3,\"ops\":{{\"list\":[{op}]}}}}");

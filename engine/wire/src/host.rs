@@ -62,6 +62,10 @@ pub struct HostRead {
     pub space: Vec<String>,
     /// Commands that only tell: program and arguments. Each has 60 s.
     pub outputs: Vec<Vec<String>>,
+    /// Absolute paths of block devices that are to be described.
+    pub devices: Vec<String>,
+    /// Absolute paths of block devices of which it is to be told who uses them.
+    pub users: Vec<String>,
 }
 
 /// A command: it gets a session of its own, and whatever it has started ends with it.
@@ -276,9 +280,41 @@ pub struct HostFound {
     pub space: BTreeMap<String, HostSpace>,
     /// As they were asked for.
     pub outputs: Vec<HostOutput>,
+    /// Path → what is known of that block device.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub devices: BTreeMap<String, HostDevice>,
+    /// Path → who uses that block device, as a clause.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub users: BTreeMap<String, String>,
     /// What is not whole or has no room in the answer: a file or link by its path, or by its
     /// pattern where that means too many.
     pub cut: Vec<String>,
+}
+
+/// A block device by what stays the same when names and numbers change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostDevice {
+    /// The kernel's own name: `/dev/sdb`.
+    pub node: String,
+    /// `major:minor`
+    pub number: String,
+    pub size_bytes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wwn: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partuuid: Option<String>,
+    /// Of a loop device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backing_file: Option<String>,
+    /// Why there is none; then nothing else is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }
 
 /// Space of a file system, in blocks.

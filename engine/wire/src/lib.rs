@@ -27,9 +27,9 @@ pub use event::{
     Native, Output, Progress, Region, Sample, Step, Timing, Warning, WhichEnd,
 };
 pub use host::{
-    HostBeat, HostDisk, HostDone, HostFailure, HostFailureKind, HostFound, HostHello, HostLine,
-    HostOutput, HostRead, HostRequest, HostRun, HostSeen, HostSpace, HostWatch, HostWatchBegin,
-    HostWatchTell, HostWho, HOST_LINE_BYTES,
+    HostBeat, HostDevice, HostDisk, HostDone, HostFailure, HostFailureKind, HostFound, HostHello,
+    HostLine, HostOutput, HostRead, HostRequest, HostRun, HostSeen, HostSpace, HostWatch,
+    HostWatchBegin, HostWatchTell, HostWho, HOST_LINE_BYTES,
 };
 pub use job::{
     Call, ConditionsWanted, FarEnd, FarPlace, Inject, Job, Part, Stage, Target, FAR_PORT,
@@ -39,8 +39,8 @@ pub use machine::{HostHeld, HostHold, HostLast, HostLetGo};
 pub use network::{Network, Side};
 pub use ops::{
     HostChanged, HostDid, HostKeep, HostOp, HostOps, HostProgress, HostRan, HostRecover,
-    HostSkipped, HostUndo, HostUndone, OpBack, OpLoop, OpMake, OpMend, OpMount, OpPut, OpRequire,
-    OpRun, OpSet, OpText,
+    HostSkipped, HostUndo, HostUndone, OpBack, OpDevice, OpFormat, OpHold, OpLoop, OpMade, OpMake,
+    OpMend, OpMount, OpPut, OpRelease, OpRequire, OpRun, OpSet, OpText,
 };
 pub use runner::{Held, RunnerLine, RunnerReply, RunnerRequest, RECORD_SEPARATOR};
 

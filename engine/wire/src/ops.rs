@@ -57,6 +57,9 @@ pub enum HostOp {
     Mount(OpMount),
     Loop(OpLoop),
     Require(OpRequire),
+    Hold(OpHold),
+    Format(OpFormat),
+    Release(OpRelease),
 }
 
 /// A text: as it stands, or joined of parts that only execution yields.
@@ -185,6 +188,68 @@ pub struct OpLoop {
 pub struct OpRequire {
     /// Loop device and file: that is behind it.
     pub behind: [OpText; 2],
+}
+
+/// A block device, as a study means it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpDevice {
+    /// A name that stays, or one that `marks` confirm.
+    pub given: String,
+    pub size_bytes: u64,
+    /// What was said of it beside its size: `serial`, `wwn`, `partuuid`, `backing_file`.
+    pub marks: BTreeMap<String, String>,
+}
+
+/// A block device is opened and locked if it is the one that is meant, nobody uses it, and it is blank.
+/// It stays so until it is let go, or ops fail, or something is taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpHold {
+    pub device: OpDevice,
+    /// The kernel's own name, as it was seen before: it must be that still.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// Directories that must not lie on it, beside those of the host and of the ledger.
+    #[serde(default)]
+    pub keep: Vec<String>,
+    /// It is not blank, but carries what this change of ours has made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carries: Option<OpMade>,
+}
+
+/// A change in a ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpMade {
+    /// The name of the ledger.
+    pub ledger: String,
+    pub number: u64,
+}
+
+/// A file system on a block device that is held, and that nobody uses and nothing is on at that instant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpFormat {
+    /// As it was given.
+    pub device: String,
+    pub filesystem: String,
+    /// The command that makes it; none: it is written after this op.
+    pub argv: Vec<OpText>,
+    /// What a UUID is called in `argv` that is drawn, and is in the ledger before it is on the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<String>,
+    /// A file with what will be on it, which is then known as ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub like: Option<String>,
+}
+
+/// A block device is let go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpRelease {
+    /// As it was given.
+    pub device: String,
 }
 
 /// What came of ops.

@@ -6,8 +6,8 @@ from typing import Final
 
 from tiltyard.errors import TiltyardError
 from tiltyard.frozen import Frozen
-from tiltyard.host.devices.block_devices import BlockDevice, node_of, number_under
-from tiltyard.host.devices.safety import Wanted, is_identity, refusal
+from tiltyard.host.devices.block_devices import BlockDevice, is_identity
+from tiltyard.host.devices.held import Wanted, refusal
 from tiltyard.phases import phase
 from tiltyard.study.toml import toml_value
 
@@ -49,11 +49,10 @@ def _found() -> Iterator[Disk]:
     for disk in sorted(_BLOCK.iterdir()):
         entry = disk.resolve()
         for part in (entry, *sorted(mark.parent for mark in entry.glob("*/partition"))):
-            node = node_of(part)
+            node = Path("/dev", part.name.replace("!", "/"))
             try:
-                number = (part / "dev").read_text().strip()
-                device = BlockDevice.at(names.get(number, Path(node)))
-            except (TiltyardError, OSError):
+                device = BlockDevice.at(names.get(node, node))
+            except TiltyardError:
                 continue  # it has gone meanwhile, or has no node here
             if device.size_bytes:
                 with phase(f"looking at {node}"):
@@ -62,18 +61,11 @@ def _found() -> Iterator[Disk]:
 
 def _judged(device: BlockDevice) -> Disk:
     """Whether a study could have it now."""
-    marks = {
-        "serial": device.serial,
-        "wwn": device.wwn,
-        "partuuid": device.partuuid,
-        "backing_file": str(device.backing_file) if device.backing_file else None,
-    }
-    known = {name: mark for name, mark in marks.items() if mark}
-    first = dict(list(known.items())[:1])
+    first = dict([*device.marks.items()][:1])
     wanted = Wanted(given=device.given, size_bytes=device.size_bytes, marks=first)
     try:
         error = refusal(wanted)
-    except (TiltyardError, OSError) as failure:
+    except TiltyardError as failure:
         reason = str(failure)
     else:
         reason = str(error).rpartition(_REFUSED)[2] if error else ""
@@ -98,15 +90,14 @@ def _toml(device: BlockDevice, marks: dict[str, str]) -> str:
     return f"[systems]\ndevice  = {toml_value(str(device.given))}\nconfirm = {confirm}"
 
 
-def _stable_names() -> dict[str, Path]:
-    """Number → the name that stays; of several the one that tells a person most."""
-    found: dict[str, Path] = {}
+def _stable_names() -> dict[Path, Path]:
+    """Node → the name that stays; of several the one that tells a person most."""
+    found: dict[Path, Path] = {}
     for folder in _STABLE:
         if folder.is_dir():
             # Names by make and serial number say more than those by number alone.
             for link in sorted(
                 folder.iterdir(), key=lambda link: (link.name.startswith("wwn"), link)
             ):
-                if (number := number_under(link)) is not None:
-                    found.setdefault(number, link)
+                found.setdefault(link.resolve(), link)
     return found

@@ -25,13 +25,7 @@ from typing import Final, NoReturn, Protocol
 
 from pydantic import ValidationError
 
-from tiltyard.errors import (
-    BusyError,
-    HostLacksError,
-    RefusedError,
-    TiltyardError,
-    UnreachableError,
-)
+from tiltyard.errors import BusyError, HostLacksError, RefusedError, TiltyardError, UnreachableError
 from tiltyard.executors.engine import Engine
 from tiltyard.executors.words import Words
 from tiltyard.host.commands import complaint, shown
@@ -232,6 +226,8 @@ class Host:
         programs: Iterable[str] = (),
         space: Iterable[str] = (),
         outputs: Iterable[Sequence[str]] = (),
+        devices: Iterable[str] = (),
+        users: Iterable[str] = (),
     ) -> HostFound:
         """What a host has of all this, in one exchange; what it has not is left out.
 
@@ -242,6 +238,8 @@ class Host:
             programs: names of programs.
             space: absolute paths of which the file system's space is wanted.
             outputs: commands that only tell; each has a minute.
+            devices: absolute paths of block devices that are described.
+            users: the same; who uses each.
 
         Raises:
             HostLacksError: if it does not answer.
@@ -252,6 +250,8 @@ class Host:
             "programs": list(programs),
             "space": list(space),
             "outputs": [list(argv) for argv in outputs],
+            "devices": list(devices),
+            "users": list(users),
         }
         _, done = self._ask({"read": wanted})
         if done.read is None:

@@ -394,9 +394,9 @@ class Steps:
         self._executed.clear()
         self._script.clear()
         self._once.clear()
-        if self._place.ssh and not (agent := self._place.host).has_recovered:
+        if self.place.ssh and not (agent := self.place.host).has_recovered:
             for said in agent.recover().done:
-                self.note(f"{self._place}: an earlier run was killed: {commands.shown(said)}")
+                self.note(f"{self.place}: an earlier run was killed: {commands.shown(said)}")
 
     @property
     def recipe(self) -> Recipe:

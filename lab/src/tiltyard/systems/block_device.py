@@ -2,33 +2,37 @@
 
 The device must be blank when it is handed over, and is blank again after each turn: all systems
 of a study share it and none needs an exception for what an earlier one left. Whether it may be
-formatted is decided in :mod:`tiltyard.host.devices.safety`; nothing is ever forced.
+formatted is decided by the host's agent (:mod:`tiltyard.host.devices.held`); nothing is ever
+forced.
 
 With ``reset = "remount"`` or ``"none"`` a file system stays on the device from its first turn to
 the end of the run, so each system needs a device of its own.
 """
 
-import os
-import shlex
-import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, Literal, Self
+from typing import Any, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from tiltyard.errors import BusyError, RefusedError
+from tiltyard.errors import BusyError
 from tiltyard.folder import sha256
-from tiltyard.host.changes import Change
-from tiltyard.host.changes.devices import FormattedDevice
+from tiltyard.host.changes.op import MadeByOp
 from tiltyard.host.devices import loops
-from tiltyard.host.devices.block_devices import number_under
-from tiltyard.host.devices.contents import forget_cache, signatures
+from tiltyard.host.devices.block_devices import BlockDevice
 from tiltyard.host.devices.facts import device_facts
-from tiltyard.host.devices.safety import Held, Wanted, hold, refusal, require_blank, require_unused
-from tiltyard.host.recorder import require_alone
-from tiltyard.host.settings import SetValue
-from tiltyard.host.steps import Step, Steps
+from tiltyard.host.devices.held import (
+    UUID,
+    FormatDevice,
+    ReleaseDevice,
+    Wanted,
+    is_format_of,
+    refusal,
+)
+from tiltyard.host.settings import SetValue, in_force
+from tiltyard.host.steps import Step
+from tiltyard.systems.filesystems import filesystem
+from tiltyard.systems.filesystems.driver import KernelDriver
 from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, Size
 from tiltyard.systems.state.keeper import Keeper
 from tiltyard.systems.volume import (
@@ -43,8 +47,6 @@ from tiltyard.units import format_size
 _STABLE = Path("/dev/disk")
 _OF_CONTENTS = ("by-uuid", "by-label")
 """Names that udev makes of a file system: a device that carries one is not blank."""
-UUID: Final = "{uuid}"
-"""Output: that of a file system, chosen before it is made."""
 
 
 class Confirmation(KindSettings):
@@ -114,18 +116,19 @@ class BlockDeviceVolume(Volume):
         """Nothing is touched yet."""
         super().__init__(settings, site, sha256(name.encode())[:8])
         self._makes_anew = settings.makes_anew
+        local = (site.root, site.work.parent, site.ledger.path.parent)
         self._wanted = Wanted(
             given=settings.device,
             size_bytes=settings.confirm.size,
             marks=settings.confirm.marks,
-            keep=(site.root, site.work.parent, site.ledger.path.parent),
+            keep=(site.scratch,) if site.place.ssh else local,
         )
-        self._held: Held
-        """The device, open while a turn is prepared; after that only what was seen of it."""
+        self._seen: BlockDevice
+        """The device as it was when a turn was prepared."""
 
     def problems(self) -> list[Problem]:
         """Root, mkfs, the kernel's driver, size; and every reason to refuse the device."""
-        found = check_filesystem(self._filesystem)
+        found = check_filesystem(self._filesystem, self.place)
         size_bytes = self._wanted.size_bytes
         if size_bytes < self._filesystem.min_bytes:
             least = format_size(self._filesystem.min_bytes)
@@ -133,172 +136,76 @@ class BlockDeviceVolume(Volume):
                 f"{self._filesystem.name} needs {least}; the device has {format_size(size_bytes)}"
             )
             found.append(Problem("error", text, "a larger device"))
-        if os.geteuid() == 0:
-            found += self._refusals()
+        if self.place.is_root and (error := refusal(self._wanted, self.place)):
+            text = str(error).removeprefix(f"{self.place}: ")
+            found.append(Problem("error", text, passes=isinstance(error, BusyError)))
         found += self._state_problems(size_bytes)
         return found
 
-    def _refusals(self) -> list[Problem]:
-        """Why the device would be refused now, if it would."""
-        try:
-            self._require_alone()
-            error = refusal(self._wanted)
-        except BusyError as busy:
-            error = busy
-        return [Problem("error", str(error), passes=isinstance(error, BusyError))] if error else []
-
-    def _require_alone(self) -> None:
-        """No other run has a file system on it, be it mounted now or not."""
-        number = number_under(self._wanted.given)
-        require_alone(
-            self._site.ledger,
-            lambda change: (
-                isinstance(change, FormattedDevice) and number_under(change.given) == number
-            ),
-            str(self._wanted.given),
-        )
-
     def _prepare(self) -> Iterator[Step]:
         """From the first check to the mount the device is held open."""
-        with hold(self._wanted) as held:
-            self._held = held
-            yield from super()._prepare()
+        if self._ours is None:
+            self._formatted = False
+        yield from super()._prepare()
+        yield ReleaseDevice(given=self._wanted.given)
 
-    def _make_state(self) -> Iterator[Step]:
-        """The same, where there is a state to make."""
-        if self._keeper is not None:
-            with hold(self._wanted) as held:
-                self._held = held
-                yield from super()._make_state()
-
-    def _put_back(self, keeper: Keeper) -> Iterator[Step]:
-        """What the copy carries will be on the device, and is in the ledger before that."""
-        if self._ours is None or self._makes_anew:
-            self._require_formattable()
-        marks: tuple[str, ...] = (UUID,)
-        if keeper.is_kept and keeper.copy.exists():
-            marks = tuple(each.mark for each in signatures(str(keeper.copy)))
-        yield keeper.put_back(self._device).model_copy(
-            update={"change": self._change(marks), "lasts": self._lasts}
-        )
-        forget_cache(self._held.file)
-
-    def _attach(self) -> Iterable[Step]:
+    def _attach(self) -> Iterator[Step]:
         """The device, if it may be used."""
-        self._require_alone()
-        require_unused(self._held, self._wanted)
-        if self._ours is None or self._makes_anew:
-            require_blank(self._held)
-        else:
-            self._require_ours(self._ours)
-        self._device = self._held.device.node
-        return ()
+        self._seen = BlockDevice.at(self._wanted.given, self.place)
+        self._device = self._seen.node
+        yield self._wanted.held(self._device, None if self._makes_anew else self._ours)
 
     def _require_formattable(self) -> None:
-        """Nobody uses it and nothing is on it."""
-        require_unused(self._held, self._wanted)
-        require_blank(self._held)
+        """The step looks, right before it formats."""
 
     def _format(self) -> Iterator[Step]:
         """Without force, and known by a UUID that is in the ledger before it is on the device."""
-        self._require_formattable()
         identity = self._filesystem.known_by(UUID)
         options = (*identity, *self._settings.mkfs)
-        yield Format(
-            argv=self._filesystem.mkfs(options, self._device, force=False),
-            device=self._device,
-            change=self._change((UUID,) if identity else ()),
-            lasts=self._lasts,
-        )
+        argv = self._filesystem.mkfs(options, self._device, force=False)
+        yield self._carries(argv=argv, output=UUID if identity else "")
 
-    def _change(self, known: tuple[str, ...]) -> FormattedDevice:
-        """By what our file system is known."""
-        return FormattedDevice(
+    def _put_back(self, keeper: Keeper) -> Iterator[Step]:
+        """What the copy carries will be on the device, and is in the ledger before that."""
+        yield self._carries(like=keeper.copy)
+        yield keeper.put_back(self._device)
+
+    def _carries(self, **how: Any) -> FormatDevice:
+        """Our file system on the device."""
+        return FormatDevice(
             given=self._wanted.given,
-            size_bytes=self._wanted.size_bytes,
-            marks=dict(self._wanted.marks),
+            node=self._device,
             filesystem=self._filesystem.name,
-            known=known,
+            lasts="turn" if self._makes_anew else "run",
+            **how,
         )
 
     @property
-    def _lasts(self) -> Literal["turn", "run"]:
-        """How long a file system is on it."""
-        return "turn" if self._makes_anew else "run"
-
-    @property
-    def _ours(self) -> FormattedDevice | None:
+    def _ours(self) -> MadeByOp | None:
         """What we have made on it, as far as that is known."""
         mine = (
             change
             for change in reversed(self._site.ledger.outstanding)
-            if isinstance(change, FormattedDevice) and change.given == self._wanted.given
+            if isinstance(change, MadeByOp)
+            and change.ssh == self.place.ssh
+            and is_format_of(change, self._wanted.given)
         )
         return next(mine, None)
 
-    def _require_ours(self, ours: FormattedDevice) -> None:
-        """What is to be mounted again is what we made."""
-        forget_cache(self._held.file)
-        there = signatures(self._held.device.node)
-        if not there or any(each.mark not in ours.known for each in there):
-            now = str(there[0]) if there else "nothing"
-            raise RefusedError(
-                f"{self._held.device}: not mounted: it carries {now}, not what we made"
-            )
-
     def _queue_step(self, name: str, value: str) -> Step:
-        setting = loops.queue_setting(self._device, name)
-        return SetValue(
-            name=f"{name} of {self._device}",
-            path=str(setting),
-            value=value,
-            before=loops.chosen(setting),
-        )
+        setting = str(loops.queue_setting(self._device, name, self.place))
+        before = in_force(self.place.read(setting) or "")
+        return SetValue(name=f"{name} of {self._device}", path=setting, value=value, before=before)
 
     def _device_facts(self, device: str) -> dict[str, str]:
         del device
-        return device_facts(self._held.device)
+        return device_facts(self._seen, self.place)
 
 
-class Format(Step):
-    """A file system on a device that is blank, known by a UUID that is chosen here."""
-
-    kind: Literal["format"] = "format"
-    argv: tuple[str, ...]
-    """:data:`UUID` stands for it."""
-    device: str
-    change: FormattedDevice
-
-    @property
-    def line(self) -> str:
-        """The command."""
-        return shlex.join(self.argv)
-
-    @property
-    def script(self) -> str:
-        """A runbook asks before it writes to a device that is not its own."""
-        made = self.line.replace(shlex.quote(UUID), '"$(uuidgen)"')
-        return f"may_erase {shlex.quote(self.device)}; {made}"
-
-    def changes(self) -> Sequence[Change]:
-        """It is made blank again."""
-        return (self.change,)
-
-    def with_outputs(self, outputs: dict[str, str]) -> Self:
-        """The UUID is chosen when it is needed."""
-        return super().with_outputs({**outputs, UUID: str(uuid.uuid4())})
-
-    def execute(self, host: Steps) -> str:
-        """Format; what mkfs has made is then known, whether or not it took the UUID."""
-        host.run(self.argv)
-        with Path(self.device).open("rb") as file:
-            forget_cache(file.fileno())
-        made = tuple(each.mark for each in signatures(self.device))
-        if made != self.change.known:
-            known = self.change.model_copy(update={"known": made})
-            record = host.record if self.lasts == "turn" else host.ledger.record
-            record(known)
-        return ""
+def _by_ops(settings: BlockDeviceSettings) -> bool:
+    """Where no state is put back, and no host is booted."""
+    plain = settings.state.is_fresh and settings.reset != "reboot"
+    return plain and isinstance(filesystem(settings.filesystem).driver, KernelDriver)
 
 
 KIND = Kind(
@@ -307,6 +214,7 @@ KIND = Kind(
     Settings=BlockDeviceSettings,
     target="directory",
     open=BlockDeviceVolume,
+    by_ops=_by_ops,
     redraws=redraws,
     brings=brings,
 )

@@ -362,7 +362,7 @@ def brings(settings: VolumeSettings, _root: Path) -> Iterator[Brought]:
 
 def queue_facts(device: str, place: Place = HERE) -> dict[str, str]:
     """How a device's queue is set now; empty for what is none."""
-    paths = [str(loops.queue_setting(device, name)) for name in _QUEUE]
+    paths = [str(loops.queue_setting(device, name, place)) for name in _QUEUE]
     said = place.read_all(paths)
     if paths[0] not in said:
         return {}

@@ -56,6 +56,23 @@ class HostOutput(Message):
     """Number of the signal that has ended it."""
 
 
+class HostDevice(Message):
+    """A block device by what stays the same when names and numbers change."""
+
+    node: str
+    """The kernel's own name: `/dev/sdb`."""
+    number: str
+    size_bytes: Count
+    model: str | None = None
+    firmware: str | None = None
+    serial: str | None = None
+    wwn: str | None = None
+    partuuid: str | None = None
+    backing_file: str | None = None
+    refused: str | None = None
+    """Why there is none; then nothing else is told."""
+
+
 class HostFound(Message):
     """What was found."""
 
@@ -68,6 +85,9 @@ class HostFound(Message):
     cut: list[str]
     """What is not whole or has no room in the answer: a file or link by its path, or by its pattern
     where that means too many."""
+    devices: dict[str, HostDevice] = {}
+    users: dict[str, str] = {}
+    """Path → who uses that block device, as a clause."""
 
 
 class HostSeen(Message):

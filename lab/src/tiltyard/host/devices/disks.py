@@ -49,7 +49,7 @@ def stack_under(directory: Path, place: Place = HERE) -> Stack | None:
 
 def disk_of(source: str, place: Place = HERE) -> Path | None:
     """The whole disk in ``/sys`` that a mount's source is, or is a partition of."""
-    entry = str(_CLASS / Path(source).name)
+    entry = str(_CLASS / source.removeprefix("/dev/").replace("/", "!"))
     if not source.startswith("/dev/") or not (real := place.find_all([entry]).get(entry)):
         return None
     is_partition = place.read(f"{entry}/partition") is not None

@@ -2,23 +2,35 @@
 
 from pathlib import Path
 
-from tiltyard.host.devices.block_devices import BlockDevice, disk_entry
-from tiltyard.host.devices.disks import stack_under
+from tiltyard.host.devices.block_devices import BlockDevice
+from tiltyard.host.devices.disks import disk_of, stack_under
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.place import HERE, Place
 from tiltyard.units import format_size
 
+_OF_QUEUE = (
+    "logical_block_size",
+    "physical_block_size",
+    "rotational",
+    "discard_max_bytes",
+    "discard_granularity",
+)
 _CACHE = {
     "write back": "write back: a write is answered before it is durable, until it is flushed",
     "write through": "write through: none, or one that survives a loss of power, or so it says",
 }
 
 
-def device_facts(device: BlockDevice) -> dict[str, str]:
+def device_facts(device: BlockDevice, place: Place = HERE) -> dict[str, str]:
     """Its identity and its make, in names that a reader knows."""
-    queue = disk_entry(device.entry) / "queue"
-    below = ", ".join(sorted(each.name for each in device.entry.glob("slaves/*")))
-    logical, physical = _text(queue / "logical_block_size"), _text(queue / "physical_block_size")
+    name = device.node.removeprefix("/dev/").replace("/", "!")
+    disk = disk_of(device.node, place)
+    queue = Path("/sys/block", disk.name if disk else name, "queue")
+    below = ", ".join(Path(each).name for each in place.find(f"/sys/class/block/{name}/slaves/*"))
+    told = place.read_all([queue / each for each in _OF_QUEUE])
+    logical, physical, rotational, discarded, unit = (
+        told.get(str(queue / each)) or ABSENT for each in _OF_QUEUE
+    )
     return {
         "device": str(device.given),
         "device node": device.node,
@@ -28,9 +40,9 @@ def device_facts(device: BlockDevice) -> dict[str, str]:
         "device firmware": device.firmware or ABSENT,
         **({"image behind it": str(device.backing_file)} if device.backing_file else {}),
         "device blocks": f"logical {logical} B, physical {physical} B",
-        "write cache of the device": _write_cache(queue),
-        "rotational flag": f"{_text(queue / 'rotational')}, as the kernel says; virtual disks lie",
-        "discard": _discard(queue),
+        "write cache of the device": _write_cache(queue, place),
+        "rotational flag": f"{rotational}, as the kernel says; virtual disks lie",
+        "discard": "no" if discarded in ("0", ABSENT) else f"in units of {unit} B",
         **({"device lies on": below} if below else {}),
     }
 
@@ -45,19 +57,3 @@ def _write_cache(queue: Path, place: Place = HERE) -> str:
     """What the kernel believes of the cache inside the device (queue-sysfs.rst)."""
     said = place.read(queue / "write_cache") or ABSENT
     return _CACHE.get(said, said)
-
-
-def _discard(queue: Path) -> str:
-    """Whether the device takes back what a file system frees."""
-    largest = _text(queue / "discard_max_bytes")
-    if largest in ("0", ABSENT):
-        return "no"
-    return f"in units of {_text(queue / 'discard_granularity')} B"
-
-
-def _text(path: Path) -> str:
-    """A small file, or that it is not available."""
-    try:
-        return path.read_text(errors="replace").strip() or ABSENT
-    except OSError:
-        return ABSENT

@@ -29,15 +29,16 @@ def does_direct_io(device: str, place: Place = HERE) -> bool:
     return place.read(_BLOCK / Path(device).name / "loop" / "dio") == "1"
 
 
-def queue_setting(device: str, name: str) -> Path:
+def queue_setting(device: str, name: str, place: Place = HERE) -> Path:
     """The file of a setting of a block device's queue, such as ``scheduler``.
 
-    A partition has the queue of its disk; of another host only loop devices are asked for.
+    A partition has the queue of its disk.
     """
     if Path(device).name.startswith("loop"):
         return _BLOCK / Path(device).name / "queue" / name
-    entry = (_CLASS / Path(device).name).resolve()
-    disk = entry.parent if (entry / "partition").exists() else entry
+    entry = str(_CLASS / Path(device).name)
+    found = Path(place.find_all([entry]).get(entry, entry))
+    disk = found if place.read(f"{entry}/partition") is None else found.parent
     return _BLOCK / disk.name / "queue" / name
 
 

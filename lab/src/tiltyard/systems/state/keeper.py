@@ -177,17 +177,11 @@ class PutBack(Step):
     device: str
     copy_of: Path
     known: Path
-    change: Change | None = None
-    """What marks the device as ours."""
 
     @property
     def line(self) -> str:
         """In words."""
         return f"# write what differs from {self.copy_of} to {self.device}, and compare all of it"
-
-    def changes(self) -> Sequence[Change]:
-        """As it was said."""
-        return () if self.change is None else (self.change,)
 
     def execute(self, host: Steps) -> str:
         """Write, and compare."""

@@ -7,9 +7,11 @@ them all is the one of the day when the copy was made.
 """
 
 import errno
+import fcntl
 import hashlib
 import mmap
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,11 +19,12 @@ from pathlib import Path
 
 from tiltyard.errors import TiltyardError
 from tiltyard.folder import read_all, write_all
-from tiltyard.host.devices.block_devices import BlockDevice
-from tiltyard.host.devices.users import Use, users
+from tiltyard.host.place import HERE
 
 _CHUNK = 2**20
 _ZEROS = bytes(_CHUNK)
+_BLKFLSBUF = 0x1261
+"""Forget the cached pages of a device, <linux/fs.h>: somebody may hold it, who has looked."""
 _BUSY_TRIES = 80
 _BUSY_PAUSE_S = 0.25
 
@@ -77,6 +80,8 @@ def put_back(device: str, copy: Path, sha256: str, check: Callable[[], None]) ->
                 if again[: len(wanted)] != wanted:
                     raise TiltyardError(f"{device} does not keep what is written at byte {offset}")
         os.fsync(target)
+        if stat.S_ISBLK(os.fstat(target).st_mode):
+            fcntl.ioctl(target, _BLKFLSBUF, 0)
         os.posix_fadvise(source.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     if digest.hexdigest() != sha256:
         raise TiltyardError(f"{copy}: its SHA-256 is not that of the state that was made")
@@ -102,8 +107,9 @@ def _opened(device: str, flags: int) -> Iterator[tuple[int, int]]:
                 raise
             time.sleep(_BUSY_PAUSE_S)
     else:
-        use = next(users(BlockDevice.at(Path(device))), Use("somebody has it"))
-        raise TiltyardError(f"{device}: cannot be had alone: {use.clause}")
+        found = HERE.ask(lambda host: host.read(users=[device])).users
+        who = found.get(device, "somebody has it")
+        raise TiltyardError(f"{device}: cannot be had alone: {who}")
     try:
         yield file, os.lseek(file, 0, os.SEEK_END)
     finally:
