@@ -17,6 +17,8 @@ use kit::removal;
 use rustix::mount::{unmount, UnmountFlags};
 use serde::{Deserialize, Serialize};
 
+use crate::start::Started;
+
 /// Names of all that is made begin so: a damaged ledger must not be able to name somebody's home.
 const PREFIX: &str = "tiltyard-";
 /// Values are set again only here.
@@ -54,6 +56,8 @@ pub enum Change {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         behind: Option<(String, PathBuf)>,
     },
+    /// A process that stays, with its keeper.
+    Started(Started),
 }
 
 impl Change {
@@ -81,6 +85,7 @@ impl Change {
                 Some((device, own)) if behind_loop(device).as_ref() != Some(own) => Ok(None),
                 _ => set_again(file, before, value),
             },
+            Self::Started(started) => started.take_back(),
         }
     }
 }
@@ -92,7 +97,7 @@ pub fn reason(error: &io::Error) -> String {
     text[..end].to_owned()
 }
 
-fn refused(what: impl Display, why: impl Display) -> io::Error {
+pub fn refused(what: impl Display, why: impl Display) -> io::Error {
     io::Error::other(format!("{what}: {why}"))
 }
 
@@ -192,7 +197,7 @@ fn loop_name(source: &Path) -> Option<&str> {
     source.strip_prefix("/dev").ok()?.to_str()
 }
 
-fn unmount_ours(at: &Path, behind: Option<&Path>) -> io::Result<Option<String>> {
+pub fn unmount_ours(at: &Path, behind: Option<&Path>) -> io::Result<Option<String>> {
     if behind.is_none() {
         require_prefix(at, "not unmounted")?;
     }

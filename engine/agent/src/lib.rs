@@ -21,6 +21,7 @@ mod meanwhile;
 mod ops;
 mod pattern;
 pub mod request;
+mod start;
 mod watch;
 
 use std::collections::VecDeque;
@@ -105,7 +106,7 @@ fn hello(version: &str) -> io::Result<HostHello> {
         cpus: place::allowed_cpus()?,
         boot: ledger::boot(),
         does: [
-            "read", "run", "watch", "ops", "undo", "recover", "keep", "cancel",
+            "read", "run", "watch", "ops", "undo", "recover", "keep", "servers", "cancel",
         ]
         .map(str::to_owned)
         .to_vec(),
@@ -288,6 +289,10 @@ impl Agent<'_> {
                         Asked::Keep(id, keep) => {
                             self.change(id, false, |own, _| own.keep(&keep));
                         }
+                        Asked::Servers(id, asked) => {
+                            let done = self.changes.servers(&asked);
+                            (self.say)(&line(id, Ok(done)));
+                        }
                         other => self.work = Work::begin(other),
                     }
                     continue;
@@ -295,7 +300,7 @@ impl Agent<'_> {
             }
             if let Some(work) = self.work.take() {
                 // What it has left.
-                program::end_descendants();
+                program::end_descendants(&self.changes.keepers());
                 (self.say)(&work.answer(self.ending.is_some()));
                 give_back_memory();
             }

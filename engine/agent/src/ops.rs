@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use wire::{
     HostBeat, HostChanged, HostDid, HostDone, HostFailure, HostFailureKind, HostKeep, HostOp,
-    HostOps, HostProgress, HostRan, HostRecover, HostUndo, HostUndone, OpLoop, OpMake, OpMend,
-    OpMount, OpPut, OpRequire, OpRun, OpSet, OpText,
+    HostOps, HostProgress, HostRan, HostRecover, HostServers, HostUndo, HostUndone, OpLoop, OpMake,
+    OpMend, OpMount, OpPut, OpRequire, OpRun, OpSet, OpStart, OpText, StartReady,
 };
 
 use crate::change::{behind_loop, chosen, reason, require_prefix, set, Change};
@@ -18,11 +18,14 @@ use crate::content;
 use crate::ledger::{self, recover, Ledger};
 use crate::meanwhile::Meanwhile;
 use crate::request::shown;
+use crate::start::{Keepers, Started};
 
 /// `<linux/loop.h>`
 const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4C82;
 const LOOP_CONFIGURE: libc::Ioctl = 0x4C0A;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
+/// This engine's own file, which may have been removed.
+const SELF: &str = "self";
 /// Another one may take the free device first.
 const TRIES: u32 = 20;
 
@@ -30,6 +33,7 @@ const TRIES: u32 = 20;
 #[derive(Default)]
 pub struct Changes {
     ledger: Option<Ledger>,
+    keepers: Keepers,
 }
 
 impl Changes {
@@ -45,6 +49,7 @@ impl Changes {
     ) -> Result<HostDone, HostFailure> {
         let mut list = List {
             ledger: &mut self.ledger,
+            keepers: &mut self.keepers,
             meanwhile,
             at: 0,
             did: HostDid::default(),
@@ -86,8 +91,19 @@ impl Changes {
         Ok(HostDone::Undone(HostUndone { done, left }))
     }
 
+    /// What has become of processes that were started.
+    pub fn servers(&mut self, asked: &HostServers) -> HostDone {
+        HostDone::Servers(self.keepers.servers(&asked.marks))
+    }
+
+    /// The processes that keep others, which are to stay.
+    pub fn keepers(&self) -> Vec<i32> {
+        self.keepers.pids()
+    }
+
     /// A ledger is there as long as something is changed.
     fn close_if_empty(&mut self) {
+        self.keepers.forget_ended();
         if let Some(own) = self.ledger.take_if(|own| !own.is_outstanding()) {
             own.close();
         }
@@ -142,6 +158,7 @@ impl Changes {
 /// Ops that are being carried out.
 struct List<'a> {
     ledger: &'a mut Option<Ledger>,
+    keepers: &'a mut Keepers,
     meanwhile: &'a mut dyn Meanwhile,
     /// Which op it is at.
     at: u32,
@@ -177,7 +194,31 @@ impl List<'_> {
                 let argv: Result<Vec<_>, _> = argv.iter().map(|text| self.text(text)).collect();
                 self.run(argv?)
             }
+            HostOp::Start(start) => self.start(start),
         }
+    }
+
+    fn start(&mut self, asked: &OpStart) -> Result<(), HostFailure> {
+        let start = asked.with(|text| self.text(text))?;
+        let is_recorded = start.again;
+        if !is_recorded {
+            self.note(Change::Started(Started::of(&start)))?;
+        }
+        let at = self.at;
+        self.meanwhile.tell(HostProgress {
+            at,
+            done_bytes: 0,
+            of_bytes: 0,
+        });
+        let mut started = self.keepers.start(&start, self.meanwhile)?;
+        started.at = at;
+        self.did.started.push(started);
+        if start.ready == StartReady::Ended && !is_recorded {
+            if let (Some(own), Some(last)) = (self.ledger.as_mut(), self.did.changes.pop()) {
+                own.undo(&[last.number], false);
+            }
+        }
+        Ok(())
     }
 
     /// Takes back what these have changed, last first; what is said of it all.
@@ -301,6 +342,7 @@ impl List<'_> {
         match text {
             OpText::Text(text) => Ok(text.clone()),
             OpText::Joined { cat } => cat.iter().map(|part| self.text(part)).collect(),
+            OpText::Of { of } if of == SELF => Ok(format!("/proc/{}/exe", std::process::id())),
             OpText::Of { of } => self.did.outputs.get(of).cloned().ok_or_else(|| {
                 let text = format!("no op before it has yielded \"{of}\"");
                 failure(HostFailureKind::Request, shown(&text))

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use wire::{
-    HostKeep, HostOp, HostOps, HostRead, HostRecover, HostRequest, HostRun, HostUndo, HostWatch,
-    HostWho, OpText,
+    HostKeep, HostOp, HostOps, HostRead, HostRecover, HostRequest, HostRun, HostServers, HostUndo,
+    HostWatch, HostWho, OpText,
 };
 
+use crate::start::check_start;
+
 /// Longest time that a command can be given.
-const LONGEST: Duration = Duration::from_secs(366 * 86_400);
+pub const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 /// Of what others wrote, so many characters are of use in a message.
 const SHOWN_CHARS: usize = 500;
 
@@ -24,6 +26,7 @@ pub enum Asked {
     Undo(u64, HostUndo),
     Recover(u64, HostRecover),
     Keep(u64, HostKeep),
+    Servers(u64, HostServers),
     /// Ops of this number.
     Cancel(u64),
 }
@@ -39,7 +42,8 @@ impl Asked {
             | Self::Ops(id, _)
             | Self::Undo(id, _)
             | Self::Recover(id, _)
-            | Self::Keep(id, _) => Some(*id),
+            | Self::Keep(id, _)
+            | Self::Servers(id, _) => Some(*id),
         }
     }
 }
@@ -102,6 +106,7 @@ fn with_number(id: u64, request: HostRequest) -> Result<Asked, String> {
         undo,
         recover,
         keep,
+        servers,
         cancel,
         beat,
     } = request;
@@ -113,6 +118,7 @@ fn with_number(id: u64, request: HostRequest) -> Result<Asked, String> {
         undo.map(|undo| check_undo(&undo).map(|()| Asked::Undo(id, undo))),
         recover.map(|recover| check_recover(&recover).map(|()| Asked::Recover(id, recover))),
         keep.map(|keep| check_text(&keep.study).map(|()| Asked::Keep(id, keep))),
+        servers.map(|asked| Ok(Asked::Servers(id, asked))),
     ];
     let mut asked = asked.into_iter().flatten();
     match (asked.next(), asked.next(), cancel, beat) {
@@ -204,6 +210,7 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
         }
         HostOp::Loop(one) => check_text(&one.name).and_then(|()| check_op_text(&one.file)),
         HostOp::Require(require) => require.behind.iter().try_for_each(check_op_text),
+        HostOp::Start(start) => check_start(start),
     })
 }
 
@@ -224,7 +231,7 @@ fn check_recover(recover: &HostRecover) -> Result<(), String> {
     }
 }
 
-fn check_op_text(text: &OpText) -> Result<(), String> {
+pub fn check_op_text(text: &OpText) -> Result<(), String> {
     match text {
         OpText::Text(text) | OpText::Of { of: text } => check_text(text),
         OpText::Joined { cat } => cat.iter().try_for_each(check_op_text),
@@ -238,7 +245,7 @@ fn check_argv(argv: &[String]) -> Result<(), String> {
     argv.iter().try_for_each(|word| check_text(word))
 }
 
-fn check_text(text: &str) -> Result<(), String> {
+pub fn check_text(text: &str) -> Result<(), String> {
     match text.contains('\0') {
         true => Err(format!("{text:?} has a byte that is 0")),
         false => Ok(()),

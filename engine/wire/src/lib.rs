@@ -15,6 +15,7 @@ mod job;
 mod network;
 mod ops;
 mod runner;
+mod start;
 
 pub use catalogue::{BackendCard, Card, Catalogue, Direction, MetricCard, Role, TargetKind, Unit};
 pub use end::{
@@ -40,6 +41,7 @@ pub use ops::{
     HostUndone, OpLoop, OpMake, OpMend, OpMount, OpPut, OpRequire, OpRun, OpSet, OpText,
 };
 pub use runner::{Held, RunnerLine, RunnerReply, RunnerRequest, RECORD_SEPARATOR};
+pub use start::{HostServer, HostServers, HostStarted, OpStart, Start, StartReady, StartStop};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -123,6 +123,18 @@ class HostRan(Message):
     elapsed_s: Quantity
 
 
+class HostStarted(Message):
+    """A process that was started and is ready."""
+
+    at: Count
+    """Which op of the list has started it, from 0."""
+    pid: Count
+    """Its keeper, with everything below it; 0: it has ended."""
+    line: str
+    """What it has printed first, where that was the sign."""
+    elapsed_s: Quantity
+
+
 class HostDid(Message):
     """What came of ops."""
 
@@ -132,6 +144,7 @@ class HostDid(Message):
     outputs: dict[str, str]
     """Name → what that op has yielded."""
     ran: list[HostRan]
+    started: list[HostStarted]
 
 
 class HostUndone(Message):
@@ -145,6 +158,15 @@ class HostBeat(Message):
     """A sign of life."""
 
 
+class HostServer(Message):
+    """One of them."""
+
+    pids: list[Count]
+    """Its keeper and all that is below it; none where there is no keeper."""
+    ended: str
+    """Why nothing of it runs any more; empty as long as something does."""
+
+
 class HostDone(Message):
     """What came of a request."""
 
@@ -154,6 +176,7 @@ class HostDone(Message):
     ops: HostDid | None = None
     undone: HostUndone | None = None
     kept: HostBeat | None = None
+    servers: list[HostServer] | None = None
 
 
 class HostFailure(Message):
