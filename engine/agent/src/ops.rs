@@ -210,7 +210,11 @@ impl List<'_> {
             done_bytes: 0,
             of_bytes: 0,
         });
-        let mut started = self.keepers.start(&start, self.meanwhile)?;
+        let (pid, mut started) = self.keepers.start(&start, self.meanwhile)?;
+        if !start.name.is_empty() {
+            let outputs = &mut self.did.outputs;
+            outputs.insert(start.name.clone(), pid.to_string());
+        }
         started.at = at;
         self.did.started.push(started);
         if start.ready == StartReady::Ended && !is_recorded {

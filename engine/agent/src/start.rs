@@ -55,6 +55,7 @@ pub fn check_start(start: &OpStart) -> Result<(), String> {
     if !start.mark.starts_with(SIGN) || !start.mark.chars().all(is_of_mark) {
         return Err(format!("{:?} is no name of ours", start.mark));
     }
+    check_text(&start.name)?;
     if start.argv.is_empty() {
         return Err("a command has no program".to_owned());
     }
@@ -278,7 +279,7 @@ struct Keeper {
 }
 
 impl Keepers {
-    /// Starts a process and waits until it is ready.
+    /// Starts a process and waits until it is ready; its number, and what else is known of it.
     ///
     /// # Errors
     /// It is not, or is not to go on; what of it there is, is to be taken back.
@@ -286,16 +287,16 @@ impl Keepers {
         &mut self,
         start: &Start<String>,
         meanwhile: &mut dyn Meanwhile,
-    ) -> Result<HostStarted, HostFailure> {
+    ) -> Result<(i32, HostStarted), HostFailure> {
         if let StartStop::Unmount(at) = &start.stop {
             let ours = require_prefix(Path::new(at), "not mounted");
             ours.map_err(|error| failure(HostFailureKind::Request, shown(&error.to_string())))?;
         }
         let began = Instant::now();
         let mut keeper = Keeper::of(start, meanwhile).map_err(broken)?;
-        let line = loop {
+        let (pid, line) = loop {
             match keeper.heard(STEP).map_err(broken)? {
-                Some(Said::Ready { line }) => break line,
+                Some(Said::Ready { pid, line }) => break (pid, line),
                 Some(Said::Failed { kind, text }) => return Err(failure(kind, shown(&text))),
                 Some(Said::State { .. }) => return Err(broken(ErrorKind::InvalidData.into())),
                 None => meanwhile.wait(Some(Duration::ZERO))?,
@@ -311,7 +312,7 @@ impl Keepers {
         if stays {
             self.0.insert(start.mark.clone(), keeper);
         }
-        Ok(started)
+        Ok((pid, started))
     }
 
     /// What has become of these.

@@ -63,8 +63,8 @@ const GRACE: Duration = Duration::from_secs(15);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Said {
-    /// It is ready; with what it has printed first, where that was the sign.
-    Ready { line: String },
+    /// It is ready: its process, and what it has printed first, where that was the sign.
+    Ready { pid: libc::pid_t, line: String },
     /// It is not, and will not be.
     Failed { kind: HostFailureKind, text: String },
     /// Whether anything of it runs; how it has ended, if it has.
@@ -105,7 +105,8 @@ pub fn serve() -> io::Result<()> {
     };
     let stays = match keeper.begin() {
         Ok(line) => {
-            say(&Said::Ready { line });
+            let pid = keeper.pid;
+            say(&Said::Ready { pid, line });
             keeper.start.ready != StartReady::Ended
         }
         Err((kind, text)) => {
@@ -424,7 +425,13 @@ impl Keeper {
 
     /// What it is, as a message begins.
     fn what(&self) -> String {
-        let typed = reason::shown(&self.start.argv);
+        // An agent's own file has no name that a person would know.
+        let is_own = |word: &String| word.starts_with("/proc/") && word.ends_with("/exe");
+        let words = self.start.argv.iter().map(|word| match is_own(word) {
+            true => "tiltyard-engine".to_owned(),
+            false => word.clone(),
+        });
+        let typed = reason::shown(&words.collect::<Vec<_>>());
         match self.start.what.as_str() {
             "" => typed,
             what => format!("{what}: {typed}"),

@@ -11,13 +11,16 @@ use crate::ops::OpText;
 pub type OpStart = Start<OpText>;
 
 /// A process, started below a keeper of its own, which has all that it starts and ends it; waited for until
-/// it is ready. It yields what its keeper is called.
+/// it is ready.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "OpStart")]
 #[serde(deny_unknown_fields)]
 pub struct Start<T> {
     /// By which it is known, whatever becomes of us: a name of ours, and nobody else's.
     pub mark: String,
+    /// By which later ops call the number of its process.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
     /// Program and arguments. What "self" has yielded is this engine.
     pub argv: Vec<T>,
     /// All of its environment; the agent's if left out.
@@ -128,6 +131,7 @@ impl<T> Start<T> {
             directory: self.directory.as_ref().map(&mut text).transpose()?,
             ready: self.ready.with(&mut text)?,
             mark: self.mark.clone(),
+            name: self.name.clone(),
             user: self.user.clone(),
             stdin: self.stdin.clone(),
             secret: self.secret.clone(),

@@ -22,6 +22,7 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 from pydantic import BeforeValidator, SerializeAsAny
 
+from tiltyard.errors import HostLacksError
 from tiltyard.frozen import Frozen
 from tiltyard.host import commands
 from tiltyard.host.changes import Change
@@ -35,7 +36,7 @@ from tiltyard.host.recorder import Recorder, require_alone
 from tiltyard.host.servers import ServedMount, Server
 from tiltyard.phases import Phase, phase
 from tiltyard.recipe import Recipe, output, resolved
-from tiltyard.wire import HostProgress
+from tiltyard.wire import HostProgress, HostStarted
 
 C = TypeVar("C", bound=Change)
 M = TypeVar("M")
@@ -142,6 +143,10 @@ class Op(Step):
     def changes(self) -> Sequence[Change]:
         """For who tells of them: the agent records them."""
         return (self.made(),) if self.way_back else ()
+
+    def began(self, host: "Steps", told: HostStarted) -> None:  # noqa: ARG002  most begin nothing
+        """It has started what stays."""
+        raise HostLacksError(f"{self.line}: the agent says that it has started a process")
 
     def execute(self, host: "Steps") -> str:
         """It goes to the agent in a list of its own."""
@@ -364,6 +369,8 @@ class Steps:
         self.note = note
         self.outputs: dict[str, str] = {}
         """What steps have yielded, by name."""
+        self.started: dict[str, HostStarted] = {}
+        """Processes that stay, by mark."""
         self._changes: list[Change] = []
         self._executed: list[commands.Command] = []
         self._script: list[str] = []
@@ -374,6 +381,11 @@ class Steps:
     def __bool__(self) -> bool:
         """Whether something is to be taken back."""
         return any(map(self._recorder.holds, self._changes))
+
+    @property
+    def place(self) -> Place:
+        """The host whose agent executes ops."""
+        return self._place
 
     @property
     def ledger(self) -> Ledger:
@@ -436,6 +448,7 @@ class Steps:
 
     def _carry_out(self, row: Sequence[Op]) -> None:
         """Have the agent execute ops that last equally long."""
+        agent = self._place.host  # One that cannot be there has changed nothing.
         used = UsedAgent(ssh=self._place.ssh)
         if used.ssh and not self.ledger.holds(used):
             self.ledger.record(used)
@@ -443,7 +456,7 @@ class Steps:
         text = _named_in({op.output for op in row if op.output})
         with _Shown([op.line.removeprefix("# ") for op in known]) as shown:
             wanted = [op.op(text) for op in known]
-            did = self._place.host.change(wanted, self.check, shown.tell)
+            did = agent.change(wanted, self.check, shown.tell)
         self.outputs |= did.outputs
         done = [op.with_outputs(self.outputs) for op in known]
         for each in did.changes:
@@ -455,6 +468,8 @@ class Steps:
         self._executed += [
             commands.Command(argv=tuple(ran.argv), elapsed_s=ran.elapsed_s) for ran in did.ran
         ]
+        for started in did.started:
+            done[started.at].began(self, started)
         for planned, op in zip(row, done, strict=True):
             if op.lasts == "run":
                 self._once.append((planned.script, op.changes()))
@@ -565,3 +580,4 @@ class Steps:
         if isinstance(self._recorder, Ledger):
             self._recorder.let_go_of_machine()
         self.outputs.clear()
+        self.started.clear()

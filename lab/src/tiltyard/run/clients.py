@@ -138,7 +138,7 @@ def _watches(clients: Sequence[_Client], up: Up) -> list[Callable[[], Watching]]
     for client in clients:
         if client.place not in {HERE, up.place, up.far}:
             engines.setdefault(client.place, []).append(engine_in(client.engine))
-    found = (watch_of(place, paths) for place, paths in engines.items())
+    found = (watch_of(place, {"serving": [*paths]}) for place, paths in engines.items())
     return [begin for begin in found if begin]
 
 

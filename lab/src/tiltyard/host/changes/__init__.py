@@ -28,7 +28,6 @@ from tiltyard.host.changes.network import (
     MadeNamespace,
     MadeOverSsh,
     SetSysctl,
-    StartedServer,
 )
 from tiltyard.host.changes.op import MadeByOp, UsedAgent
 from tiltyard.host.changes.settings import MountedAt, SetFile, StartedProcess, SupervisedProcess
@@ -188,7 +187,6 @@ Change = Annotated[
     | MadeInside
     | MadeNamespace
     | SetSysctl
-    | StartedServer
     | MadeOverSsh
     | CopiedLab
     | HeldNodes

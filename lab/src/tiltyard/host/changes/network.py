@@ -91,36 +91,6 @@ class SetSysctl(HostChange):
         return f'set {self.key} to "{self.before}" again'
 
 
-class StartedServer(HostChange):
-    """A server on this host; which process it is, the name of its secret file tells."""
-
-    kind: Literal["server"] = "server"
-    secret_file: Path
-
-    lives_in_kernel: ClassVar = True
-
-    @property
-    def script(self) -> str:
-        """By the name that the script gave it."""
-        return "stop server"
-
-    def undo(self) -> str | None:
-        """End it, if it has not ended by itself."""
-        if not self.secret_file.name.startswith(PREFIX):
-            raise RefusedError(f"{self.secret_file}: its name does not begin with {PREFIX}")
-        ended = end_processes(self._processes, "server")
-        return f"ended a server, process {ended}" if ended else None
-
-    def _processes(self) -> list[int]:
-        """Processes that were given the secret file; a zombie has no arguments."""
-        wanted = os.fsencode(self.secret_file)
-        return [
-            int(entry.name)
-            for entry in Path("/proc").iterdir()
-            if entry.name.isdigit() and wanted in _arguments(entry)
-        ]
-
-
 _REMOVE = r"""
 running() {
     ls -l /proc/[0-9]*/exe 2>/dev/null | sed -n "s#^.* /proc/\([0-9]*\)/exe -> .*/$1/.*#\1#p"
@@ -208,11 +178,3 @@ def _taken_back(place: Place, script: str, directory: str, *words: str) -> str:
             return later.by_shell(argv, _RESTORES_S)
     except UnreachableError as error:
         raise UnreachableError(f"{error}; {directory} is left there") from None
-
-
-def _arguments(entry: Path) -> list[bytes]:
-    """The command line of a process; empty if it is gone."""
-    try:
-        return (entry / "cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return []
