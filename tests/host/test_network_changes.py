@@ -12,8 +12,6 @@ from tiltyard.errors import RefusedError
 from tiltyard.host import processes, sysctls
 from tiltyard.host.changes.network import (
     MadeNamespace,
-    MadeOverSsh,
-    StartedServer,
     namespace_path,
 )
 from tiltyard.host.commands import run
@@ -61,29 +59,6 @@ def test_a_namespace_of_somebody_else_is_refused(name: str) -> None:
         MadeNamespace(name=name).undo()
 
 
-def test_a_far_end_is_known_by_its_secret_file(tmp_path: Path) -> None:
-    with Ledger() as ledger:
-        change = StartedServer(secret_file=tmp_path / ledger.name("secret"))
-        ours = started(SLEEPS, change.secret_file)
-        other = started(SLEEPS, tmp_path / "tiltyard-other")
-        with ours, other:
-            assert change.undo() == f"ended a server, process {ours.pid}"
-            assert ours.wait() == -15
-            assert other.poll() is None
-            assert change.undo() is None
-            other.kill()
-
-
-def test_a_far_end_that_does_not_end_is_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tiltyard.host.processes._ENDS_S", 0.1)
-    change = StartedServer(secret_file=tmp_path / "tiltyard-x-secret")
-    with started(STUBBORN, change.secret_file) as process:
-        assert change.undo() == f"ended a server, process {process.pid}"
-    assert process.returncode == -9
-
-
 def test_what_is_not_found_any_more_is_waited_for_until_it_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,12 +68,6 @@ def test_what_is_not_found_any_more_is_waited_for_until_it_has_ended(
         found = iter([[process.pid]])
         assert processes.end_processes(lambda: next(found, []), "x") == str(process.pid)
     assert process.returncode == -9
-
-
-@pytest.mark.parametrize("directory", ["/", "tiltyard-x/..", "x", "tiltyard-; true"])
-def test_a_damaged_ledger_cannot_name_another_directory_over_ssh(directory: str) -> None:
-    with pytest.raises(ValueError, match="should match pattern"):
-        MadeOverSsh(ssh=("ssh", "host"), directory=directory)
 
 
 @needs_root

@@ -194,7 +194,7 @@ def test_of_another_host_those_who_execute_a_program_are_ours(tmp_path: Path) ->
 
 
 def test_a_host_that_shares_this_kernel_is_watched_once() -> None:
-    assert watch_of(HERE_BY_SHELL, []) is None
+    assert watch_of(HERE_BY_SHELL, {}) is None
 
 
 def test_a_host_that_is_not_reached_tells_nothing() -> None:

@@ -21,6 +21,7 @@ use crate::back::Back;
 use crate::command::reason;
 use crate::device::formatted::Formatted;
 use crate::device::identity::backing_file;
+use crate::start::Started;
 
 /// Names of all that is made begin so: a damaged ledger must not be able to name somebody's home.
 const PREFIX: &str = "tiltyard-";
@@ -69,6 +70,8 @@ pub enum Change {
     Ran(Back),
     /// A file system on a block device that was blank.
     Formatted { is: Formatted },
+    /// A process that stays, with its keeper.
+    Started(Started),
 }
 
 impl Change {
@@ -114,11 +117,12 @@ impl Change {
             },
             Self::Ran(back) => back.take_back(),
             Self::Formatted { is } => is.take_back(),
+            Self::Started(started) => started.take_back(),
         }
     }
 }
 
-fn refused(what: impl Display, why: impl Display) -> io::Error {
+pub fn refused(what: impl Display, why: impl Display) -> io::Error {
     io::Error::other(format!("{what}: {why}"))
 }
 
@@ -211,7 +215,7 @@ fn loop_name(source: &Path) -> Option<&str> {
     source.strip_prefix("/dev").ok()?.to_str()
 }
 
-fn unmount_ours(at: &Path, behind: Option<&Path>) -> io::Result<Option<String>> {
+pub fn unmount_ours(at: &Path, behind: Option<&Path>) -> io::Result<Option<String>> {
     if behind.is_none() {
         require_prefix(at, "not unmounted")?;
     }

@@ -5,11 +5,13 @@ use std::time::Duration;
 use serde::Deserialize;
 use wire::{
     HostHold, HostKeep, HostLetGo, HostOp, HostOps, HostRead, HostRecover, HostRequest, HostRun,
-    HostUndo, HostWatch, HostWho, OpHold, OpText,
+    HostServers, HostUndo, HostWatch, HostWho, OpHold, OpText,
 };
 
+use crate::start::check_start;
+
 /// Longest time that a command can be given.
-const LONGEST: Duration = Duration::from_secs(366 * 86_400);
+pub const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 /// Of what others wrote, so many characters are of use in a message.
 const SHOWN_CHARS: usize = 500;
 
@@ -26,6 +28,7 @@ pub enum Asked {
     Keep(u64, HostKeep),
     Hold(u64, HostHold),
     LetGo(u64, HostLetGo),
+    Servers(u64, HostServers),
     /// Ops of this number.
     Cancel(u64),
 }
@@ -43,7 +46,8 @@ impl Asked {
             | Self::Recover(id, _)
             | Self::Keep(id, _)
             | Self::Hold(id, _)
-            | Self::LetGo(id, _) => Some(*id),
+            | Self::LetGo(id, _)
+            | Self::Servers(id, _) => Some(*id),
         }
     }
 }
@@ -108,6 +112,7 @@ fn with_number(id: u64, request: HostRequest) -> Result<Asked, String> {
         keep,
         hold,
         let_go,
+        servers,
         cancel,
         beat,
     } = request;
@@ -121,6 +126,7 @@ fn with_number(id: u64, request: HostRequest) -> Result<Asked, String> {
         keep.map(|keep| check_text(&keep.study).map(|()| Asked::Keep(id, keep))),
         hold.map(|hold| check_hold(&hold).map(|()| Asked::Hold(id, hold))),
         let_go.map(|let_go| check_text(&let_go.ledger).map(|()| Asked::LetGo(id, let_go))),
+        servers.map(|asked| Ok(Asked::Servers(id, asked))),
     ];
     let mut asked = asked.into_iter().flatten();
     match (asked.next(), asked.next(), cancel, beat) {
@@ -224,6 +230,7 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
             format.argv.iter().try_for_each(check_op_text)
         }
         HostOp::Release(release) => check_text(&release.device),
+        HostOp::Start(start) => check_start(start),
     })
 }
 
@@ -286,7 +293,7 @@ fn check_op_argv(argv: &[OpText]) -> Result<(), String> {
     argv.iter().try_for_each(check_op_text)
 }
 
-fn check_op_text(text: &OpText) -> Result<(), String> {
+pub fn check_op_text(text: &OpText) -> Result<(), String> {
     match text {
         OpText::Text(text) | OpText::Of { of: text } => check_text(text),
         OpText::Joined { cat } => cat.iter().try_for_each(check_op_text),
@@ -300,7 +307,7 @@ fn check_argv(argv: &[String]) -> Result<(), String> {
     argv.iter().try_for_each(|word| check_text(word))
 }
 
-fn check_text(text: &str) -> Result<(), String> {
+pub fn check_text(text: &str) -> Result<(), String> {
     match text.contains('\0') {
         true => Err(format!("{text:?} has a byte that is 0")),
         false => Ok(()),

@@ -75,6 +75,11 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
             let code = guests::exec(&arguments, &mut output)?;
             return output.check().map(|()| code);
         }
+        Command::Keep { mark: _ } => {
+            // Of an agent's own file it would be "exe".
+            let _ = rustix::thread::set_name(c"tiltyard-engine");
+            program::keeper::serve().map_err(|error| lease::lacks("a keeper", &error))?;
+        }
         Command::Remove { paths } => return Ok(remove(&paths)),
         Command::Describe => output.document(&registry::catalogue()),
         Command::Schema => output.text(wire::SCHEMA),

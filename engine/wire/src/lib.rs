@@ -16,6 +16,7 @@ mod machine;
 mod network;
 mod ops;
 mod runner;
+mod start;
 
 pub use catalogue::{BackendCard, Card, Catalogue, Direction, MetricCard, Role, TargetKind, Unit};
 pub use end::{
@@ -43,6 +44,7 @@ pub use ops::{
     OpMend, OpMount, OpPut, OpRelease, OpRequire, OpRun, OpSet, OpText,
 };
 pub use runner::{Held, RunnerLine, RunnerReply, RunnerRequest, RECORD_SEPARATOR};
+pub use start::{HostServer, HostServers, HostStarted, OpStart, Start, StartReady, StartStop};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

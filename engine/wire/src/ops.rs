@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::start::{HostStarted, OpStart};
+
 /// Changes to be made, one after the other; where one fails, those of the list are taken back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostOps {
     pub list: Vec<HostOp>,
@@ -46,7 +48,7 @@ pub struct HostKeep {
 }
 
 /// One change. Each is in the agent's ledger, and on disk there, before it is made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum HostOp {
     Run(OpRun),
@@ -60,6 +62,7 @@ pub enum HostOp {
     Hold(OpHold),
     Format(OpFormat),
     Release(OpRelease),
+    Start(Box<OpStart>),
 }
 
 /// A text: as it stands, or joined of parts that only execution yields.
@@ -263,6 +266,8 @@ pub struct HostDid {
     pub outputs: BTreeMap<String, String>,
     /// The commands that were executed, in their order.
     pub ran: Vec<HostRan>,
+    /// What stays, in its order.
+    pub started: Vec<HostStarted>,
     /// What was not taken and may be skipped, in order; it is as it was.
     pub skipped: Vec<HostSkipped>,
 }

@@ -22,6 +22,7 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 from pydantic import BeforeValidator, SerializeAsAny
 
+from tiltyard.errors import HostLacksError
 from tiltyard.frozen import Frozen
 from tiltyard.host import commands
 from tiltyard.host.changes import Change
@@ -35,7 +36,7 @@ from tiltyard.host.recorder import Recorder
 from tiltyard.host.servers import ServedMount, Server
 from tiltyard.phases import Phase, phase
 from tiltyard.recipe import Recipe, output, resolved
-from tiltyard.wire import HostProgress, HostSkipped
+from tiltyard.wire import HostProgress, HostSkipped, HostStarted
 
 C = TypeVar("C", bound=Change)
 M = TypeVar("M")
@@ -142,6 +143,10 @@ class Op(Step):
     def changes(self) -> Sequence[Change]:
         """For who tells of them: the agent records them."""
         return (self.made(),) if self.way_back else ()
+
+    def began(self, host: "Steps", told: HostStarted) -> None:  # noqa: ARG002  most begin nothing
+        """It has started what stays."""
+        raise HostLacksError(f"{self.line}: the agent says that it has started a process")
 
     def execute(self, host: "Steps") -> str:
         """It goes to the agent in a list of its own."""
@@ -367,6 +372,8 @@ class Steps:
         """What steps have yielded, by name."""
         self.skipped: list[tuple[Op, HostSkipped]] = []
         """Those that have set nothing, and were allowed to."""
+        self.started: dict[str, HostStarted] = {}
+        """Processes that stay, by mark."""
         self._changes: list[Change] = []
         self._executed: list[commands.Command] = []
         self._script: list[str] = []
@@ -442,6 +449,7 @@ class Steps:
         """Have the agent execute ops that last equally long."""
         for what in filter(None, (op.of_machine for op in row)):
             self.hold_machine(what)
+        agent = self.place.host  # One that cannot be there has changed nothing.
         used = UsedAgent(ssh=self.place.ssh)
         if used.ssh and not self.ledger.holds(used):
             self.ledger.record(used)
@@ -449,7 +457,7 @@ class Steps:
         text = _named_in({op.output for op in row if op.output})
         with _Shown([op.line.removeprefix("# ") for op in known]) as shown:
             wanted = [op.op(text) for op in known]
-            did = self.place.host.change(wanted, self.check, shown.tell)
+            did = agent.change(wanted, self.check, shown.tell)
         self.outputs |= did.outputs
         done = [op.with_outputs(self.outputs) for op in known]
         for each in did.changes:
@@ -461,6 +469,8 @@ class Steps:
         self._executed += [
             commands.Command(argv=tuple(ran.argv), elapsed_s=ran.elapsed_s) for ran in did.ran
         ]
+        for started in did.started:
+            done[started.at].began(self, started)
         skipped = {each.at: each for each in did.skipped}
         self.skipped += [(row[at], each) for at, each in skipped.items()]
         for at, (planned, op) in enumerate(zip(row, done, strict=True)):
@@ -562,3 +572,4 @@ class Steps:
         if isinstance(self._recorder, Ledger):
             self._recorder.let_go_of_machine(self.place)
         self.outputs.clear()
+        self.started.clear()

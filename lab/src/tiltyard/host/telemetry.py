@@ -174,7 +174,7 @@ class Watches:
 
 
 def watch_of(
-    place: Place, serving: Sequence[str], cpus: Sequence[int] = ()
+    place: Place, who: Mapping[str, object], cpus: Sequence[int] = ()
 ) -> Callable[[], Watching] | None:
     """Begins to watch another host on which engines of ours serve, or are clients.
 
@@ -182,7 +182,7 @@ def watch_of(
 
     Args:
         place: how that host is reached.
-        serving: paths of those engines there.
+        who: whose work is nobody else's there (``HostWho`` of the wire).
         cpus: those that count; all if there are none.
 
     Raises:
@@ -190,7 +190,7 @@ def watch_of(
     """
     if place.host.boot == boot_id():
         return None
-    return lambda: FarWatch(place, {"serving": list(serving)}, cpus)
+    return lambda: FarWatch(place, who, cpus)
 
 
 class FarWatch:

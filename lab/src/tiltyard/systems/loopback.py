@@ -90,20 +90,22 @@ class Loopback(System):
     def steps_up(self) -> Iterator[Step]:
         """Set the parameters, start the server."""
         yield from set_on_host(self._settings.sysctls)
-        yield serve(self._site, self._address, prefix=self.server_end.inside)
+        self._server = serve(self._site, self._address, prefix=self.server_end.inside)
+        yield self._server
 
     def look(self) -> Up:
         """The server, and what the kernel says."""
+        known = served(self.steps, self._server)
         return Up(
-            target=end_of(self.steps, self._address),
+            target=end_of(known, self._address),
             commands=self.steps.executed,
-            facts=self._facts(),
+            facts=self._facts(known.engine),
             cpus=self._settings.client_cpus,
             interfaces=("lo",),
             far_place=FarPlace(address=self._address, cpus=self._settings.server_cpus),
         )
 
-    def _facts(self) -> dict[str, str]:
+    def _facts(self, engine: str) -> dict[str, str]:
         """What the kernel says of the loopback and of the host's parameters."""
         settings = self._settings
         told = dict.fromkeys((*TELLING, *settings.sysctl))
@@ -114,7 +116,7 @@ class Loopback(System):
             "congestion control": sysctls.shown(CONGESTION_CONTROL),
             **{key: sysctls.shown(key) for key in told},
             **placement_facts(settings),
-            "engine of the server": served(self.steps).engine,
+            "engine of the server": engine,
         }
 
 

@@ -25,8 +25,6 @@ from tiltyard.host.changes.isolation import MadePartition
 from tiltyard.host.changes.network import (
     CopiedLab,
     MadeNamespace,
-    MadeOverSsh,
-    StartedServer,
 )
 from tiltyard.host.changes.op import MadeByOp, UsedAgent
 from tiltyard.host.changes.settings import MountedAt, StartedProcess, SupervisedProcess
@@ -173,8 +171,6 @@ Change = Annotated[
     | ImportedPool
     | MadeInside
     | MadeNamespace
-    | StartedServer
-    | MadeOverSsh
     | CopiedLab
     | HeldNodes
     | MadeResumption

@@ -116,15 +116,22 @@ class Pair(System):
             yield from self._set_path(end, link)
             yield self._check(end, link)
         yield from self._set_parameters()
-        yield serve(self._site, self.server_end.address, prefix=self.server_end.inside)
+        self._server = serve(
+            self._site,
+            self.server_end.address,
+            prefix=on_cpus(self._settings.server_cpus),
+            network=self._links["server"].namespace,
+        )
+        yield self._server
 
     def look(self) -> Up:
         """The server, and what the kernel says of both ends."""
         addresses = _ADDRESSES[self._settings.family]
+        known = served(self.steps, self._server)
         return Up(
-            target=end_of(self.steps, addresses["server"], local=addresses["client"]),
+            target=end_of(known, addresses["server"], local=addresses["client"]),
             commands=self.steps.executed,
-            facts=pair_facts(self._settings, self._links, served(self.steps).engine),
+            facts=pair_facts(self._settings, self._links, known.engine),
             prefix=inside(self._links["client"].namespace),
             cpus=self._settings.client_cpus,
             far_place=FarPlace(
