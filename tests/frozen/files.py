@@ -20,11 +20,13 @@ Scenes = Mapping[str, Said]
 
 
 def rounded(value: Any) -> Any:
-    """Numbers to nine digits; those that are none as words."""
+    """Numbers to nine digits, wherever they stand; those that are none as words."""
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}") if isfinite(value) else str(value)
     if isinstance(value, list | tuple):
         return [rounded(one) for one in value]
+    if isinstance(value, dict):
+        return {name: rounded(one) for name, one in value.items()}
     return value
 
 

@@ -145,7 +145,8 @@ def _add_workload(said: Said, workload: WorkloadFindings) -> None:
     for line in workload.judged:
         name = names[id(line)]
         cells = line.cells if isinstance(line, Index) else None
-        said["quantities"][name] = _row("quantities", line, cells=cells)
+        if cells or any(one.low is not None for one in line.comparisons):
+            said["quantities"][name] = _row("quantities", line, cells=cells)
         if isinstance(line, Index):
             for one in line.standings:
                 said["ranks"][f"{name} | {one.system}"] = _row("ranks", one)
@@ -156,7 +157,8 @@ def _add_workload(said: Said, workload: WorkloadFindings) -> None:
             name = f"{workload.name} | {_at(cell)} | {own.system}"
             marks = _percentiles(own.percentiles, own.percentile_intervals)
             n = len(own.values) if own.n is None else own.n
-            said["values"][name] = _row("values", own, n=n, percentiles=marks)
+            if n > 1 or marks:  # A value by itself is what was read, and judges nothing.
+                said["values"][name] = _row("values", own, n=n, percentiles=marks)
     of_latencies = workload.latencies.averages if workload.latencies else ()
     for what, averages in (("cells", workload.averages), ("latencies", of_latencies)):
         for own in averages:
