@@ -72,9 +72,7 @@ def without(times: Times, system: str, blocks: tuple[int, ...]) -> Times:
 
 def along(times: Times, by: Callable[[int], float]) -> Times:
     """The same, each block multiplied."""
-    return {
-        name: [one and one * by(n) for n, one in enumerate(own)] for name, own in times.items()
-    }
+    return {name: [one and one * by(n) for n, one in enumerate(own)] for name, own in times.items()}
 
 
 def replaced(times: Times, system: str, values: Mapping[int, float]) -> Times:
@@ -145,9 +143,12 @@ def _of(root: Path, times: Times) -> Iterator[tuple[str, Said]]:
     yield "import, files", imported(root / "files", files, words)
     if len({name[1:] for name in files}) * 2 == len(files):
         yield "import, files with --blocks", imported(root / "both", files, words, blocks=True)
-    whole = {f"{name}.json": _hyperfine(own, place) for place, (name, own) in enumerate(times.items())}
-    yield "import, a file a side", imported(
-        root / "whole", whole, [f"{name[0]}={name}" for name in whole]
+    whole = {
+        f"{name}.json": _hyperfine(own, place) for place, (name, own) in enumerate(times.items())
+    }
+    yield (
+        "import, a file a side",
+        imported(root / "whole", whole, [f"{name[0]}={name}" for name in whole]),
     )
 
 
@@ -186,7 +187,9 @@ def _as_rows(root: Path, times: Times, *, blocks: bool) -> Said:
     mapping = root.with_suffix(".toml")
     mapping.write_text(MAPPING.replace("[metrics", 'block = { column = "block" }\n[metrics')
                        if blocks else MAPPING)  # fmt: skip
-    return imported(root, {"times.csv": f"{chr(10).join(rows)}\n".encode()}, ["times.csv"], mapping=mapping)
+    return imported(
+        root, {"times.csv": f"{chr(10).join(rows)}\n".encode()}, ["times.csv"], mapping=mapping
+    )
 
 
 def _as_files(times: Times) -> dict[str, bytes]:

@@ -12,7 +12,6 @@ from unittest.mock import patch
 from frozen.judgement import Said, said_of
 from support import printed_studies
 from support.imports import GOLDEN
-from tiltyard.analysis.collected import analyse_collection
 from tiltyard.app.collect import place_collection
 from tiltyard.app.report import findings_of
 from tiltyard.cli.import_ import import_
@@ -112,7 +111,9 @@ def genuine(root: Path) -> Iterator[tuple[str, Said]]:
 
 def _together(folder: Path) -> Iterator[tuple[str, dict[str, bytes]]]:
     """Name of a scene → the files of it: all of a tool, or those that have something in common."""
-    every = sorted(p.name for p in folder.iterdir() if (folder / f"{p.name}.expected.json").exists())
+    every = sorted(
+        p.name for p in folder.iterdir() if (folder / f"{p.name}.expected.json").exists()
+    )
     for names in APART.get(folder.name, (every,)):
         scene = folder.name if names is every else f"{folder.name}: {', '.join(names)}"
         yield scene, {name: (folder / name).read_bytes() for name in names}

@@ -55,7 +55,11 @@ def weights(root: Path) -> Iterator[tuple[str, Said]]:
         effects=effects, noise=0.03,
     )  # fmt: skip
     findings = findings_of(laid(root / "several", *made))
-    for name, own in (("alike", {}), ("three times chore", {"chore": 3.0}), ("no grid", {"grid": 0})):
+    for name, own in (
+        ("alike", {}),
+        ("three times chore", {"chore": 3.0}),
+        ("no grid", {"grid": 0}),
+    ):
         yield name, said_of_gains(weighted_means(findings, own))
     constants = {"ext4": 1.0, "xfs": 1.02, "btrfs": 1.5}
     for sort in ("price", "price_per_hour", "watts"):

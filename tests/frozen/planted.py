@@ -117,9 +117,7 @@ def left_out(after: int = 10) -> Study:
     """Of three systems a look has left out one, so that the others have more blocks."""
     effects = {"xfs": 1.012, "btrfs": 0.4}
     plan, run = study(systems=(*TWO, "btrfs"), blocks=20, effects=effects, noise=0.02, seed=6)
-    trials = tuple(
-        one for one in run.trials if one.key.block <= after or one.key.system != "btrfs"
-    )
+    trials = tuple(one for one in run.trials if one.key.block <= after or one.key.system != "btrfs")
     active = {after + 1: frozenset((name, "postmark") for name in TWO)}
     update = {"trials": trials, "active_pairs": active, "stopped": "the last look"}
     return plan, run.model_copy(update=update)
@@ -165,7 +163,7 @@ def disturbed(fate: str, blocks: Collection[int], slowed: float = 0.9) -> Study:
         text="other processes used 20 % of a core (limit 3 %)",
     )  # fmt: skip
     trials = tuple(one for one in run.trials if replaced or one.key.block <= 16)
-    update = {"spoiled": {block: (reason,) for block in blocks}, "trials": trials}
+    update = {"spoiled": dict.fromkeys(blocks, (reason,)), "trials": trials}
     return plan, run.model_copy(update={**update, "stopped": "the last look"})
 
 

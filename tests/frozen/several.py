@@ -101,9 +101,7 @@ def over(
 
 def pooled(root: Path, effects: Sequence[float], **options: Any) -> list[Path]:
     """Studies of one session each, in which xfs is that far ahead."""
-    return [
-        over(root, f"host{n}", xfs=xfs, seed=n, **options) for n, xfs in enumerate(effects, 1)
-    ]
+    return [over(root, f"host{n}", xfs=xfs, seed=n, **options) for n, xfs in enumerate(effects, 1)]
 
 
 def lowered(by: float = 0.2) -> tuple[float, ...]:
