@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from frozen.judgement import Said, said_of_gains, said_of_gate
+from frozen.judgement import Said, said_of_decision, said_of_gains, said_of_gate
 from frozen.planted import PLANTED, TWO, study
 from frozen.several import SESSIONS
 from support.laid import laid, laid_sessions
-from tiltyard.analysis.gate import By, gate
+from tiltyard.analysis.gate import By, gate, gate_decision
 from tiltyard.analysis.weighted import spendings, weighted_means
 from tiltyard.app.report import findings_of
 
@@ -38,12 +38,14 @@ def gates(root: Path) -> Iterator[tuple[str, Said]]:
 
 
 def _against_margins(folder: Path, by: By) -> Said:
-    said: Said = {"gate": {}, "headlines": {}}
+    said: Said = {"gate": {}, "headlines": {}, "decision": {}}
     findings = findings_of(folder)
     for margin in MARGINS:
         for section, rows in said_of_gate(gate(findings, margin, by)).items():
             where = "" if section == "gate" else f"{100 * margin:g} %: "
             said[section] |= {f"{where}{name}": row for name, row in rows.items()}
+        further = gate_decision(findings, margin, by, withheld=False)
+        said["decision"] |= said_of_decision(f"within {100 * margin:g} %", further)["decision"]
     return said
 
 

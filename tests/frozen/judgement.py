@@ -8,8 +8,10 @@ hands over what it states.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
+from tiltyard.analysis.decision import Decision
 from tiltyard.analysis.gate import Gate, Headline
 from tiltyard.analysis.model import Cell, Comparison, Findings, Index, WorkloadFindings
+from tiltyard.analysis.statements.registry import claims
 from tiltyard.analysis.weighted import Gain
 from tiltyard.app.combine import Combined
 
@@ -57,6 +59,7 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "gate": ("result", "sentence", "blocks", "trials_failed", "blocks_needed", "margin_reached"),
     "headlines": ("outcome", "blocks", *_INTERVAL, "level", "value", "value_against", "why"),
     "gains": ("verdict", *_INTERVAL),
+    "decision": ("done", "reason", "open", "going_on"),
 }  # fmt: skip
 """Section → its columns; what stands for itself is the attribute of that name."""
 
@@ -100,6 +103,13 @@ def said_of_gate(gate: Gate) -> Said:
     }
 
 
+def said_of_decision(name: str, found: Decision) -> Said:
+    """Whether further blocks could change anything, and which trials they would have."""
+    going_on = [f"{workload} on {system}" for system, workload in sorted(found.going_on)]
+    row = _row("decision", found, open=[_pair(one) for one in found.open], going_on=going_on)
+    return {"decision": {name: row}}
+
+
 def said_of_gains(gains: Mapping[str, Gain]) -> Said:
     """Means over workloads, or what they are made of."""
     return {"gains": {name: _row("gains", gain) for name, gain in gains.items()}}
@@ -131,6 +141,8 @@ def _texts(findings: Findings) -> Iterator[tuple[str, str]]:
     yield "under load", findings.under_load
     yield "disturbed", findings.spoiled.sentence if findings.spoiled else ""
     yield "sessions", findings.sessions.sentence if findings.sessions else ""
+    for place, claim in enumerate(claims(findings), 1):
+        yield f"claim {place}", claim.sentence
     for one in findings.workloads:
         yield f"answer of {one.name}", one.answer
         yield f"steadiness of {one.name}", one.steadiness.sentence if one.steadiness else ""

@@ -27,20 +27,27 @@ import pytest
 
 from frozen import alike, elsewhere, held, several
 from frozen.files import DATA, Scenes, differences, read, rounded, written
-from frozen.judgement import COLUMNS, Said, said_of
+from frozen.judgement import COLUMNS, Said, said_of, said_of_decision
 from frozen.planted import PLANTED
 from support.laid import laid
+from tiltyard.analysis.decision import decision
 from tiltyard.app.report import findings_of
 
 UPDATE = os.environ.get("TILTYARD_UPDATE_GOLDEN") == "1"
+RECORDED = Path(__file__).parents[1] / "run/fixtures/version_8daef3c"
+"""Runs that were carried out by an earlier version."""
 SHOWN = 10
 """As many differences are named; of more their number."""
 
 
 def runs(root: Path) -> Iterator[tuple[str, Said]]:
     """``tiltyard report STUDY``."""
+    folders = {name: RECORDED / name for name in ("finished", "unfinished")}
     for place, (name, made) in enumerate(PLANTED.items()):
-        yield name, said_of(findings_of(laid(root / f"{place}", *made())))
+        folders[name] = laid(root / f"{place}", *made())
+    for name, folder in folders.items():
+        found = findings_of(folder)
+        yield name, {**said_of(found), **said_of_decision("report", decision(found))}
 
 
 DOORS: dict[str, Callable[[Path], Iterator[tuple[str, Said]]]] = {
