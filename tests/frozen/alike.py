@@ -13,7 +13,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from frozen.elsewhere import imported
-from frozen.judgement import Said, said_of, said_of_combined, said_of_gate
+from frozen.judgement import Stated, stated_of, stated_of_combined, stated_of_gate
 from frozen.planted import Study
 from support.laid import laid
 from support.shapes import Shape, card
@@ -119,23 +119,23 @@ def run_of(times: Times) -> Study:
     return plan, run.model_copy(update={"trials": tuple(trials), "stopped": "the time is up"})
 
 
-def doors(root: Path) -> Iterator[tuple[str, Said]]:
+def doors(root: Path) -> Iterator[tuple[str, Stated]]:
     """All doors, shape by shape."""
     for place, (shape, times) in enumerate(TABLES.items()):
-        for door, said in _of(root / f"{place}", times):
-            texts = {name: own for name, own in said.get("texts", {}).items() if name in KEPT}
-            yield f"{shape}: {door}", {**said, "texts": texts, "values": {}, "counts": {}}
+        for door, stated in _of(root / f"{place}", times):
+            texts = {name: own for name, own in stated.get("texts", {}).items() if name in KEPT}
+            yield f"{shape}: {door}", {**stated, "texts": texts, "values": {}, "counts": {}}
 
 
-def _of(root: Path, times: Times) -> Iterator[tuple[str, Said]]:
+def _of(root: Path, times: Times) -> Iterator[tuple[str, Stated]]:
     folder = laid(root / "run", *run_of(times))
     findings = findings_of(folder)
-    yield "report", said_of(findings)
-    yield "gate", said_of_gate(gate(findings, MARGIN))
+    yield "report", stated_of(findings)
+    yield "gate", stated_of_gate(gate(findings, MARGIN))
     again = laid(root / "again", *run_of(times))
-    yield "combine", said_of_combined(combine([folder, again], {"again": 0.0}))
-    yield "compare, pooled", said_of(analyse_collection(across([folder, again], pool=True)))
-    yield "compare, two", said_of(analyse_collection(across(_one_each(root, times))))
+    yield "combine", stated_of_combined(combine([folder, again], {"again": 0.0}))
+    yield "compare, pooled", stated_of(analyse_collection(across([folder, again], pool=True)))
+    yield "compare, two", stated_of(analyse_collection(across(_one_each(root, times))))
     yield "import, rows", _as_rows(root / "rows", times, blocks=False)
     yield "import, rows with blocks", _as_rows(root / "blocks", times, blocks=True)
     files = _as_files(times)
@@ -178,7 +178,7 @@ def _one_each(root: Path, times: Times) -> list[Path]:
     return found
 
 
-def _as_rows(root: Path, times: Times, *, blocks: bool) -> Said:
+def _as_rows(root: Path, times: Times, *, blocks: bool) -> Stated:
     rows = ["system,block,time" if blocks else "system,time"]
     for name, own in times.items():
         for n, one in enumerate(own, 1):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
-from frozen.judgement import Said, said_of
+from frozen.judgement import Stated, stated_of
 from support import printed_studies
 from support.imports import GOLDEN
 from tiltyard.app.collect import place_collection
@@ -35,23 +35,25 @@ APART: Final[Mapping[str, Sequence[Sequence[str]]]] = {
 """Tool → files that are compared with each other, where not all of its files can be."""
 
 
-def printed(_: Path) -> Iterator[tuple[str, Said]]:
+def printed(_: Path) -> Iterator[tuple[str, Stated]]:
     """``tiltyard report published/…``."""
     for folder in sorted((ROOT / "published").iterdir()):
-        yield folder.name, said_of(findings_of(folder))
+        yield folder.name, stated_of(findings_of(folder))
 
 
-def made_up(root: Path) -> Iterator[tuple[str, Said]]:
+def made_up(root: Path) -> Iterator[tuple[str, Stated]]:
     """Collections as printed studies have them, with numbers from a seed."""
     for place, (name, make) in enumerate(printed_studies.SORTS.items()):
         if name == "grids":  # What is printed of that sort is there already.
             continue
         folder = root / f"{place}"
         place_collection(folder, make(SEED), {})
-        yield name, said_of(findings_of(folder))
+        yield name, stated_of(findings_of(folder))
 
 
-def imported(root: Path, files: Mapping[str, bytes], words: Sequence[str], **options: Any) -> Said:
+def imported(
+    root: Path, files: Mapping[str, bytes], words: Sequence[str], **options: Any
+) -> Stated:
     """``tiltyard import`` of some files, but for the drawing of its report.
 
     Args:
@@ -66,10 +68,10 @@ def imported(root: Path, files: Mapping[str, bytes], words: Sequence[str], **opt
     no_report = patch("tiltyard.app.report.write_report", lambda *_, **__: [])
     with chdir(root), no_report, redirect_stdout(TextIOWrapper(BytesIO())):
         import_(Path("study"), *words, json=True, **options)
-    return said_of(findings_of(root / "study"))
+    return stated_of(findings_of(root / "study"))
 
 
-def cases(root: Path) -> Iterator[tuple[str, Said]]:
+def cases(root: Path) -> Iterator[tuple[str, Stated]]:
     """Files of two sides, three of each."""
     known: dict[str, dict[str, Any]] = tomllib.loads((CASES / "cases.toml").read_text())
     for place, (name, case) in enumerate(known.items()):
@@ -95,7 +97,7 @@ def _of_case(case: Mapping[str, Any]) -> tuple[dict[str, bytes], list[str]]:
     return files, words
 
 
-def genuine(root: Path) -> Iterator[tuple[str, Said]]:
+def genuine(root: Path) -> Iterator[tuple[str, Stated]]:
     """Files that the tools wrote: those of each tool together, each a system unless it says so."""
     for folder in sorted(GOLDEN.iterdir()):
         for name, files in _together(folder):

@@ -6,7 +6,7 @@ from math import isclose, isfinite
 from pathlib import Path
 from typing import Any, Final
 
-from frozen.judgement import COLUMNS, Said
+from frozen.judgement import COLUMNS, Stated
 
 DATA: Final = Path(__file__).with_name("data")
 """A file for each door, of its scenes: scene → section → name of a row → values by column."""
@@ -16,7 +16,7 @@ _RELATIVE: Final = 10.0 ** (1 - DIGITS) * 1.01
 _NOTHING: Final = 1e-12
 """What of a difference of two numbers is rounding alone."""
 
-Scenes = Mapping[str, Said]
+Scenes = Mapping[str, Stated]
 
 
 def rounded(value: Any) -> Any:
@@ -32,12 +32,14 @@ def rounded(value: Any) -> Any:
 
 def written(scenes: Scenes) -> str:
     """All of a door as text: the columns, and a row a line."""
-    used = {section for said in scenes.values() for section, rows in said.items() if rows}
+    used = {section for stated in scenes.values() for section, rows in stated.items() if rows}
     columns = {section: list(COLUMNS[section]) for section in COLUMNS if section in used}
     parts = [f' "columns": {{\n{_rows(columns)}\n }}']
-    for scene, said in scenes.items():
+    for scene, stated in scenes.items():
         sections = ",\n".join(
-            f"  {_json(section)}: {{\n{_rows(rows)}\n  }}" for section, rows in said.items() if rows
+            f"  {_json(section)}: {{\n{_rows(rows)}\n  }}"
+            for section, rows in stated.items()
+            if rows
         )
         parts.append(f" {_json(scene)}: {{\n{sections}\n }}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
@@ -45,7 +47,7 @@ def written(scenes: Scenes) -> str:
 
 def read(text: str) -> Scenes:
     """The scenes of a file."""
-    scenes: dict[str, Said] = json.loads(text)
+    scenes: dict[str, Stated] = json.loads(text)
     scenes.pop("columns")
     return scenes  # type: ignore[return-value]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from frozen.judgement import Said, said_of_decision, said_of_gains, said_of_gate
+from frozen.judgement import Stated, stated_of_decision, stated_of_gains, stated_of_gate
 from frozen.planted import PLANTED, TWO, study
 from frozen.several import SESSIONS
 from support.laid import laid, laid_sessions
@@ -25,7 +25,7 @@ GATED: Final = (
 TIMED: Final = ("CPU time", "CPU time apart", "CPU time of nothing")
 
 
-def gates(root: Path) -> Iterator[tuple[str, Said]]:
+def gates(root: Path) -> Iterator[tuple[str, Stated]]:
     """``tiltyard gate STUDY --within …``."""
     for place, name in enumerate((*GATED, *TIMED)):
         folder = laid(root / f"{place}", *PLANTED[name]())
@@ -37,19 +37,19 @@ def gates(root: Path) -> Iterator[tuple[str, Said]]:
         yield f"{name} sessions", _against_margins(folder, "time")
 
 
-def _against_margins(folder: Path, by: By) -> Said:
-    said: Said = {"gate": {}, "headlines": {}, "decision": {}}
+def _against_margins(folder: Path, by: By) -> Stated:
+    stated: Stated = {"gate": {}, "headlines": {}, "decision": {}}
     findings = findings_of(folder)
     for margin in MARGINS:
-        for section, rows in said_of_gate(gate(findings, margin, by)).items():
+        for section, rows in stated_of_gate(gate(findings, margin, by)).items():
             where = "" if section == "gate" else f"{100 * margin:g} %: "
-            said[section] |= {f"{where}{name}": row for name, row in rows.items()}
+            stated[section] |= {f"{where}{name}": row for name, row in rows.items()}
         further = gate_decision(findings, margin, by, withheld=False)
-        said["decision"] |= said_of_decision(f"within {100 * margin:g} %", further)["decision"]
-    return said
+        stated["decision"] |= stated_of_decision(f"within {100 * margin:g} %", further)["decision"]
+    return stated
 
 
-def weights(root: Path) -> Iterator[tuple[str, Said]]:
+def weights(root: Path) -> Iterator[tuple[str, Stated]]:
     """Weights and costs, as an editor gives them in ``report.toml``."""
     effects = {"xfs": 1.06, "btrfs": 0.97}
     made = study(
@@ -62,7 +62,7 @@ def weights(root: Path) -> Iterator[tuple[str, Said]]:
         ("three times chore", {"chore": 3.0}),
         ("no grid", {"grid": 0}),
     ):
-        yield name, said_of_gains(weighted_means(findings, own))
+        yield name, stated_of_gains(weighted_means(findings, own))
     constants = {"ext4": 1.0, "xfs": 1.02, "btrfs": 1.5}
     for sort in ("price", "price_per_hour", "watts"):
         spent = {
@@ -70,5 +70,5 @@ def weights(root: Path) -> Iterator[tuple[str, Said]]:
             for one in spendings(findings, sort, constants)
             for own in one.systems
         }
-        said = said_of_gains({name: one.ratio for name, one in spent.items() if one.ratio})
-        yield sort, {**said, "counts": {name: [one.value] for name, one in spent.items()}}
+        stated = stated_of_gains({name: one.ratio for name, one in spent.items() if one.ratio})
+        yield sort, {**stated, "counts": {name: [one.value] for name, one in spent.items()}}

@@ -16,7 +16,7 @@ from tiltyard.analysis.weighted import Gain
 from tiltyard.app.combine import Combined
 
 Row: TypeAlias = list[Any]
-Said: TypeAlias = dict[str, dict[str, Row]]
+Stated: TypeAlias = dict[str, dict[str, Row]]
 """Section → name of a row → its values."""
 Line: TypeAlias = Cell | Index
 
@@ -64,33 +64,33 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
 """Section → its columns; what stands for itself is the attribute of that name."""
 
 
-def said_of(findings: Findings) -> Said:
+def stated_of(findings: Findings) -> Stated:
     """All that is judged, and the words around it."""
-    said: Said = {name: {} for name in COLUMNS}
-    said["texts"] = {name: [text] for name, text in _texts(findings) if text}
-    said["notices"] = {
+    stated: Stated = {name: {} for name in COLUMNS}
+    stated["texts"] = {name: [text] for name, text in _texts(findings) if text}
+    stated["notices"] = {
         f"{place}": _row("notices", one) for place, one in enumerate(findings.notices, 1)
     }
-    said["counts"] = {name: [getattr(findings, name)] for name in _COUNTS}
+    stated["counts"] = {name: [getattr(findings, name)] for name in _COUNTS}
     for workload in findings.workloads:
-        _add_workload(said, workload)
-    _add_comparisons(said, "overall", findings.overall)
+        _add_workload(stated, workload)
+    _add_comparisons(stated, "overall", findings.overall)
     for drift in findings.drifts:
-        said["drifts"][drift.workload] = _row("drifts", drift)
+        stated["drifts"][drift.workload] = _row("drifts", drift)
     for one in findings.sessions.comparisons if findings.sessions else ():
         name = f"{one.workload} | {_pair(one)}"
-        said["sessions"][name] = _row(
+        stated["sessions"][name] = _row(
             "sessions", one,
             values=[[own.session, own.blocks, own.ratio] for own in one.values],
             apart=[[own.session, own.ratio, own.low, own.high, own.turned] for own in one.apart],
         )  # fmt: skip
     for level in findings.sessions.levels if findings.sessions else ():
         apart = [[own.session, own.ratio, own.low, own.high] for own in level.apart]
-        said["session levels"][level.workload] = _row("session levels", level, apart=apart)
-    return said
+        stated["session levels"][level.workload] = _row("session levels", level, apart=apart)
+    return stated
 
 
-def said_of_gate(gate: Gate) -> Said:
+def stated_of_gate(gate: Gate) -> Stated:
     """What the gate answers, headline by headline."""
 
     def named(headlines: Iterable[Headline], where: str) -> Iterator[tuple[str, Row]]:
@@ -103,19 +103,19 @@ def said_of_gate(gate: Gate) -> Said:
     }
 
 
-def said_of_decision(name: str, found: Decision) -> Said:
+def stated_of_decision(name: str, found: Decision) -> Stated:
     """Whether further blocks could change anything, and which trials they would have."""
     going_on = [f"{workload} on {system}" for system, workload in sorted(found.going_on)]
     row = _row("decision", found, open=[_pair(one) for one in found.open], going_on=going_on)
     return {"decision": {name: row}}
 
 
-def said_of_gains(gains: Mapping[str, Gain]) -> Said:
+def stated_of_gains(gains: Mapping[str, Gain]) -> Stated:
     """Means over workloads, or what they are made of."""
     return {"gains": {name: _row("gains", gain) for name, gain in gains.items()}}
 
 
-def said_of_combined(combined: Combined) -> Said:
+def stated_of_combined(combined: Combined) -> Stated:
     """The matrix of purposes and systems."""
     gains = {
         f"{one.system} | {purpose}": gain
@@ -125,7 +125,7 @@ def said_of_combined(combined: Combined) -> Said:
     counts: dict[str, Row] = {one.name: [one.weight] for one in combined.purposes}
     counts |= {"family": [combined.family]}
     texts = {"question": [combined.question], "left out": [" ".join(combined.left_out)]}
-    return {**said_of_gains(gains), "counts": counts, "texts": texts}
+    return {**stated_of_gains(gains), "counts": counts, "texts": texts}
 
 
 _COUNTS: Final = (
@@ -151,18 +151,18 @@ def _texts(findings: Findings) -> Iterator[tuple[str, str]]:
             yield f"loss of {one.name}, {loss.label}", loss.comparison.sentence
 
 
-def _add_workload(said: Said, workload: WorkloadFindings) -> None:
+def _add_workload(stated: Stated, workload: WorkloadFindings) -> None:
     """Everything about one workload."""
     names = {id(line): f"{workload.name} | {_named(workload, line)}" for line in workload.judged}
     for line in workload.judged:
         name = names[id(line)]
         cells = line.cells if isinstance(line, Index) else None
         if cells or any(one.low is not None for one in line.comparisons):
-            said["quantities"][name] = _row("quantities", line, cells=cells)
+            stated["quantities"][name] = _row("quantities", line, cells=cells)
         if isinstance(line, Index):
             for one in line.standings:
-                said["ranks"][f"{name} | {one.system}"] = _row("ranks", one)
-        _add_comparisons(said, name, line.comparisons)
+                stated["ranks"][f"{name} | {one.system}"] = _row("ranks", one)
+        _add_comparisons(stated, name, line.comparisons)
     timed = workload.latencies.cells if workload.latencies else ()
     for cell in (*workload.cells, *timed, *workload.details):
         for own in cell.summaries:
@@ -170,44 +170,44 @@ def _add_workload(said: Said, workload: WorkloadFindings) -> None:
             marks = _percentiles(own.percentiles, own.percentile_intervals)
             n = len(own.values) if own.n is None else own.n
             if n > 1 or marks:  # A value by itself is what was read, and judges nothing.
-                said["values"][name] = _row("values", own, n=n, percentiles=marks)
+                stated["values"][name] = _row("values", own, n=n, percentiles=marks)
     of_latencies = workload.latencies.averages if workload.latencies else ()
     for what, averages in (("cells", workload.averages), ("latencies", of_latencies)):
         for own in averages:
             ratios = [[name, ratio] for name, ratio in own.ratios.items()]
             name = f"{workload.name} | {what} | {own.system}"
-            said["averages"][name] = _row("averages", own, ratios=ratios)
+            stated["averages"][name] = _row("averages", own, ratios=ratios)
     for effect in workload.effects:
         by = f" by {effect.by} {effect.by_level} {effect.by_over}" if effect.by else ""
         what = f"{effect.kind}: {effect.factor} {effect.level} / {effect.over}{by}"
-        said["effects"][f"{workload.name} | {effect.topic} | {what}"] = _row("effects", effect)
+        stated["effects"][f"{workload.name} | {effect.topic} | {what}"] = _row("effects", effect)
     for place, one in enumerate(workload.observations, 1):
-        said["observations"][f"{workload.name} | {place} {one.kind}"] = _row("observations", one)
+        stated["observations"][f"{workload.name} | {place} {one.kind}"] = _row("observations", one)
 
 
-def _add_comparisons(said: Said, name: str, comparisons: Sequence[Comparison]) -> None:
+def _add_comparisons(stated: Stated, name: str, comparisons: Sequence[Comparison]) -> None:
     """Those of one line: each in a row, or all in one where nothing has an interval."""
     if not comparisons:
         return
     if all(one.low is None and one.verdict == "undecided" for one in comparisons):
         first = comparisons[0]
-        said["not judged"][f"{name} | {_pair(first)} …"] = _row(
+        stated["not judged"][f"{name} | {_pair(first)} …"] = _row(
             "not judged", first, ratios=[one.ratio for one in comparisons]
         )
     else:
         for one in comparisons:
-            said["lines"][f"{name} | {_pair(one)}"] = _row(
+            stated["lines"][f"{name} | {_pair(one)}"] = _row(
                 "lines", one, marks=" ".join(_marks(one)), differences=len(one.differences)
             )
     for one in comparisons:
         if one.beside:
             covariates = " ".join(one.beside.covariates)
-            said["beside"][f"{name} | {_pair(one)}"] = _row(
+            stated["beside"][f"{name} | {_pair(one)}"] = _row(
                 "beside", one.beside, covariates=covariates
             )
         if one.over:
             values = [[own.study, own.blocks, *_of(own, _INTERVAL)] for own in one.over.values]
-            said["over studies"][f"{name} | {_pair(one)}"] = _row(
+            stated["over studies"][f"{name} | {_pair(one)}"] = _row(
                 "over studies", one.over, values=values
             )
 

@@ -5,7 +5,7 @@ from math import exp
 from pathlib import Path
 from typing import Any, Final
 
-from frozen.judgement import Said, said_of, said_of_combined
+from frozen.judgement import Stated, stated_of, stated_of_combined
 from frozen.planted import OWN, PLANTED, TWO, keys, study
 from support.laid import laid, laid_sessions
 from support.sessions import synthetic_sessions
@@ -47,10 +47,10 @@ SESSIONS: Final[Mapping[str, Callable[[], Sequence[Recorded]]]] = {
 """Sessions of one study → each with its record."""
 
 
-def sessions(root: Path) -> Iterator[tuple[str, Said]]:
+def sessions(root: Path) -> Iterator[tuple[str, Stated]]:
     """``tiltyard report`` of studies of several sessions."""
     for place, (name, made) in enumerate(SESSIONS.items()):
-        yield name, said_of(findings_of(laid_sessions(root / f"{place}", made())))
+        yield name, stated_of(findings_of(laid_sessions(root / f"{place}", made())))
 
 
 def over(
@@ -150,15 +150,15 @@ COMPARED: Final[Mapping[str, Callable[[Path], Sequence[Path]]]] = {
 """Studies that ``tiltyard compare`` holds against each other."""
 
 
-def studies(root: Path) -> Iterator[tuple[str, Said]]:
+def studies(root: Path) -> Iterator[tuple[str, Stated]]:
     """``tiltyard compare STUDY STUDY …``."""
     for place, (name, made) in enumerate(COMPARED.items()):
-        yield name, said_of(analyse_collection(across(made(root / f"{place}"))))
+        yield name, stated_of(analyse_collection(across(made(root / f"{place}"))))
     two = COMPARED["two of five sessions"](root / "pool")
-    yield "two of five sessions, pooled", said_of(analyse_collection(across(two, pool=True)))
+    yield "two of five sessions, pooled", stated_of(analyse_collection(across(two, pool=True)))
 
 
-def together(root: Path) -> Iterator[tuple[str, Said]]:
+def together(root: Path) -> Iterator[tuple[str, Stated]]:
     """``tiltyard combine STUDY STUDY …``."""
     three = (*TWO, "btrfs")
     effects = {"xfs": 1.06, "btrfs": 0.9}
@@ -172,8 +172,8 @@ def together(root: Path) -> Iterator[tuple[str, Said]]:
         *study(systems=TWO, workloads=("grid", "chore"), blocks=20, effects=effects, seed=3),
     )
     fails = laid(root / "fails", *PLANTED["failures on one side"]())
-    yield "two", said_of_combined(combine([mail, builds], {}))
-    yield "weighted", said_of_combined(combine([mail, builds], {"mail": 3.0}))
-    yield "other baseline", said_of_combined(combine([mail, builds], {}, baseline="btrfs"))
-    yield "a system left out", said_of_combined(combine([mail, mixed], {"mixed/chore": 0.0}))
-    yield "failures in one", said_of_combined(combine([mail, fails], {}))
+    yield "two", stated_of_combined(combine([mail, builds], {}))
+    yield "weighted", stated_of_combined(combine([mail, builds], {"mail": 3.0}))
+    yield "other baseline", stated_of_combined(combine([mail, builds], {}, baseline="btrfs"))
+    yield "a system left out", stated_of_combined(combine([mail, mixed], {"mixed/chore": 0.0}))
+    yield "failures in one", stated_of_combined(combine([mail, fails], {}))

@@ -27,7 +27,7 @@ import pytest
 
 from frozen import alike, elsewhere, held, several
 from frozen.files import DATA, Scenes, differences, read, rounded, written
-from frozen.judgement import COLUMNS, Said, said_of, said_of_decision
+from frozen.judgement import COLUMNS, Stated, stated_of, stated_of_decision
 from frozen.planted import PLANTED
 from support.laid import laid
 from tiltyard.analysis.decision import decision
@@ -40,17 +40,17 @@ SHOWN = 10
 """As many differences are named; of more their number."""
 
 
-def runs(root: Path) -> Iterator[tuple[str, Said]]:
+def runs(root: Path) -> Iterator[tuple[str, Stated]]:
     """``tiltyard report STUDY``."""
     folders = {name: RECORDED / name for name in ("finished", "unfinished")}
     for place, (name, made) in enumerate(PLANTED.items()):
         folders[name] = laid(root / f"{place}", *made())
     for name, folder in folders.items():
         found = findings_of(folder)
-        yield name, {**said_of(found), **said_of_decision("report", decision(found))}
+        yield name, {**stated_of(found), **stated_of_decision("report", decision(found))}
 
 
-DOORS: dict[str, Callable[[Path], Iterator[tuple[str, Said]]]] = {
+DOORS: dict[str, Callable[[Path], Iterator[tuple[str, Stated]]]] = {
     "runs": runs,
     "sessions": several.sessions,
     "studies": several.studies,
@@ -91,8 +91,8 @@ def test_every_column_is_in_use() -> None:
     """Otherwise nothing would hold it."""
     longest: dict[str, int] = {}
     for door in DOORS:
-        for said in frozen(door).values():
-            for section, rows in said.items():
+        for stated in frozen(door).values():
+            for section, rows in stated.items():
                 longest[section] = max(longest.get(section, 0), *map(len, rows.values()))
     assert longest == {section: len(columns) for section, columns in COLUMNS.items()}
 
