@@ -12,6 +12,7 @@ from tiltyard.analysis.decision import Decision
 from tiltyard.analysis.gate import Gate, Headline
 from tiltyard.analysis.model import Cell, Comparison, Findings, Index, WorkloadFindings
 from tiltyard.analysis.statements.registry import claims
+from tiltyard.analysis.statements.warnings import warnings
 from tiltyard.analysis.weighted import Gain
 from tiltyard.app.combine import Combined
 
@@ -23,6 +24,7 @@ Line: TypeAlias = Cell | Index
 _INTERVAL: Final = ("ratio", "low", "high")
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "texts": ("text",),
+    "warnings": ("severity", "text"),
     "notices": ("severity", "text"),
     "counts": ("value",),
     "lines": (
@@ -70,6 +72,9 @@ def stated_of(findings: Findings) -> Stated:
     stated["texts"] = {name: [text] for name, text in _texts(findings) if text}
     stated["notices"] = {
         f"{place}": _row("notices", one) for place, one in enumerate(findings.notices, 1)
+    }
+    stated["warnings"] = {
+        f"{place}": _row("warnings", one) for place, one in enumerate(warnings(findings), 1)
     }
     stated["counts"] = {name: [getattr(findings, name)] for name in _COUNTS}
     for workload in findings.workloads:

@@ -123,27 +123,59 @@ def left_out(after: int = 10) -> Study:
     return plan, run.model_copy(update=update)
 
 
-def adjusted(verdict: str, factor: float = 0.92, systems: Sequence[str] = TWO) -> Study:
-    """Others cost up to half of the speed of each trial; one system is slower by a factor."""
+def adjusted(
+    verdict: str,
+    factor: float = 0.92,
+    systems: Sequence[str] = TWO,
+    *,
+    made: Mapping[str, float] | None = None,
+    unknown: Collection[int] = (),
+    steal: float = 0.0,
+) -> Study:
+    """Others cost up to half of the speed of each trial; one system is slower by a factor.
+
+    Args:
+        verdict: the analysis that decides.
+        factor: of the speed of xfs.
+        systems: their names.
+        made: what a system makes others take, as a share beside what they take anyway.
+        unknown: blocks in which the host does not tell what others took.
+        steal: largest share that the hypervisor takes.
+    """
     rng = np.random.default_rng(4)
     plan, run = study(systems=systems, blocks=20, noise=0.01)
     names = ("external_cpu", "steal")
     design = plan.design.model_copy(update={"verdict": verdict, "adjust_for": names})
     trials = []
     for trial in run.trials:
-        share = rng.uniform(0, 0.008)
-        seen = Telemetry(elapsed_s=1e3, cpus=(1,), external_s=1e3 * share, external_steal_s=0.0)
-        by = (1 - share) ** 80 * (factor if trial.key.system == "xfs" else 1.0)
+        share = rng.uniform(0, 0.008) + (made or {}).get(trial.key.system, 0.0)
+        stolen = rng.uniform(0, steal) if steal else 0.0
+        seen = Telemetry(
+            elapsed_s=1e3, cpus=(1,), external_s=1e3 * share, external_steal_s=1e3 * stolen
+        )
+        by = (1 - share - stolen) ** 80 * (factor if trial.key.system == "xfs" else 1.0)
         samples = Samples.of([replace(one, value=one.value * by) for one in trial.samples])
-        trials.append(trial.model_copy(update={"telemetry": seen, "samples": samples}))
+        told = None if trial.key.block in unknown else seen
+        trials.append(trial.model_copy(update={"telemetry": told, "samples": samples}))
     return plan.model_copy(update={"design": design}), run.model_copy(
         update={"trials": tuple(trials)}
     )
 
 
-def disturbed(fate: str, blocks: Collection[int], slowed: float = 0.9) -> Study:
+def futile() -> Study:
+    """So much noise that a comparison is given up before the last look."""
+    plan, run = study(blocks=40, effects={"xfs": 1.02}, noise=0.25, profile="rigorous")
+    design = plan.design.model_copy(update={"futility": True})
+    return plan.model_copy(update={"design": design}), run
+
+
+def disturbed(
+    fate: str, blocks: Collection[int], slowed: float = 0.9, systems: Sequence[str] = TWO
+) -> Study:
     """Sixteen blocks and four replacement blocks; some are disturbed, and slow one system."""
-    made = study(blocks=20, fixed_blocks=20, profile="fixed", effects={"xfs": 1.02}, seed=9)
+    made = study(
+        systems=systems, blocks=20, fixed_blocks=20, profile="fixed", effects={"xfs": 1.02}, seed=9
+    )
     plan, run = changed(
         made,
         lambda one: slowed if one.key.block in blocks and one.key.system == "xfs" else 1.0,
@@ -257,8 +289,15 @@ PLANTED: Final[Mapping[str, Callable[[], Study]]] = {
     "CPU time apart": lambda: timed_study(0.9, 1.3, 0.05),
     "adjusted decides": lambda: adjusted("adjusted"),
     "adjusted beside": lambda: adjusted("unadjusted", systems=(*TWO, "btrfs")),
+    "adjusted, one makes others work": lambda: adjusted("adjusted", 0.98, made={"xfs": 0.01}),
+    "adjusted, not known everywhere": lambda: adjusted("adjusted", unknown=(3, 4, 9)),
+    "adjusted for two": lambda: adjusted("unadjusted", steal=0.004),
+    "given up": futile,
     "disturbed, kept": lambda: disturbed("keep", (3, 8, 11)),
     "disturbed, replaced": lambda: disturbed("replace", (3, 8, 11)),
+    "disturbed, replaced as long as there are blocks": lambda: disturbed(
+        "adapt", (2, 3, 5, 8, 11, 12), systems=(*TWO, "btrfs")
+    ),
     "disturbed too often": lambda: disturbed("replace", range(1, 9)),
     "path lengths": lambda: counted(1 / 0.971),
     "path lengths, the same": lambda: counted(1.0),

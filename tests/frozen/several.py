@@ -5,15 +5,20 @@ from math import exp
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from frozen.judgement import Stated, stated_of, stated_of_combined
 from frozen.planted import OWN, PLANTED, TWO, keys, study
+from support.collections import collection
 from support.laid import laid, laid_sessions
 from support.sessions import synthetic_sessions
 from support.synthetic import synthetic_study
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.app.across import across
+from tiltyard.app.collect import place_collection
 from tiltyard.app.combine import combine
 from tiltyard.app.report import findings_of
+from tiltyard.collected.model import Reading
 from tiltyard.plan.model import TrialKey
 from tiltyard.plan.sessions import session_plan
 from tiltyard.run.sessions import Recorded
@@ -21,6 +26,26 @@ from tiltyard.run.sessions import Recorded
 LUCK: Final = (0.01, -0.02, 0.0, 0.015, -0.01)
 EIGHT: Final = (0.10, 0.11, 0.09, 0.12, 0.08, 0.10, 0.11, 0.09)
 FAILED: Final = tuple(TrialKey(block=n, system="xfs", workload="postmark") for n in (1, 2, 4))
+
+
+def in_boots(boots: Sequence[int]) -> tuple[Recorded, ...]:
+    """Sessions of one day, each in a boot of a number."""
+    return tuple(
+        Recorded(
+            one.plan,
+            one.run.model_copy(
+                update={
+                    "boots": (f"boot-{boot}",),
+                    "began": f"2026-11-01T{2 * place:02}:00:00+00:00",
+                    "ended": f"2026-11-01T{2 * place + 1:02}:00:00+00:00",
+                }
+            ),
+        )
+        for place, (one, boot) in enumerate(
+            zip(synthetic_sessions(EIGHT, 8), boots, strict=True), 1
+        )
+    )
+
 
 SESSIONS: Final[Mapping[str, Callable[[], Sequence[Recorded]]]] = {
     "one": lambda: synthetic_sessions((0.1,), 1),
@@ -39,6 +64,8 @@ SESSIONS: Final[Mapping[str, Callable[[], Sequence[Recorded]]]] = {
     ),
     "seven, blocks failed in one": lambda: synthetic_sessions(EIGHT[:7], 7, failed=FAILED),
     "three, blocks failed in one": lambda: synthetic_sessions(EIGHT[:3], 3, failed=FAILED),
+    "eight, two in one boot": lambda: in_boots((1, 1, 2, 3, 4, 5, 6, 7)),
+    "eight in four boots": lambda: in_boots((1, 1, 2, 2, 3, 3, 4, 4)),
     "seven hosts": lambda: synthetic_sessions(
         EIGHT[:7], 7, hosts=(0.0, 0.0, 0.3, 0.0, 0.0, 0.3, 0.0)
     ),
@@ -139,9 +166,10 @@ COMPARED: Final[Mapping[str, Callable[[Path], Sequence[Path]]]] = {
     "six pooled over a grid and a time": lambda at: pooled(
         at, (0.12, 0.18, 0.09, 0.15, 0.2, 0.11), workloads=("grid", "chore")
     ),
-    "four pooled, failed trials": lambda at: [
+    "five pooled, failed trials": lambda at: [
         *pooled(at, (0.12, 0.18, 0.09)),
-        over(at, "host4", xfs=0.1, seed=4, failed=keys("xfs", (1, 2, 3, 4))),
+        over(at, "host4", xfs=0.1, seed=4, failed=keys("xfs", range(1, 6))),
+        over(at, "host5", xfs=0.1, seed=5, failed=keys("xfs", range(1, 7))),
     ],
     "three pooled of several sessions": lambda at: [
         over(at, f"host{n}", LUCK, xfs=0.1, seed=n) for n in (1, 2, 3)
@@ -154,8 +182,26 @@ def studies(root: Path) -> Iterator[tuple[str, Stated]]:
     """``tiltyard compare STUDY STUDY …``."""
     for place, (name, made) in enumerate(COMPARED.items()):
         yield name, stated_of(analyse_collection(across(made(root / f"{place}"))))
+    collections = [_collected(root / f"file-{n}", n) for n in range(1, 4)]
+    yield "two imported", stated_of(analyse_collection(across(collections[:2])))
+    yield "three imported, pooled", stated_of(analyse_collection(across(collections)))
     two = COMPARED["two of five sessions"](root / "pool")
     yield "two of five sessions, pooled", stated_of(analyse_collection(across(two, pool=True)))
+
+
+def _collected(folder: Path, seed: int) -> Path:
+    """A study whose rates were imported, by block: xfs is ahead by a tenth."""
+    rng = np.random.default_rng(seed)
+    blocks = tuple(range(1, 9))
+    readings = [
+        Reading(
+            metric="throughput", system=system, blocks=blocks,
+            values=tuple(1e8 * ahead * np.exp(rng.normal(0, 0.02, len(blocks)))),
+        )
+        for system, ahead in (("ext4", 1.0), ("xfs", 1.1))
+    ]  # fmt: skip
+    place_collection(folder, collection(readings), {})
+    return folder
 
 
 def together(root: Path) -> Iterator[tuple[str, Stated]]:
