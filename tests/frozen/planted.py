@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from support.counted import counted_study
 from support.cpu_times import timed_study
 from support.network_studies import network_study
+from support.observed import observed_study
 from support.runs import GATES
 from support.shapes import SHAPES, Shape, card
 from support.synthetic import factorial_study, synthetic_study
@@ -111,6 +112,15 @@ def of_sizes(effects: Mapping[int, float]) -> Study:
         ]
         trials.append(trial.model_copy(update={"samples": Samples.of(samples)}))
     return plan, run.model_copy(update={"trials": tuple(trials)})
+
+
+def cliff() -> Study:
+    """Both fall by half from one size to the next, one of them a size earlier."""
+    rng = np.random.default_rng(12)
+    logs = rng.normal(0, 0.02, (14, 2, 5))
+    logs[:, 0, 3:] -= np.log(2)
+    logs[:, 1, 2:] -= np.log(2)
+    return observed_study(logs)
 
 
 def left_out(after: int = 10) -> Study:
@@ -269,6 +279,7 @@ PLANTED: Final[Mapping[str, Callable[[], Study]]] = {
         effects={("xfs", "write"): 1.2, ("btrfs", "read"): 0.9},
     ),
     "grid that turns": lambda: of_sizes({4: 0.8, 64: 1.0, 1024: 1.3}),
+    "grid with a cliff": cliff,
     "percentiles": lambda: study(workloads=("response",), blocks=20, effects={"xfs": 1.1}),
     "percentiles in bins": lambda: printed("read_completion_latency_p99"),
     "mean beside percentiles in bins": lambda: printed("read_completion_latency"),

@@ -19,6 +19,7 @@ from tiltyard.app.collect import place_collection
 from tiltyard.app.combine import combine
 from tiltyard.app.report import findings_of
 from tiltyard.collected.model import Reading
+from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import TrialKey
 from tiltyard.plan.sessions import session_plan
 from tiltyard.run.sessions import Recorded
@@ -78,6 +79,11 @@ def sessions(root: Path) -> Iterator[tuple[str, Stated]]:
     """``tiltyard report`` of studies of several sessions."""
     for place, (name, made) in enumerate(SESSIONS.items()):
         yield name, stated_of(findings_of(laid_sessions(root / f"{place}", made())))
+    folder = StudyFolder(laid_sessions(root / "lost", SESSIONS["seven hosts"]()))
+    lost = folder.session(3).lost / "1"
+    lost.mkdir(parents=True)
+    (lost / "why").write_text("n8 was lost in session 3 after 2 blocks: no answer for 60 s")
+    yield "seven hosts, another one lost", stated_of(findings_of(folder.root))
 
 
 def over(
