@@ -32,7 +32,7 @@ def gates(root: Path) -> Iterator[tuple[str, Stated]]:
         yield name, _against_margins(folder, "time")
         if name in TIMED[:2]:
             yield f"{name}, by it", _against_margins(folder, "cpu-time")
-    for name in ("three", "eight"):
+    for name in ("three", "eight", "eight that differ"):
         folder = laid_sessions(root / name, SESSIONS[name]())
         yield f"{name} sessions", _against_margins(folder, "time")
 
