@@ -13,4 +13,5 @@ mod programs_outputs;
 mod runner;
 mod serve;
 mod serve_limits;
+mod settings;
 mod trouble;
