@@ -154,7 +154,7 @@ def test_an_answer_that_is_none_is_told(answer: str, why: str) -> None:
 )
 def test_what_ops_have_not_yielded_is_no_answer_to_them(ops: str) -> None:
     """It would get into later ones, and into the script that does them again."""
-    answer = f'{{"id":1,"done":{{"ops":{{"ledger":"1-a",{ops},"ran":[]}}}}}}'
+    answer = f'{{"id":1,"done":{{"ops":{{"ledger":"1-a",{ops},"ran":[],"skipped":[]}}}}}}'
     host = Host(stub(f"{hello(1)}; read -r asked; {says(answer)}; cat > /dev/null"), "sut")
     try:
         with pytest.raises(HostLacksError, match="something else than was asked"):

@@ -286,11 +286,16 @@ pub fn set(file: &Path, value: &str) -> io::Result<Result<(), NotSet>> {
 /// What is told of a value that is not in force.
 pub fn told(file: &Path, value: &str, why: &NotSet) -> String {
     let path = file.display();
-    if why.text.is_empty() {
-        return format!("{path}: the kernel makes \"{}\" of \"{value}\"", why.now);
-    }
     let says = fs::read_to_string(file).unwrap_or_default();
-    format!("{path}: {}; it says \"{}\"", why.text, says.trim())
+    let says = says.trim();
+    match why.text.as_str() {
+        // Of what it offers it has taken nothing.
+        "" if says.contains('[') => {
+            format!("{path}: \"{value}\" is not taken; it says \"{says}\"")
+        }
+        "" => format!("{path}: the kernel makes \"{}\" of \"{value}\"", why.now),
+        text => format!("{path}: {text}; it says \"{says}\""),
+    }
 }
 
 /// The kernel separates numbers as it likes.

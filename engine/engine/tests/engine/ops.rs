@@ -243,6 +243,7 @@ fn what_cannot_be_done_says_why_and_changes_nothing() {
         return;
     }
     let mut host = Host::new();
+    crate::settings::hold(&mut host);
     let other = host.path("tiltyard-other");
     fs::create_dir(&other).unwrap();
     for (op, kind, says) in [
