@@ -55,6 +55,12 @@ pub const TARGET: Target = Target {
         "\"marks\"",
         "\"study\"",
         "\"cancel\"",
+        "\"devices\"",
+        "\"users\"",
+        "\"device\"",
+        "\"given\"",
+        "\"marks\"",
+        "\"carries\"",
         "\"ok\"",
         "\"/\"",
         "=",
@@ -64,7 +70,7 @@ pub const TARGET: Target = Target {
 
 fn seeds() -> Vec<Vec<u8>> {
     let read = json!({"files": ["/proc/meminfo"], "links": ["/sys/block/*"], "programs": ["sh"],
-        "space": ["/"], "outputs": [["lsblk", "--json"]]});
+        "space": ["/"], "devices": ["/dev/sdb"], "users": ["/dev/sdb"], "outputs": [["lsblk", "--json"]]});
     let run = json!({"argv": ["cat", "-"], "environment": {"A": "b"}, "stdin": "text",
         "limit_s": 0.5, "ok": [0, 1]});
     let who = json!({"ours": [1], "servers": [2, 3], "programs": ["/x"], "serving": ["y"]});
@@ -79,6 +85,11 @@ fn seeds() -> Vec<Vec<u8>> {
         {"op": "run", "argv": ["mkfs.ext4", device]},
         {"op": "mend", "path": "/i"},
         {"op": "make", "directory": "/tiltyard-m", "inside": true},
+        {"op": "hold", "device": {"given": "/dev/sdb", "size_bytes": 1, "marks": {"serial": "S"}},
+         "node": "/dev/sdb", "keep": ["/srv"], "carries": {"ledger": "1-a", "number": 1}},
+        {"op": "format", "device": "/dev/sdb", "filesystem": "ext4", "uuid": "u",
+         "argv": ["mkfs.ext4", "-U", {"of": "u"}, "/dev/sdb"], "like": "/i"},
+        {"op": "release", "device": "/dev/sdb"},
         {"op": "mount", "from": device, "at": "/m", "kind": "ext4", "options": ["ro"], "behind": "/i"},
         {"op": "start", "mark": "tiltyard-1-x", "argv": [{"of": "self"}, "serve"], "stdin": "s",
          "environment": {"A": "b"}, "user": "ada", "directory": "/", "in": "n", "limit_s": 1.5, "stop_s": 2,

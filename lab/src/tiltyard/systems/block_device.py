@@ -136,7 +136,7 @@ class BlockDeviceVolume(Volume):
                 f"{self._filesystem.name} needs {least}; the device has {format_size(size_bytes)}"
             )
             found.append(Problem("error", text, "a larger device"))
-        if self.place.is_root and (error := refusal(self._wanted, self.place)):
+        if self.place.is_root and (error := refusal(self._wanted.held(), self.place)):
             text = str(error).removeprefix(f"{self.place}: ")
             found.append(Problem("error", text, passes=isinstance(error, BusyError)))
         found += self._state_problems(size_bytes)
