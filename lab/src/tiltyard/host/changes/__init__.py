@@ -43,7 +43,6 @@ from tiltyard.host.mounts import mounts_in
 from tiltyard.host.namespaces import MadeInside
 from tiltyard.host.pools import ImportedPool
 from tiltyard.host.resumption import MadeResumption
-from tiltyard.host.servers import ServedMount
 from tiltyard.ownership import held_open, open_inside
 
 _REMOVAL_S = 24 * 3600.0
@@ -178,7 +177,6 @@ Change = Annotated[
     | SetFile
     | StartedProcess
     | SupervisedProcess
-    | ServedMount
     | ImportedPool
     | StoppedService
     | SetInterface
