@@ -147,7 +147,7 @@ class Start(Op):
     @property
     def way_back(self) -> str:
         """What it serves is unmounted, or it is asked to end."""
-        if self.again:
+        if self.again or not self.stays:
             return ""
         if self.stop.unmount:
             return f"umount {self.stop.unmount}"
@@ -166,6 +166,11 @@ class Start(Op):
         made = MadeByOp(op=told, back="", back_script=self.back_script, ssh=ssh)
         first = self.model_copy(update={"again": False})
         return made.model_copy(update={"back": first.way_back})
+
+    @property
+    def stays(self) -> bool:
+        """Not where its end is the sign."""
+        return self.ready != Ready()
 
     @property
     def executed(self) -> tuple[str, ...]:

@@ -436,11 +436,6 @@ class Steps:
         """Keep a command for the record that a step has executed in its own way."""
         self._executed.append(command)
 
-    @property
-    def running(self) -> tuple[object, ...]:
-        """Children of ours, in the order of their start."""
-        return tuple(self._running)
-
     def keep_running(self, child: M) -> M:
         """A child of ours with a ``stop()`` that is called before anything is taken back."""
         self._running.append(child)  # type: ignore[arg-type]

@@ -30,7 +30,7 @@ from tiltyard.host.changes.network import (
     SetSysctl,
 )
 from tiltyard.host.changes.op import MadeByOp, UsedAgent
-from tiltyard.host.changes.settings import MountedAt, SetFile, StartedProcess, SupervisedProcess
+from tiltyard.host.changes.settings import MountedAt, SetFile, StartedProcess
 from tiltyard.host.changes.slurm import HeldNodes
 from tiltyard.host.changes.tuning import (
     SetInterface,
@@ -176,7 +176,6 @@ Change = Annotated[
     | MountedAt
     | SetFile
     | StartedProcess
-    | SupervisedProcess
     | ImportedPool
     | StoppedService
     | SetInterface
