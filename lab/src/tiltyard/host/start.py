@@ -100,6 +100,8 @@ class Start(Op):
     """Where it alone has business."""
     what: str = ""
     """Stands in front of what is said of it."""
+    outlives: bool = False
+    """Whether it stays when its agent is gone, for who takes back what was made above it."""
     again: bool = False
     """Whether the agent's ledger has it already."""
 
@@ -116,6 +118,7 @@ class Start(Op):
             "stdin": self.stdin,
             "secret": self.secret,
             "what": self.what,
+            "outlives": self.outlives,
         }
         return {
             "op": "start",

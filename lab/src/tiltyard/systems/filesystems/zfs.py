@@ -67,7 +67,7 @@ class PoolDriver(Driver):
                 raise BusyError(_taken(self.server.command, running[0]))
             argv = mounter.command((self.server.command, "--no-daemon"))
             answers = Ready(command=(self.tools[0].command, "list"))
-            yield Start(argv=argv, mark=mounter.server_mark, ready=answers)
+            yield Start(argv=argv, mark=mounter.server_mark, ready=answers, outlives=True)
         yield RecordPool(pool=pool_of(device))
 
     def mount(self, name: str, mounting: Mounting) -> Iterator[Step]:  # noqa: ARG002  pools: own

@@ -170,6 +170,7 @@ class RootMounter(Mounter):
             mark=self._mark,
             ready=Ready(mounted=target),
             stop=Stop(unmount=target),
+            outlives=True,
         )
         self._again = (
             UndoTemporarily(change=start.made(self._place.ssh)),
@@ -213,8 +214,14 @@ class UserMounter(Mounter):
 
     def open(self) -> tuple[Step, ...]:
         """A process that sleeps holds the namespaces."""
-        argv, ready = namespace_command(), Ready(line=True)
-        return (Start(argv=argv, mark=self._mark, ready=ready, output=NAMESPACE),)
+        holds = Start(
+            argv=namespace_command(),
+            mark=self._mark,
+            ready=Ready(line=True),
+            outlives=True,
+            output=NAMESPACE,
+        )
+        return (holds,)
 
     def command(self, argv: tuple[str, ...]) -> tuple[str, ...]:
         """Inside, where its mounts are."""
@@ -232,6 +239,7 @@ class UserMounter(Mounter):
             argv=self.command(argv),
             mark=self.server_mark,
             ready=Ready(mounted=target, seen_by=NAMESPACE),
+            outlives=True,
         )
         self._again = (
             Run(argv=self.command(("umount", str(target)))),
