@@ -256,15 +256,16 @@ def test_the_agent_of_another_host_puts_back_what_a_killed_run_has_set(tmp_path:
     not Path("/dev/cpu_dma_latency").exists(),
     reason="this kernel takes no requests for short wake-up times (CONFIG_CPU_IDLE)",
 )
-def test_there_a_process_holds_the_latency_and_restore_ends_it(tmp_path: Path) -> None:
-    (tmp_path / "p.toml").write_text('about = "x"\n[idle]\nlatency_us = 17')
+def test_there_a_process_holds_the_latency_and_ends_with_us(tmp_path: Path, steps: Steps) -> None:
     place = Place(("sh", "-c"))
     latency = HeldLatency(place, 17)
     before = latency.read()
+    found = set_there(tmp_path, "[idle]\nlatency_us = 17", Scene(place), steps)
+    assert (found["wake-up latency"][0].status, latency.read()) == ("set", "17 µs")
+    steps.undo()
+    assert latency.read() == before
     set_and_die(tmp_path, place)
-    assert latency.read() == "17 µs"
-    (said,) = recover()
-    assert "ended tiltyard-latency-" in said
+    recover()
     assert latency.read() == before
 
 

@@ -69,7 +69,10 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
             let name = arguments.next().unwrap_or_default();
             return Ok(classic_tool::run(classic::named(&name)?, arguments, output));
         }
-        Command::Serve(arguments) => serve::run(&arguments, &mut output)?,
+        Command::Serve(arguments) => {
+            let _ = rustix::thread::set_name(c"tiltyard-engine");
+            serve::run(&arguments, &mut output)?;
+        }
         Command::Guest => guests::serve()?,
         Command::GuestExec(arguments) => {
             let code = guests::exec(&arguments, &mut output)?;

@@ -1,6 +1,7 @@
 //! A keeper: a process above one that stays, which has all that that starts. It waits until it is ready,
 //! keeps the end of what it prints, and ends it: when it is asked to, and when whoever has started the
-//! keeper is gone, for then the keeper's input ends.
+//! keeper is gone, for then the keeper's input ends. What others lie upon, a file system above all, outlives
+//! that: whoever recovers takes back what is above it, and has it ended then.
 //!
 //! Each has a keeper of its own, as orphans become children of the nearest ancestor that asked for them
 //! (PR_SET_CHILD_SUBREAPER): what leaves its parent, its session and its group is still below it. It is
@@ -303,7 +304,7 @@ impl Keeper {
         let count = io::stdin().lock().read(&mut chunk).unwrap_or(0);
         if count == 0 {
             self.hears = false;
-            self.is_told_to_end = true;
+            self.is_told_to_end |= !self.start.outlives;
         }
         for _ in chunk[..count].iter().filter(|&&byte| byte == b'\n') {
             let runs = self.runs();
@@ -425,13 +426,7 @@ impl Keeper {
 
     /// What it is, as a message begins.
     fn what(&self) -> String {
-        // An agent's own file has no name that a person would know.
-        let is_own = |word: &String| word.starts_with("/proc/") && word.ends_with("/exe");
-        let words = self.start.argv.iter().map(|word| match is_own(word) {
-            true => "tiltyard-engine".to_owned(),
-            false => word.clone(),
-        });
-        let typed = reason::shown(&words.collect::<Vec<_>>());
+        let typed = reason::shown(&way::shown(&self.start.argv));
         match self.start.what.as_str() {
             "" => typed,
             what => format!("{what}: {typed}"),

@@ -47,6 +47,9 @@ pub struct Start<T> {
     pub stop: StartStop<T>,
     /// How long it may take to end when it is asked to.
     pub stop_s: f64,
+    /// It stays when its agent is gone, for whoever takes back what was made above it, and is ended then.
+    #[serde(default)]
+    pub outlives: bool,
     /// Where it alone has business: who works there belongs to it, whatever has become of its keeper.
     #[serde(default = "no_texts::<T>", skip_serializing_if = "Vec::is_empty")]
     pub directories: Vec<T>,
@@ -140,6 +143,7 @@ impl<T> Start<T> {
             stop_s: self.stop_s,
             what: self.what.clone(),
             again: self.again,
+            outlives: self.outlives,
         })
     }
 }

@@ -212,6 +212,20 @@ fn one_is_asked_to_end_by_a_command_and_killed_when_it_does_not() {
 }
 
 #[test]
+fn what_others_lie_upon_stays_until_somebody_recovers() {
+    let mut host = Host::new();
+    let (_, _, started) = host.started("echo ready; exec sleep 600", json!({"outlives": true}));
+    let mut before = host.followed();
+    before.process.kill().unwrap();
+    drop(before);
+    assert_eq!(host.alive().len(), 1, "its keeper");
+    let undone = host.undone(json!({"id": 9, "recover": {}}));
+    let done = format!("ended {}, process {}", host.mark(), started.pid);
+    assert_eq!((undone.done, undone.left), (vec![done], vec![]));
+    host.is_ended();
+}
+
+#[test]
 fn whoever_is_killed_nothing_of_it_is_left_after_a_recovery() {
     for (kills_agent, kills_keeper) in [(true, false), (false, true), (true, true)] {
         let mut host = Host::new();

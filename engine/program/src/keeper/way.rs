@@ -91,7 +91,7 @@ impl Way {
         let program = find_program(name, &self.path).ok_or_else(lacks)?;
         let recipe = Recipe {
             path: &c_text(program.as_os_str().as_bytes()),
-            arguments: &Strings::of(argv.iter().cloned()),
+            arguments: &Strings::of(shown(argv)),
             environment: &self.environment,
             directory: &self.directory,
             home: (c"/", self.root.as_fd()),
@@ -143,6 +143,16 @@ impl Way {
         }
         false
     }
+}
+
+/// A command as its process list shows it: an agent's own file has no name that a person would know.
+pub fn shown(argv: &[String]) -> Vec<String> {
+    let is_own = |word: &String| word.starts_with("/proc/") && word.ends_with("/exe");
+    let words = argv.iter().map(|word| match is_own(word) {
+        true => "tiltyard-engine".to_owned(),
+        false => word.clone(),
+    });
+    words.collect()
 }
 
 /// A network namespace by its name.

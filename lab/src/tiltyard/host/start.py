@@ -100,6 +100,8 @@ class Start(Op):
     """Where it alone has business."""
     what: str = ""
     """Stands in front of what is said of it."""
+    outlives: bool = False
+    """Whether it stays when its agent is gone, for who takes back what was made above it."""
     again: bool = False
     """Whether the agent's ledger has it already."""
 
@@ -116,6 +118,7 @@ class Start(Op):
             "stdin": self.stdin,
             "secret": self.secret,
             "what": self.what,
+            "outlives": self.outlives,
         }
         return {
             "op": "start",
@@ -147,7 +150,7 @@ class Start(Op):
     @property
     def way_back(self) -> str:
         """What it serves is unmounted, or it is asked to end."""
-        if self.again:
+        if self.again or not self.stays:
             return ""
         if self.stop.unmount:
             return f"umount {self.stop.unmount}"
@@ -166,6 +169,11 @@ class Start(Op):
         made = MadeByOp(op=told, back="", back_script=self.back_script, ssh=ssh)
         first = self.model_copy(update={"again": False})
         return made.model_copy(update={"back": first.way_back})
+
+    @property
+    def stays(self) -> bool:
+        """Not where its end is the sign."""
+        return self.ready != Ready()
 
     @property
     def executed(self) -> tuple[str, ...]:

@@ -27,13 +27,9 @@ from tiltyard.frozen import Frozen
 from tiltyard.host import commands
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.op import MadeByOp, UsedAgent
-from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.mounts import mounts_at
-from tiltyard.host.namespaces import holder_of, namespace_command
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.recorder import Recorder
-from tiltyard.host.servers import ServedMount, Server
 from tiltyard.phases import Phase, phase
 from tiltyard.recipe import Recipe, output, resolved
 from tiltyard.wire import HostProgress, HostSkipped, HostStarted
@@ -175,86 +171,6 @@ class ChangeByCommand(Step):
         return host.run(self.argv).stdout
 
 
-class Start(Step):
-    """A command that stays, waited for until it is ready. It is known by the mark of its change."""
-
-    argv: tuple[str, ...]
-    mark: str
-    recorded: bool = True
-    """Without, its change is in the ledger already."""
-
-    @property
-    def line(self) -> str:
-        """In words."""
-        return f"# start, and wait until it serves: {shlex.join(self.argv)}"
-
-    @property
-    def script(self) -> str:
-        """It is started, and given a moment."""
-        return f"start {self.mark} {shlex.join(self.argv)}; sleep 0.5"
-
-    def changes(self) -> Sequence[Change]:
-        """Its end."""
-        return (self.process,) if self.recorded else ()
-
-    @property
-    def process(self) -> StartedProcess:
-        """The process, as it is known."""
-        return StartedProcess(mark=self.mark)
-
-    @abstractmethod
-    def is_ready(self) -> bool:
-        """Whether it does what it was started for."""
-
-    def execute(self, host: "Steps") -> str:
-        """Start it and wait."""
-        host.start(self.argv, self.process.environment, self.is_ready)
-        return ""
-
-
-class StartMount(Start):
-    """A server that mounts, or a command that may leave one behind."""
-
-    kind: Literal["start-mount"] = "start-mount"
-    target: Path
-    namespace: str = ""
-    """Process in whose table of mounts it is seen; empty: in ours."""
-
-    @property
-    def script(self) -> str:
-        """It is started, and waited for."""
-        if self.namespace:
-            return self.line
-        begin = f"start {self.mark} {shlex.join(self.argv)}"
-        return f"{begin}; mounted {shlex.quote(str(self.target))}"
-
-    def changes(self) -> Sequence[Change]:
-        """In a namespace of ours the mount goes with that."""
-        if self.namespace or not self.recorded:
-            return super().changes()
-        return (ServedMount(target=self.target, mark=self.mark),)
-
-    def is_ready(self) -> bool:
-        """Whether something is mounted there."""
-        return bool(mounts_at(self.target, Path(f"/proc/{self.namespace or 'self'}/mountinfo")))
-
-
-class StartNamespace(Start):
-    """A process that holds user and mount namespaces; it yields its number."""
-
-    kind: Literal["start-namespace"] = "start-namespace"
-    argv: tuple[str, ...] = namespace_command()
-
-    def is_ready(self) -> bool:
-        """Whether the namespaces are there."""
-        return holder_of(self.process) is not None
-
-    def execute(self, host: "Steps") -> str:
-        """Start it and find out which process it is."""
-        super().execute(host)
-        return str(holder_of(self.process) or 0)
-
-
 class UndoTemporarily(Step):
     """Take a change back that is made again at once: the ledger has it all the time."""
 
@@ -378,7 +294,6 @@ class Steps:
         self._executed: list[commands.Command] = []
         self._script: list[str] = []
         self._once: list[tuple[str, Sequence[Change]]] = []
-        self._servers: list[Server] = []
         self._running: list[_Stops] = []
 
     def __bool__(self) -> bool:
@@ -509,31 +424,9 @@ class Steps:
         self._executed.append(output.command)
         return output
 
-    def start(
-        self, argv: tuple[str, ...], environment: dict[str, str], ready: Callable[[], bool]
-    ) -> None:
-        """Start a process that stays, and wait until it is ready.
-
-        Args:
-            argv: the command.
-            environment: carries the mark of the change that is recorded of it.
-            ready: says that it serves.
-
-        Raises:
-            TiltyardError: if it does not; the recorded change ends it.
-        """
-        server = Server(argv, environment)
-        self._servers.append(server)
-        self._executed.append(server.wait_until(ready, self.check))
-
     def keep(self, command: commands.Command) -> None:
         """Keep a command for the record that a step has executed in its own way."""
         self._executed.append(command)
-
-    @property
-    def running(self) -> tuple[object, ...]:
-        """Children of ours, in the order of their start."""
-        return tuple(self._running)
 
     def keep_running(self, child: M) -> M:
         """A child of ours with a ``stop()`` that is called before anything is taken back."""
@@ -544,7 +437,6 @@ class Steps:
         """Take back the last change alone."""
         self.ledger.undo(self._changes[-1])
         self._script.append(self._changes.pop().script)
-        self._servers = [server for server in self._servers if not server.ended()]
 
     def _last_row(self) -> list[MadeByOp]:
         """The last changes, as far as one agent has them in one ledger; the last one first."""

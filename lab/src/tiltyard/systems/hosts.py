@@ -27,7 +27,7 @@ from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.deputy.system import boot_problems
 from tiltyard.systems.ends import both
-from tiltyard.systems.kind import Kind, Problem, Profiles, Site, System, Up
+from tiltyard.systems.kind import Kind, Problem, Profiles, ServerEnd, Site, System, Up
 from tiltyard.systems.other_host import SSH, OtherHost
 from tiltyard.systems.parameters import CONGESTION_CONTROL, TELLING
 from tiltyard.systems.placement import (
@@ -160,13 +160,8 @@ class Hosts(System):
         yield TakeBack()  # What could not be taken down because the host was not reached.
         settings = self._settings
         self._address = _resolved(self._name())
-        self._server = serve(
-            self._site,
-            self._address,
-            prefix=on_cpus(settings.server_cpus),
-            port=settings.port,
-            data_ports=settings.data_ports,
-        )
+        end = ServerEnd(self._address, prefix=on_cpus(settings.server_cpus))
+        self._server = serve(self._site, end, port=settings.port, data_ports=settings.data_ports)
         yield self._server
 
     def look(self) -> Up:

@@ -77,7 +77,7 @@ class Loopback(System):
         self.steps = Steps(site.ledger, site.check)
         self._site = site
         self._address = _ADDRESSES[settings.family]
-        self.server_end = ServerEnd(self._address, inside=on_cpus(settings.server_cpus))
+        self.server_end = ServerEnd(self._address, prefix=on_cpus(settings.server_cpus))
 
     def problems(self) -> list[Problem]:
         """Parameters that the kernel would not take, CPUs that are not there."""
@@ -90,7 +90,7 @@ class Loopback(System):
     def steps_up(self) -> Iterator[Step]:
         """Set the parameters, start the server."""
         yield from set_on_host(self._settings.sysctls)
-        self._server = serve(self._site, self._address, prefix=self.server_end.inside)
+        self._server = serve(self._site, self.server_end)
         yield self._server
 
     def look(self) -> Up:

@@ -2,7 +2,6 @@
 
 import secrets
 import shlex
-from collections.abc import Sequence
 from typing import Final, Literal
 
 from pydantic import BaseModel, ValidationError
@@ -13,7 +12,7 @@ from tiltyard.host.commands import shown
 from tiltyard.host.start import Ready, Start
 from tiltyard.host.steps import Steps, Text
 from tiltyard.recipe import ENGINE
-from tiltyard.systems.kind import Site
+from tiltyard.systems.kind import ServerEnd, Site
 from tiltyard.wire import PROTOCOL, ListeningLine
 
 _BEGINS_S: Final = 60.0
@@ -76,37 +75,27 @@ class Serve(Start):
         return ()
 
 
-def serve(
-    site: Site,
-    address: str,
-    *,
-    prefix: Sequence[str] = (),
-    network: str = "",
-    port: int = 0,
-    data_ports: str | None = None,
-) -> Serve:
+def serve(site: Site, end: ServerEnd, *, port: int = 0, data_ports: str | None = None) -> Serve:
     """Serve on the host whose agent executes the step.
 
     Args:
         site: whose clients it serves.
-        address: where it listens.
-        prefix: command that starts it on its CPUs.
-        network: the network namespace that it is in; empty: the host's.
+        end: where it runs, and listens.
         port: where it listens; 0: one that is free.
         data_ports: the first and the last for data, as in ``20000-20099``.
     """
-    words = ("serve", "--bind", address, "--port", str(port))
+    words = ("serve", "--bind", end.address, "--port", str(port))
     data = ("--data-ports", data_ports) if data_ports else ()
     clients = ("--clients", str(site.clients)) if site.clients > 1 else ()
     secret = secrets.token_hex(32)
     return Serve(
         argv=(*words, *data, *clients),
-        prefix=tuple(prefix),
+        prefix=end.prefix,
         mark=site.ledger.name("server"),
         ready=Ready(line=True),
         limit_s=_BEGINS_S,
         stop_s=_ENDS_S,
-        network=network,
+        network=end.network,
         stdin=f"{secret}\n",
         secret=secret,
     )

@@ -27,14 +27,13 @@ from tiltyard.host.changes.network import (
     MadeNamespace,
 )
 from tiltyard.host.changes.op import MadeByOp, UsedAgent
-from tiltyard.host.changes.settings import MountedAt, StartedProcess, SupervisedProcess
+from tiltyard.host.changes.settings import MountedAt, StartedProcess
 from tiltyard.host.changes.slurm import HeldNodes
 from tiltyard.host.devices import loops, throttles
 from tiltyard.host.mounts import mounts_in
 from tiltyard.host.namespaces import MadeInside
 from tiltyard.host.pools import ImportedPool
 from tiltyard.host.resumption import MadeResumption
-from tiltyard.host.servers import ServedMount
 from tiltyard.ownership import held_open, open_inside
 
 _REMOVAL_S = 24 * 3600.0
@@ -166,8 +165,6 @@ Change = Annotated[
     | SetLimit
     | MountedAt
     | StartedProcess
-    | SupervisedProcess
-    | ServedMount
     | ImportedPool
     | MadeInside
     | MadeNamespace

@@ -101,8 +101,9 @@ class Pair(System):
         self._site = site
         self.server_end = ServerEnd(
             _ADDRESSES[settings.family]["server"],
-            inside=(*inside(self._links["server"].namespace), *on_cpus(settings.server_cpus)),
-            client=inside(self._links["client"].namespace),
+            network=self._links["server"].namespace,
+            prefix=on_cpus(settings.server_cpus),
+            client=self._links["client"].namespace,
         )
 
     def problems(self) -> list[Problem]:
@@ -116,12 +117,7 @@ class Pair(System):
             yield from self._set_path(end, link)
             yield self._check(end, link)
         yield from self._set_parameters()
-        self._server = serve(
-            self._site,
-            self.server_end.address,
-            prefix=on_cpus(self._settings.server_cpus),
-            network=self._links["server"].namespace,
-        )
+        self._server = serve(self._site, self.server_end)
         yield self._server
 
     def look(self) -> Up:
