@@ -1,5 +1,6 @@
 """Hosts that have what this machine has not, reached as any other host is: by a command."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +10,10 @@ import pytest
 from support.hosts import needs_root
 from support.patience import wait_until
 from support.places import pretend
-from tiltyard.host import ethtool
+from tiltyard.host import ethtool, sysctls
 from tiltyard.host.changes.network import MadeNamespace
 from tiltyard.host.changes.op import UsedAgent
+from tiltyard.host.host import Host
 from tiltyard.host.ledger import recover
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
@@ -313,6 +315,31 @@ def test_computed_defaults(
         assert defaults.tcp_rmem(place) == rmem
         assert defaults.tcp_wmem(place) == wmem
         assert defaults.somaxconn(place) == somaxconn
+
+
+def test_a_profile_is_looked_at_in_one_exchange_and_set_in_another(
+    tmp_path: Path, steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, the machine is held; afterwards all is taken back, and it is let go."""
+    keys = ("vm.stat_interval", "vm.extfrag_threshold", "vm.user_reserve_kbytes")
+    before = [sysctls.read(key) for key in keys]
+    told = list[str]()
+    tell = Host._tell
+
+    def telling(host: Host, line: bytes) -> None:
+        told.extend(json.loads(line).keys() - {"id"})
+        tell(host, line)
+
+    place = Place(("sh", "-c"))
+    assert place.is_root
+    monkeypatch.setattr(Host, "_tell", telling)
+    text = "[sysctl]\n" + "\n".join(f"{key} = 7{at}" for at, key in enumerate(keys))
+    found = set_there(tmp_path, text, Scene(place), steps)
+    assert [group[0].status for group in found.values()] == ["set"] * 3
+    assert [sysctls.read(key) for key in keys] == ["70", "71", "72"]
+    steps.undo()
+    assert told == ["hold", "read", "ops", "undo", "let_go"]
+    assert [sysctls.read(key) for key in keys] == before
 
 
 def test_of_two_that_are_both_0_neither_is_touched(tmp_path: Path, steps: Steps) -> None:

@@ -183,20 +183,6 @@ class Place:
         finally:
             del _seen[self.ssh]
 
-    def write(self, path: str | Path, text: str) -> None:
-        """Write a setting.
-
-        Raises:
-            TiltyardError: if it is not taken; the message has the kernel's words.
-        """
-        if self.ssh:
-            self.by_shell(("sh", "-c", 'printf %s "$2" > "$1"', "sh", str(path), text))
-            return
-        try:
-            Path(path).write_text(text)
-        except OSError as error:
-            raise TiltyardError(f'{path}: "{text}" is not taken ({error.strerror})') from None
-
     def run(
         self,
         argv: Sequence[str],
