@@ -303,7 +303,7 @@ class TunedServer(Tuned):
 
 def _facts_again(up: Up) -> dict[str, str]:
     """What a system said of its device before that was tuned."""
-    names = queue_facts(up.devices[0]) if up.devices else {}
+    names = queue_facts(up.devices[0], up.place) if up.devices else {}
     return {name: value for name, value in names.items() if name in up.facts}
 
 
