@@ -162,12 +162,13 @@ impl Keeper {
     /// Starts it, and waits until it is ready; what it has printed first.
     fn begin(&mut self) -> Result<String, NotReady> {
         let failed = |error: io::Error| (HostFailureKind::Failed, error.to_string());
-        let (writers, readers) = way::pipes().map_err(failed)?;
+        let is_apart = self.start.ready == StartReady::Line;
+        let (writers, readers) = way::pipes(is_apart).map_err(failed)?;
         let stdin = way::input(&self.start.stdin).map_err(failed)?;
         let outputs = [writers[0].as_fd(), writers[1].as_fd()];
         let started = self.way.spawn(&self.start.argv, stdin.as_fd(), outputs);
         self.pid = started.map_err(|(kind, text)| (kind, format!("{}: {text}", self.what())))?;
-        self.streams = readers.map(Some);
+        self.streams = readers;
         drop((writers, stdin));
         self.wait_until_ready()
     }
