@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::{CString, OsString};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -113,6 +113,10 @@ impl Way {
                         self.directory.to_string_lossy(),
                         why.error
                     )
+                }
+                Step::Execute if why.error.kind() == ErrorKind::PermissionDenied => {
+                    let whose = self.account.as_ref().map_or("us", |account| &account.name);
+                    format!("{} may not be executed by {whose}", program.display())
                 }
                 Step::Account => format!("cannot become its user: {}", why.error),
                 _ => format!("cannot be started: {}", why.error),

@@ -285,8 +285,8 @@ class Steps:
         self.note = note
         self.outputs: dict[str, str] = {}
         """What steps have yielded, by name."""
-        self.started: dict[str, HostStarted] = {}
-        """Processes that stay, by mark."""
+        self.started: dict[str, tuple[Op, HostStarted]] = {}
+        """Processes that stay, by mark, with what has started them."""
         self._changes: list[Change] = []
         self._executed: list[commands.Command] = []
         self._script: list[str] = []
