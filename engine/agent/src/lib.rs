@@ -17,6 +17,7 @@ mod command;
 mod content;
 mod found;
 mod ledger;
+mod marked;
 mod meanwhile;
 mod ops;
 mod pattern;

@@ -9,16 +9,17 @@ use std::time::{Duration, Instant};
 use wire::{
     HostBeat, HostChanged, HostDid, HostDone, HostFailure, HostFailureKind, HostKeep, HostOp,
     HostOps, HostProgress, HostRan, HostRecover, HostServers, HostUndo, HostUndone, OpLoop, OpMake,
-    OpMend, OpMount, OpPut, OpRequire, OpRun, OpSet, OpStart, OpText, StartReady,
+    OpMend, OpMount, OpPut, OpRequire, OpRun, OpSet, OpStart, OpText, StartReady, StartStop,
 };
 
 use crate::change::{behind_loop, chosen, reason, require_prefix, set, Change};
 use crate::command::{self, failed, failure};
 use crate::content;
 use crate::ledger::{self, recover, Ledger};
+use crate::marked::Marked;
 use crate::meanwhile::Meanwhile;
 use crate::request::shown;
-use crate::start::{Keepers, Started};
+use crate::start::Keepers;
 
 /// `<linux/loop.h>`
 const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4C82;
@@ -202,7 +203,12 @@ impl List<'_> {
         let start = asked.with(|text| self.text(text))?;
         let is_recorded = start.again;
         if !is_recorded {
-            self.note(Change::Started(Started::of(&start)))?;
+            let mounted = match &start.stop {
+                StartStop::Unmount(at) => Some(at.into()),
+                _ => None,
+            };
+            let marked = Marked::of(&start);
+            self.note(Change::Started { marked, mounted })?;
         }
         let at = self.at;
         self.meanwhile.tell(HostProgress {

@@ -63,7 +63,7 @@ const GRACE: Duration = Duration::from_secs(15);
 /// What a keeper says, one line each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Said {
+pub enum Answer {
     /// It is ready: its process, and what it has printed first, where that was the sign.
     Ready { pid: libc::pid_t, line: String },
     /// It is not, and will not be.
@@ -84,7 +84,7 @@ pub fn serve() -> io::Result<()> {
     let way = match Way::of(&start) {
         Ok(way) => way,
         Err(error) => {
-            say(&Said::Failed {
+            say(&Answer::Failed {
                 kind: HostFailureKind::Lacks,
                 text: error.to_string(),
             });
@@ -107,12 +107,12 @@ pub fn serve() -> io::Result<()> {
     let stays = match keeper.begin() {
         Ok(line) => {
             let pid = keeper.pid;
-            say(&Said::Ready { pid, line });
+            say(&Answer::Ready { pid, line });
             keeper.start.ready != StartReady::Ended
         }
         Err((kind, text)) => {
             let text = keeper.hidden(&text);
-            say(&Said::Failed { kind, text });
+            say(&Answer::Failed { kind, text });
             false
         }
     };
@@ -124,7 +124,7 @@ pub fn serve() -> io::Result<()> {
 }
 
 /// Whoever would hear it may be gone: then the input ends as well.
-fn say(said: &Said) {
+fn say(said: &Answer) {
     let mut line = serde_json::to_vec(said).unwrap_or_default();
     line.push(b'\n');
     let _ = io::stdout()
@@ -311,7 +311,7 @@ impl Keeper {
             let runs = self.runs();
             let how = if runs { String::new() } else { self.how() };
             let how = self.hidden(&how);
-            say(&Said::State { runs, how });
+            say(&Answer::State { runs, how });
         }
     }
 

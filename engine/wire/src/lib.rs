@@ -38,10 +38,10 @@ pub use job::{
 pub use network::{Network, Side};
 pub use ops::{
     HostChanged, HostDid, HostKeep, HostOp, HostOps, HostProgress, HostRan, HostRecover, HostUndo,
-    HostUndone, OpLoop, OpMake, OpMend, OpMount, OpPut, OpRequire, OpRun, OpSet, OpText,
+    HostUndone, OpLoop, OpMake, OpMend, OpMount, OpPut, OpRequire, OpRun, OpSet, OpStart, OpText,
 };
 pub use runner::{Held, RunnerLine, RunnerReply, RunnerRequest, RECORD_SEPARATOR};
-pub use start::{HostServer, HostServers, HostStarted, OpStart, Start, StartReady, StartStop};
+pub use start::{HostServer, HostServers, HostStarted, Start, StartReady, StartStop};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
