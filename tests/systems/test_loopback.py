@@ -91,8 +91,8 @@ def test_what_a_server_says_first_is_looked_at(make: Make, line: str, message: s
     system = make()
     system.bring_up()
     (mark,) = system.steps.started
-    started = system.steps.started[mark]
-    system.steps.started[mark] = started.model_copy(update={"line": line})
+    step, told = system.steps.started[mark]
+    system.steps.started[mark] = (step, told.model_copy(update={"line": line}))
     with pytest.raises(TiltyardError, match=message):
         system.look()
 

@@ -21,7 +21,7 @@ use crate::back::Back;
 use crate::command::reason;
 use crate::device::formatted::Formatted;
 use crate::device::identity::backing_file;
-use crate::start::Started;
+use crate::marked::Marked;
 
 /// Names of all that is made begin so: a damaged ledger must not be able to name somebody's home.
 const PREFIX: &str = "tiltyard-";
@@ -71,7 +71,12 @@ pub enum Change {
     /// A file system on a block device that was blank.
     Formatted { is: Formatted },
     /// A process that stays, with its keeper.
-    Started(Started),
+    Started {
+        marked: Marked,
+        /// What it serves: it ends when that is unmounted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mounted: Option<PathBuf>,
+    },
 }
 
 impl Change {
@@ -117,12 +122,12 @@ impl Change {
             },
             Self::Ran(back) => back.take_back(),
             Self::Formatted { is } => is.take_back(),
-            Self::Started(started) => started.take_back(),
+            Self::Started { marked, mounted } => end(marked, mounted.as_deref()),
         }
     }
 }
 
-pub fn refused(what: impl Display, why: impl Display) -> io::Error {
+fn refused(what: impl Display, why: impl Display) -> io::Error {
     io::Error::other(format!("{what}: {why}"))
 }
 
@@ -215,7 +220,7 @@ fn loop_name(source: &Path) -> Option<&str> {
     source.strip_prefix("/dev").ok()?.to_str()
 }
 
-pub fn unmount_ours(at: &Path, behind: Option<&Path>) -> io::Result<Option<String>> {
+fn unmount_ours(at: &Path, behind: Option<&Path>) -> io::Result<Option<String>> {
     if behind.is_none() {
         require_prefix(at, "not unmounted")?;
     }
@@ -245,6 +250,25 @@ pub fn unmount_ours(at: &Path, behind: Option<&Path>) -> io::Result<Option<Strin
         }
         done = Some(format!("unmounted {}", at.display()));
     }
+}
+
+/// Ends a process that stays, and what it serves.
+fn end(marked: &Marked, mounted: Option<&Path>) -> io::Result<Option<String>> {
+    let unmounted = || mounted.map_or(Ok(None), |at| unmount_ours(at, None));
+    // First: a server writes then what it keeps.
+    let mut done: Vec<String> = unmounted()?.into_iter().collect();
+    let ended = marked.end()?;
+    // One that was still about to mount may have mounted meanwhile.
+    done.extend(unmounted()?);
+    if !ended.is_empty() {
+        let pids: Vec<_> = ended.iter().map(u32::to_string).collect();
+        done.push(format!(
+            "ended {}, process {}",
+            marked.mark,
+            pids.join(", ")
+        ));
+    }
+    Ok((!done.is_empty()).then(|| done.join("; ")))
 }
 
 /// The value in force: of `none [mq-deadline] kyber` the one in brackets.

@@ -20,6 +20,7 @@ mod device;
 mod found;
 mod ledger;
 mod machine;
+mod marked;
 mod meanwhile;
 mod ops;
 mod pattern;

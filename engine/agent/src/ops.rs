@@ -15,7 +15,7 @@ use wire::{
     HostBeat, HostChanged, HostDid, HostDone, HostFailure, HostFailureKind, HostHeld, HostHold,
     HostKeep, HostLast, HostLetGo, HostOp, HostOps, HostProgress, HostRan, HostRecover,
     HostServers, HostUndo, HostUndone, OpLoop, OpMake, OpMend, OpMount, OpPut, OpRelease,
-    OpRequire, OpStart, OpText, StartReady,
+    OpRequire, OpStart, OpText, StartReady, StartStop,
 };
 
 use crate::change::{require_prefix, Change};
@@ -25,9 +25,10 @@ use crate::device::identity::backing_file;
 use crate::device::Held;
 use crate::ledger::{self, recover, Ledger};
 use crate::machine::Machine;
+use crate::marked::Marked;
 use crate::meanwhile::Meanwhile;
 use crate::request::shown;
-use crate::start::{Keepers, Started};
+use crate::start::Keepers;
 
 /// `<linux/loop.h>`
 const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4C82;
@@ -328,7 +329,12 @@ impl List<'_> {
         let start = asked.with(|text| self.text(text))?;
         let is_recorded = start.again;
         if !is_recorded {
-            self.note(Change::Started(Started::of(&start)))?;
+            let mounted = match &start.stop {
+                StartStop::Unmount(at) => Some(at.into()),
+                _ => None,
+            };
+            let marked = Marked::of(&start);
+            self.note(Change::Started { marked, mounted })?;
         }
         let at = self.at;
         self.meanwhile.tell(HostProgress {

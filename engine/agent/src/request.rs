@@ -1,17 +1,20 @@
 //! Requests, as they are read: refused where nobody could carry them out.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Deserialize;
 use wire::{
     HostHold, HostKeep, HostLetGo, HostOp, HostOps, HostRead, HostRecover, HostRequest, HostRun,
-    HostServers, HostUndo, HostWatch, HostWho, OpHold, OpText,
+    HostServers, HostUndo, HostWatch, HostWho, OpHold, OpStart, OpText, StartReady, StartStop,
 };
 
-use crate::start::check_start;
-
+/// Names of all that is made begin so.
+const SIGN: &str = "tiltyard-";
+/// So much a process that stays can be given to read: a pipe holds it.
+const STDIN_BYTES: usize = 4 << 10;
 /// Longest time that a command can be given.
-pub const LONGEST: Duration = Duration::from_secs(366 * 86_400);
+const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 /// Of what others wrote, so many characters are of use in a message.
 const SHOWN_CHARS: usize = 500;
 
@@ -261,6 +264,54 @@ fn check_path(path: &str) -> Result<(), String> {
     }
 }
 
+/// Whether one can be asked for.
+///
+/// # Errors
+/// Why not.
+fn check_start(start: &OpStart) -> Result<(), String> {
+    let is_of_mark = |sign: char| sign.is_ascii_alphanumeric() || "-.".contains(sign);
+    if !start.mark.starts_with(SIGN) || !start.mark.chars().all(is_of_mark) {
+        return Err(format!("{:?} is no name of ours", start.mark));
+    }
+    check_text(&start.name)?;
+    if start.argv.is_empty() {
+        return Err("a command has no program".to_owned());
+    }
+    for (what, time_s) in [("limit_s", start.limit_s), ("stop_s", start.stop_s)] {
+        if !(time_s >= 0.0 && time_s <= LONGEST.as_secs_f64()) {
+            return Err(format!("{what}: {time_s} s is no time to wait"));
+        }
+    }
+    if start.stdin.len() > STDIN_BYTES {
+        return Err(format!("stdin is longer than {STDIN_BYTES} bytes"));
+    }
+    let (network, address) = match &start.ready {
+        StartReady::Port {
+            network, address, ..
+        } => (network.as_ref(), Some(address)),
+        _ => (None, None),
+    };
+    for name in start.network.iter().chain(network) {
+        if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
+            return Err(format!("{name:?} is no name of a network namespace"));
+        }
+    }
+    if let StartStop::Signal(name) = &start.stop {
+        if !program::keeper::is_signal(name) {
+            return Err(format!("{name:?} is no name of a signal"));
+        }
+    }
+    for name in start.environment.iter().flat_map(BTreeMap::keys) {
+        if name.is_empty() || name.contains(['=', '\0']) {
+            return Err(format!("{name:?} is no name of a variable"));
+        }
+    }
+    let others = [&start.stdin, &start.secret, &start.what];
+    let mut others = others.into_iter().chain(&start.user).chain(address);
+    others.try_for_each(|text| check_text(text))?;
+    start.with(check_op_text).map(|_| ())
+}
+
 /// It names a file in the state directory, and nothing else.
 fn check_ledger(name: &str) -> Result<(), String> {
     let is_of_name = |sign: char| matches!(sign, '0'..='9' | 'a'..='f' | '-');
@@ -293,7 +344,7 @@ fn check_op_argv(argv: &[OpText]) -> Result<(), String> {
     argv.iter().try_for_each(check_op_text)
 }
 
-pub fn check_op_text(text: &OpText) -> Result<(), String> {
+fn check_op_text(text: &OpText) -> Result<(), String> {
     match text {
         OpText::Text(text) | OpText::Of { of: text } => check_text(text),
         OpText::Joined { cat } => cat.iter().try_for_each(check_op_text),
@@ -307,7 +358,7 @@ fn check_argv(argv: &[String]) -> Result<(), String> {
     argv.iter().try_for_each(|word| check_text(word))
 }
 
-pub fn check_text(text: &str) -> Result<(), String> {
+fn check_text(text: &str) -> Result<(), String> {
     match text.contains('\0') {
         true => Err(format!("{text:?} has a byte that is 0")),
         false => Ok(()),
@@ -492,5 +543,41 @@ mod tests {
         assert_eq!(parse(b"{\"cancel\":9}"), Ok(Asked::Cancel(9)));
         let recover = parse(b"{\"id\":7,\"recover\":{}}").unwrap();
         assert_eq!(recover, Asked::Recover(7, HostRecover::default()));
+    }
+
+    #[test]
+    fn nothing_is_started_whose_name_is_not_ours_or_that_could_not_be_ended() {
+        let start = r#"{"mark":"tiltyard-1-x","argv":["true"],"ready":"ended","limit_s":1,
+            "stop":{"signal":"SIGTERM"},"stop_s":1}"#;
+        for (from, to, text) in [
+            ("", "", ""),
+            ("tiltyard-1-x", "home", "\"home\" is no name of ours"),
+            ("tiltyard-1-x", "tiltyard-/x", "\"tiltyard-/x\" is no name"),
+            ("[\"true\"]", "[]", "a command has no program"),
+            ("[\"true\"]", "[\"\\u0000\"]", "has a byte that is 0"),
+            ("SIGTERM", "TERM", "\"TERM\" is no name of a signal"),
+            (
+                "\"limit_s\":1",
+                "\"limit_s\":-1",
+                "limit_s: -1 s is no time",
+            ),
+            (
+                "\"stop_s\":1",
+                "\"stop_s\":1,\"in\":\"../x\"",
+                "is no name of a network",
+            ),
+            (
+                "\"stop_s\":1",
+                "\"stop_s\":1,\"environment\":{\"\":\"\"}",
+                "no name of a variable",
+            ),
+        ] {
+            let start: OpStart = serde_json::from_str(&start.replace(from, to)).unwrap();
+            let told = check_start(&start).err().unwrap_or_default();
+            assert!(
+                told.contains(text) && told.is_empty() == text.is_empty(),
+                "{told}"
+            );
+        }
     }
 }

@@ -63,7 +63,7 @@ const GRACE: Duration = Duration::from_secs(15);
 /// What a keeper says, one line each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Said {
+pub enum Answer {
     /// It is ready: its process, and what it has printed first, where that was the sign.
     Ready { pid: libc::pid_t, line: String },
     /// It is not, and will not be.
@@ -84,7 +84,7 @@ pub fn serve() -> io::Result<()> {
     let way = match Way::of(&start) {
         Ok(way) => way,
         Err(error) => {
-            say(&Said::Failed {
+            say(&Answer::Failed {
                 kind: HostFailureKind::Lacks,
                 text: error.to_string(),
             });
@@ -107,12 +107,12 @@ pub fn serve() -> io::Result<()> {
     let stays = match keeper.begin() {
         Ok(line) => {
             let pid = keeper.pid;
-            say(&Said::Ready { pid, line });
+            say(&Answer::Ready { pid, line });
             keeper.start.ready != StartReady::Ended
         }
         Err((kind, text)) => {
             let text = keeper.hidden(&text);
-            say(&Said::Failed { kind, text });
+            say(&Answer::Failed { kind, text });
             false
         }
     };
@@ -124,7 +124,7 @@ pub fn serve() -> io::Result<()> {
 }
 
 /// Whoever would hear it may be gone: then the input ends as well.
-fn say(said: &Said) {
+fn say(said: &Answer) {
     let mut line = serde_json::to_vec(said).unwrap_or_default();
     line.push(b'\n');
     let _ = io::stdout()
@@ -162,12 +162,13 @@ impl Keeper {
     /// Starts it, and waits until it is ready; what it has printed first.
     fn begin(&mut self) -> Result<String, NotReady> {
         let failed = |error: io::Error| (HostFailureKind::Failed, error.to_string());
-        let (writers, readers) = way::pipes().map_err(failed)?;
+        let is_apart = self.start.ready == StartReady::Line;
+        let (writers, readers) = way::pipes(is_apart).map_err(failed)?;
         let stdin = way::input(&self.start.stdin).map_err(failed)?;
         let outputs = [writers[0].as_fd(), writers[1].as_fd()];
         let started = self.way.spawn(&self.start.argv, stdin.as_fd(), outputs);
         self.pid = started.map_err(|(kind, text)| (kind, format!("{}: {text}", self.what())))?;
-        self.streams = readers.map(Some);
+        self.streams = readers;
         drop((writers, stdin));
         self.wait_until_ready()
     }
@@ -310,7 +311,7 @@ impl Keeper {
             let runs = self.runs();
             let how = if runs { String::new() } else { self.how() };
             let how = self.hidden(&how);
-            say(&Said::State { runs, how });
+            say(&Answer::State { runs, how });
         }
     }
 

@@ -41,10 +41,10 @@ pub use network::{Network, Side};
 pub use ops::{
     HostChanged, HostDid, HostKeep, HostOp, HostOps, HostProgress, HostRan, HostRecover,
     HostSkipped, HostUndo, HostUndone, OpBack, OpDevice, OpFormat, OpHold, OpLoop, OpMade, OpMake,
-    OpMend, OpMount, OpPut, OpRelease, OpRequire, OpRun, OpSet, OpText,
+    OpMend, OpMount, OpPut, OpRelease, OpRequire, OpRun, OpSet, OpStart, OpText,
 };
 pub use runner::{Held, RunnerLine, RunnerReply, RunnerRequest, RECORD_SEPARATOR};
-pub use start::{HostServer, HostServers, HostStarted, OpStart, Start, StartReady, StartStop};
+pub use start::{HostServer, HostServers, HostStarted, Start, StartReady, StartStop};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::start::{HostStarted, OpStart};
+use crate::start::{HostStarted, Start};
 
 /// Changes to be made, one after the other; where one fails, those of the list are taken back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -78,6 +78,9 @@ pub enum OpText {
         cat: Vec<OpText>,
     },
 }
+
+/// A process that stays, as it is asked for.
+pub type OpStart = Start<OpText>;
 
 /// A command, to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -5,11 +5,6 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ops::OpText;
-
-/// As it is asked for.
-pub type OpStart = Start<OpText>;
-
 /// A process, started below a keeper of its own, which has all that it starts and ends it; waited for until
 /// it is ready.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::{CString, OsString};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -114,6 +114,10 @@ impl Way {
                         why.error
                     )
                 }
+                Step::Execute if why.error.kind() == ErrorKind::PermissionDenied => {
+                    let whose = self.account.as_ref().map_or("us", |account| &account.name);
+                    format!("{} may not be executed by {whose}", program.display())
+                }
                 Step::Account => format!("cannot become its user: {}", why.error),
                 _ => format!("cannot be started: {}", why.error),
             };
@@ -175,14 +179,19 @@ pub fn nothing() -> io::Result<File> {
     File::options().read(true).write(true).open("/dev/null")
 }
 
-/// Ends to write to, and those to read from, which do not wait.
-pub fn pipes() -> io::Result<([OwnedFd; 2], [File; 2])> {
-    let pipe = || -> io::Result<(OwnedFd, File)> {
+/// Ends to write to, and those to read from, which do not wait: one pipe for both streams, as then what is
+/// said in turns is heard in turns, or one for each where only the first is looked at.
+pub fn pipes(is_apart: bool) -> io::Result<([OwnedFd; 2], [Option<File>; 2])> {
+    let pipe = || -> io::Result<(OwnedFd, Option<File>)> {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
         rustix::io::ioctl_fionbio(&reader, true)?;
-        Ok((writer, reader.into()))
+        Ok((writer, Some(reader.into())))
     };
-    let ((first, out), (second, error)) = (pipe()?, pipe()?);
+    let (first, out) = pipe()?;
+    let (second, error) = match is_apart {
+        true => pipe()?,
+        false => (first.try_clone()?, None),
+    };
     Ok(([first, second], [out, error]))
 }
 

@@ -182,7 +182,7 @@ class Start(Op):
 
     def began(self, host: Steps, told: HostStarted) -> None:
         """It is there, and its keeper."""
-        host.started[self.mark] = told
+        host.started[self.mark] = (self, told)
         if self.executed:
             host.keep(Command(argv=self.executed, elapsed_s=told.elapsed_s))
 

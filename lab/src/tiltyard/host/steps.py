@@ -288,8 +288,8 @@ class Steps:
         """What steps have yielded, by name."""
         self.skipped: list[tuple[Op, HostSkipped]] = []
         """Those that have set nothing, and were allowed to."""
-        self.started: dict[str, HostStarted] = {}
-        """Processes that stay, by mark."""
+        self.started: dict[str, tuple[Op, HostStarted]] = {}
+        """Processes that stay, by mark, with what has started them."""
         self._changes: list[Change] = []
         self._executed: list[commands.Command] = []
         self._script: list[str] = []

@@ -2,7 +2,7 @@
 
 import secrets
 import shlex
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 from pydantic import BaseModel, ValidationError
 
@@ -41,6 +41,14 @@ class Serve(Start):
     prefix: tuple[str, ...]
     """Command that starts it on its CPUs."""
     what: str = "the server does not listen"
+
+    def with_outputs(self, outputs: dict[str, str]) -> Self:
+        """With a secret of its own, when it is executed."""
+        known = super().with_outputs(outputs)
+        if known.secret:
+            return known
+        secret = secrets.token_hex(32)
+        return known.model_copy(update={"stdin": f"{secret}\n", "secret": secret})
 
     def op(self, text: Text) -> dict[str, object]:
         """The secret goes through the pipe, and into nobody's arguments."""
@@ -87,7 +95,6 @@ def serve(site: Site, end: ServerEnd, *, port: int = 0, data_ports: str | None =
     words = ("serve", "--bind", end.address, "--port", str(port))
     data = ("--data-ports", data_ports) if data_ports else ()
     clients = ("--clients", str(site.clients)) if site.clients > 1 else ()
-    secret = secrets.token_hex(32)
     return Serve(
         argv=(*words, *data, *clients),
         prefix=end.prefix,
@@ -96,8 +103,6 @@ def serve(site: Site, end: ServerEnd, *, port: int = 0, data_ports: str | None =
         limit_s=_BEGINS_S,
         stop_s=_ENDS_S,
         network=end.network,
-        stdin=f"{secret}\n",
-        secret=secret,
     )
 
 
@@ -107,7 +112,8 @@ def served(steps: Steps, step: Serve) -> Served:
     Raises:
         TiltyardError: if it does not say where it listens, or speaks another protocol.
     """
-    started = steps.started[step.mark]
+    done, started = steps.started[step.mark]
+    assert isinstance(done, Serve)
     try:
         listening = ListeningLine.model_validate_json(started.line).data
         port = int(listening.addresses[0].rpartition(":")[2])
@@ -117,7 +123,7 @@ def served(steps: Steps, step: Serve) -> Served:
         raise TiltyardError(
             f"the server speaks protocol {listening.protocol}, this lab speaks {PROTOCOL}"
         )
-    return Served(port=port, engine=listening.engine, secret=step.secret, keeper=started.pid)
+    return Served(port=port, engine=listening.engine, secret=done.secret, keeper=started.pid)
 
 
 def end_of(known: Served, address: str, local: str | None = None) -> FarEnd:

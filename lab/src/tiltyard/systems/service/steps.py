@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, Self
 from tiltyard.errors import HostLacksError
 from tiltyard.folder import NEW
 from tiltyard.host.changes import Change, MadeDirectory
+from tiltyard.host.links import inside
 from tiltyard.host.start import Start
 from tiltyard.host.steps import Step, Steps
 from tiltyard.ownership import (
@@ -179,7 +180,7 @@ class Inside(Start, Filled):
     @property
     def line(self) -> str:
         """The command with its placeholders; in words, if it stays."""
-        line = shlex.join((*self.end.prefix, *(self.typed or self.argv)))
+        line = shlex.join(self.executed)
         return f"# start, and wait until it is ready: {line}" if self.stays else line
 
     @property
@@ -190,7 +191,8 @@ class Inside(Start, Filled):
     @property
     def executed(self) -> tuple[str, ...]:
         """With its placeholders."""
-        return self.typed
+        network = inside(self.network) if self.network else ()
+        return (*network, *self.end.prefix, *(self.typed or self.argv))
 
 
 def values(home: Path, outputs: Mapping[str, str]) -> dict[str, str]:
