@@ -153,6 +153,22 @@ class HostSkipped(Message):
     now: str
 
 
+class HostAged(Message):
+    """A file system that was aged, and the files that were made."""
+
+    files: Count
+    directories: Count
+    bytes: Count
+    written_bytes: Count
+    full: Quantity
+    """Share of the space that was free when the file system was empty."""
+    pieces: Count | None = None
+    """Pieces that the files lie in, each without a gap; left out where there is no FIEMAP."""
+    score: Quantity | None = None
+    """Share of the blocks that follow the block before them in the file: the layout score of Smith
+    and Seltzer (1997) over all files; 1 is a perfect layout."""
+
+
 class HostDid(Message):
     """What came of ops."""
 
@@ -163,6 +179,9 @@ class HostDid(Message):
     """Name → what that op has yielded."""
     ran: list[HostRan]
     skipped: list[HostSkipped]
+    digest: str | None = None
+    """SHA-256 of what was copied last, in hex."""
+    aged: HostAged | None = None
 
 
 class HostUndone(Message):

@@ -28,7 +28,7 @@ from tiltyard.host.changes.network import (
     MadeOverSsh,
     StartedServer,
 )
-from tiltyard.host.changes.op import MadeByOp, UsedAgent
+from tiltyard.host.changes.op import KeptCopy, MadeByOp, UsedAgent
 from tiltyard.host.changes.settings import MountedAt, StartedProcess, SupervisedProcess
 from tiltyard.host.changes.slurm import HeldNodes
 from tiltyard.host.devices import loops, throttles
@@ -164,6 +164,7 @@ Change = Annotated[
     MadeFile
     | MadeDirectory
     | MadeByOp
+    | KeptCopy
     | UsedAgent
     | SetLimit
     | MountedAt
