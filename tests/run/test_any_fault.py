@@ -19,7 +19,7 @@ FEW, MANY = 500, 4000
 DEVICE_BYTES = 3 * 2**20 + 4096
 FOUND: Sequence[tuple[Writer, tuple[Fault, ...]]] = (
     (a_kept_device, (Fault("write", 3, SHORT),)),
-    (a_kept_device, (Fault("read", 7, SHORT),)),
+    (a_kept_device, (Fault("read", 2, SHORT),)),
     (a_ledger, (Fault("open", 2, "EIO"),)),
     (a_ledger, (Fault("write", 1, READ_ONLY),)),
     (a_journal, (Fault("fsync", 2, "EIO"), Fault("truncate", 1, "EIO"))),

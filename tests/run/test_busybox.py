@@ -209,6 +209,40 @@ def test_what_is_mounted_there_without_a_device(root: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("file_systems")
+def test_a_file_system_is_aged_there_and_put_back_in_each_turn(root: Path, tmp_path: Path) -> None:
+    """By the same history as here."""
+    settings = {
+        "filesystem": "ext4",
+        "backing": {"image": "64M"},
+        "state": {"aged": "mail-spool", "full": "60%", "turnover": 1},
+    }
+    systems = (
+        spec("there", "loop-image", host=HOST, **settings),
+        spec("here", "loop-image", **settings),
+    )
+    plan = plan_of(systems, workloads=(FILES,), blocks=2)
+    folder = place(tmp_path / "study", plan)
+    run_study(folder, plan, Engine.find(), go_on, Watcher())
+    record = read_run(folder, plan)
+    assert [(trial.outcome, trial.reason) for trial in record.trials] == [("done", None)] * 4
+    (there, again), (here, _) = (
+        [
+            {name: fact for name, fact in prepared.facts.items() if name.startswith("state")}
+            for prepared in record.prepared
+            if prepared.system == system
+        ]
+        for system in ("there", "here")
+    )
+    assert there == again
+    assert there["state"] == "aged: mail-spool, seed 1"
+    assert 59 <= float(there["state: space in use"].split()[0]) <= 61
+    assert len(there["state: SHA-256"]) == 64
+    drawn = ("state: files", "state: written in all")
+    assert [there[name] for name in drawn] == [here[name] for name in drawn]
+    assert mounted_in(root) == []
+
+
+@pytest.mark.usefixtures("file_systems")
 @pytest.mark.parametrize("with_agent", [False, True], ids=["alone", "and its agent"])
 def test_a_run_that_is_killed_leaves_nothing_there(
     root: Path, tmp_path: Path, *, with_agent: bool

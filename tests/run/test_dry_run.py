@@ -67,7 +67,8 @@ def command_of(op: Mapping[str, Any]) -> str:
         "loop": lambda: ("losetup", "--find", "--show", "--direct-io=on", op["file"]),
         "mount": lambda: ("mount", "-t", op["kind"], *options, op["from"], op["at"]),
     }.get(op["op"], lambda: ())()
-    return shlex.join(map(text_of, argv))
+    before = f"umount {shlex.quote(text_of(op['at']))}; " if op.get("again") else ""
+    return before + shlex.join(map(text_of, argv))
 
 
 def text_of(text: Any) -> str:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tiltyard.host.devices.extents import extents
+from support.extents import extents
 
 
 def gaps(path: Path) -> list[tuple[int, int]]:

@@ -7,6 +7,7 @@ what it reads is whole, what was acknowledged is there, and the next write works
 import contextlib
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,12 +28,13 @@ from tiltyard.folder import (
 from tiltyard.host import calibrations
 from tiltyard.host.changes import MadeFile
 from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.host import here, hosts
 from tiltyard.host.ledger import Ledger, restore
 from tiltyard.host.recovery import read_ledger
 from tiltyard.plan.store import read_plan, write_plan
 from tiltyard.run.journal import Journal, Stopped, read_journal
 from tiltyard.run.lock import hold_lock, running_pid
-from tiltyard.systems.state import kept
+from tiltyard.wire import HostDid
 
 
 @dataclass
@@ -246,23 +248,30 @@ def a_calibration(disk: Disk) -> None:
 
 def a_kept_device(disk: Disk) -> None:
     """A copy that was made is the device's every byte; otherwise making it says so."""
-    copy = disk.place / "kept.img"
-    digests: list[str] = []
-
-    def nothing() -> None:
-        """Nobody has asked to stop."""
-
+    copy = disk.place / f"{PREFIX}kept.img"
+    keep = {"op": "keep", "device": disk.device, "copy": str(copy)}
+    made: list[HostDid] = []
     with disk.failing():
-        digests.append(kept.keep(disk.device, copy, nothing))
-    if not digests:
-        copy.unlink(missing_ok=True)
-        digests.append(kept.keep(disk.device, copy, nothing))
+        made.append(here().change([keep]))
+    if not made:
+        _put_back_all()
+        made.append(here().change([keep]))
     with copy.open("rb") as file:
-        assert hashlib.file_digest(file, "sha256").hexdigest() == digests[0]
+        assert hashlib.file_digest(file, "sha256").hexdigest() == made[0].digest
+    put_back = {**keep, "op": "put_back", "sha256": made[0].digest}
     with disk.failing():
-        assert kept.put_back(disk.device, copy, digests[0], nothing) == 0
-    assert all(isinstance(error, OSError) for error in disk.refused), disk.refused
-    assert kept.put_back(disk.device, copy, digests[0], nothing) == 0
+        here().change([put_back])
+    judged = re.compile("SHA-256|does not keep|has not the size")
+    assert not any(judged.search(str(error)) for error in disk.refused), disk.refused
+    here().change([put_back])
+    _put_back_all()
+    assert not copy.exists()
+
+
+def _put_back_all() -> None:
+    """What an agent has made and still knows of, which is then at its end."""
+    hosts.close()
+    assert restore().left == ()
 
 
 WRITERS: tuple[Writer, ...] = (

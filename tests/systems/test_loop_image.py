@@ -243,7 +243,7 @@ def test_a_turn_there_takes_few_exchanges(make: Make, monkeypatch: pytest.Monkey
         told.clear()
         does()
         counts.append(len(told))
-    assert counts[3:] == [4, 2, 1], told
+    assert counts[3:] == [4, 1, 1], told
 
 
 def test_none_leaves_it_mounted_until_the_run_ends(make: Make) -> None:

@@ -7,23 +7,20 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::mem::{size_of, zeroed};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kit::buffers::Buffer;
 use rustix::fs::{fadvise, fallocate, fcntl_getfl, fcntl_setfl, Advice, FallocateFlags, OFlags};
 use rustix::io::Errno;
-use wire::{HostFailure, HostProgress};
+use wire::HostFailure;
 
 use crate::command::failed;
-use crate::meanwhile::Meanwhile;
+use crate::extents::{extents_from, BATCH, UNWRITTEN};
+use crate::meanwhile::{Meanwhile, Told};
 
 const CHUNK_BYTES: u64 = 16 << 20;
-/// Between two words of how far it is.
-const TOLD: Duration = Duration::from_secs(1);
 
 /// From where to where, in bytes.
 type Range = (u64, u64);
@@ -38,7 +35,7 @@ pub fn lay_out(
     at: u32,
     meanwhile: &mut dyn Meanwhile,
 ) -> Result<(), HostFailure> {
-    let progress = begun(at, bytes, meanwhile);
+    let told = Told::begun(at, bytes, meanwhile);
     let create = || -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -53,7 +50,7 @@ pub fn lay_out(
         Ok(file)
     };
     let file = create().map_err(|error| failed(path, error))?;
-    write(path, &file, &[(0, bytes)], false, progress, meanwhile)
+    write(path, &file, &[(0, bytes)], false, told, meanwhile)
 }
 
 /// Writes a file wherever it is not written; what it holds stays, and nobody else may write to it. Where
@@ -71,18 +68,8 @@ pub fn mend(path: &Path, at: u32, meanwhile: &mut dyn Meanwhile) -> Result<(), H
     };
     let (file, gaps) = look().map_err(|error| failed(path, error))?;
     let bytes = gaps.iter().map(|(from, to)| to - from).sum();
-    let progress = begun(at, bytes, meanwhile);
-    write(path, &file, &gaps, true, progress, meanwhile)
-}
-
-fn begun(at: u32, of_bytes: u64, meanwhile: &mut dyn Meanwhile) -> HostProgress {
-    let progress = HostProgress {
-        at,
-        done_bytes: 0,
-        of_bytes,
-    };
-    meanwhile.tell(progress);
-    progress
+    let told = Told::begun(at, bytes, meanwhile);
+    write(path, &file, &gaps, true, told, meanwhile)
 }
 
 /// Writes zeros, or what is read there, from each begin to its end; synced.
@@ -94,7 +81,7 @@ fn write(
     file: &File,
     ranges: &[Range],
     reads: bool,
-    mut progress: HostProgress,
+    mut told: Told,
     meanwhile: &mut dyn Meanwhile,
 ) -> Result<(), HostFailure> {
     let failed = |error| failed(path, error);
@@ -103,7 +90,6 @@ fn write(
     let mut buffer = Buffer::new(most as usize).map_err(failed)?;
     let flags = fcntl_getfl(file).map_err(|error| failed(error.into()))?;
     let _ = fcntl_setfl(file, flags | OFlags::DIRECT);
-    let mut told = Instant::now();
     for (from, to) in ranges {
         for offset in (*from..*to).step_by(CHUNK_BYTES as usize) {
             meanwhile.wait(Some(Duration::ZERO))?;
@@ -116,11 +102,7 @@ fn write(
                     .and_then(|()| write_piece(file, piece, offset, reads));
             }
             written.map_err(failed)?;
-            progress.done_bytes += piece.len() as u64;
-            if told.elapsed() >= TOLD {
-                meanwhile.tell(progress);
-                told = Instant::now();
-            }
+            told.of_more(piece.len() as u64, meanwhile);
         }
     }
     file.sync_all().map_err(failed)?;
@@ -160,56 +142,6 @@ fn gaps(file: &File) -> io::Result<Vec<Range>> {
             add(position, bytes);
             return Ok(found);
         }
-    }
-}
-
-/// `<linux/fiemap.h>`, Documentation/filesystems/fiemap.rst of the kernel.
-const FS_IOC_FIEMAP: libc::Ioctl = 0xC020_660B_u32 as libc::Ioctl;
-const BATCH: usize = 256;
-const UNWRITTEN: u32 = 0x800;
-
-/// `struct fiemap`, with room for a number of extents.
-#[repr(C)]
-struct Fiemap {
-    start: u64,
-    bytes: u64,
-    flags: u32,
-    mapped: u32,
-    room: u32,
-    reserved: u32,
-    extents: [Extent; BATCH],
-}
-
-/// `struct fiemap_extent`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Extent {
-    start: u64,
-    physical: u64,
-    bytes: u64,
-    reserved_more: [u64; 2],
-    flags: u32,
-    reserved: [u32; 3],
-}
-
-const _: () = assert!(size_of::<Fiemap>() == 32 + BATCH * 56);
-
-/// The next extents of a file, in order; less than a batch are the last ones.
-fn extents_from(file: &File, position: u64) -> io::Result<Option<Vec<Extent>>> {
-    // SAFETY: all fields are numbers, for which zero is a value.
-    let mut asked: Fiemap = unsafe { zeroed() };
-    asked.start = position;
-    asked.bytes = u64::MAX - position;
-    asked.room = BATCH as u32;
-    // SAFETY: the kernel fills in the extents that there is room for.
-    if unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, &raw mut asked) } == 0 {
-        let mapped = (asked.mapped as usize).min(BATCH);
-        return Ok(Some(asked.extents[..mapped].to_vec()));
-    }
-    let error = io::Error::last_os_error();
-    match error.raw_os_error() {
-        Some(libc::EOPNOTSUPP | libc::ENOTTY | libc::ENOSYS | libc::EINVAL) => Ok(None),
-        _ => Err(error),
     }
 }
 

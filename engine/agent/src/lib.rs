@@ -12,11 +12,14 @@
 //! when the lease has run out; not with the thread of the lab that has started it, which may be one of
 //! many.
 
+mod age;
 mod back;
 mod change;
 mod command;
 mod content;
+mod copy;
 mod device;
+mod extents;
 mod found;
 mod ledger;
 mod machine;

@@ -1,7 +1,7 @@
 //! What goes on beside a change that takes its time: requests are heard, and somebody may not want it
 //! any more.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kit::signals::Signals;
 use wire::{HostFailure, HostProgress};
@@ -19,6 +19,40 @@ pub trait Meanwhile {
 
     /// Those that are kept back, but not from commands.
     fn signals(&self) -> &Signals;
+}
+
+/// Between two words of how far something is.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How far something is, said once a second.
+pub struct Told {
+    progress: HostProgress,
+    last: Instant,
+}
+
+impl Told {
+    /// An op begins that will write so much, 0 if that is not known.
+    pub fn begun(at: u32, of_bytes: u64, meanwhile: &mut dyn Meanwhile) -> Self {
+        let progress = HostProgress {
+            at,
+            done_bytes: 0,
+            of_bytes,
+        };
+        meanwhile.tell(progress);
+        Self {
+            progress,
+            last: Instant::now(),
+        }
+    }
+
+    /// It has written so much more.
+    pub fn of_more(&mut self, bytes: u64, meanwhile: &mut dyn Meanwhile) {
+        self.progress.done_bytes += bytes;
+        if self.last.elapsed() >= PAUSE {
+            meanwhile.tell(self.progress);
+            self.last = Instant::now();
+        }
+    }
 }
 
 /// One that only sleeps.

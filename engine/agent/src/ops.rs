@@ -2,6 +2,7 @@
 
 mod disks;
 mod setting;
+mod state;
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -322,6 +323,9 @@ impl List<'_> {
                 Ok(())
             }
             HostOp::Start(start) => self.start(start),
+            HostOp::Keep(keep) => self.keep(keep),
+            HostOp::PutBack(put) => self.put_back(put),
+            HostOp::Age(age) => self.age(age),
         }
     }
 
@@ -395,9 +399,13 @@ impl List<'_> {
             require_prefix(&at, "not mounted")
                 .map_err(|error| failure(HostFailureKind::Request, shown(&error.to_string())))?;
         }
-        if !mount.again {
-            let at = at.clone();
-            self.note(Change::Mounted { at, behind })?;
+        let change = Change::Mounted {
+            at: at.clone(),
+            behind,
+        };
+        match mount.again {
+            true => change.take_back().map(drop).map_err(plain)?,
+            false => self.note(change)?,
         }
         let mut argv = vec!["mount".to_owned()];
         if !mount.kind.is_empty() {

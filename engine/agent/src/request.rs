@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use wire::{
     HostHold, HostKeep, HostLetGo, HostOp, HostOps, HostRead, HostRecover, HostRequest, HostRun,
-    HostServers, HostUndo, HostWatch, HostWho, OpHold, OpStart, OpText, StartReady, StartStop,
+    HostServers, HostUndo, HostWatch, HostWho, OpAge, OpHold, OpMount, OpStart, OpText, StartReady,
+    StartStop,
 };
 
 /// Names of all that is made begin so.
@@ -216,12 +217,7 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
         HostOp::Put(put) => check_op_text(&put.path),
         HostOp::Mend(mend) => check_op_text(&mend.path),
         HostOp::Make(make) => check_op_text(&make.directory),
-        HostOp::Mount(mount) => {
-            let words = mount.options.iter().chain([&mount.kind]);
-            words.into_iter().try_for_each(|word| check_text(word))?;
-            let texts = [&mount.from, &mount.at].into_iter().chain(&mount.behind);
-            texts.into_iter().try_for_each(check_op_text)
-        }
+        HostOp::Mount(mount) => check_mount(mount),
         HostOp::Loop(one) => check_text(&one.name).and_then(|()| check_op_text(&one.file)),
         HostOp::Require(require) => require.behind.iter().try_for_each(check_op_text),
         HostOp::Hold(hold) => check_device(hold),
@@ -234,7 +230,38 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
         }
         HostOp::Release(release) => check_text(&release.device),
         HostOp::Start(start) => check_start(start),
+        HostOp::Keep(keep) => [&keep.device, &keep.copy]
+            .into_iter()
+            .try_for_each(check_op_text),
+        HostOp::PutBack(put) => [&put.device, &put.copy]
+            .into_iter()
+            .try_for_each(check_op_text),
+        HostOp::Age(age) => check_age(age),
     })
+}
+
+fn check_mount(mount: &OpMount) -> Result<(), String> {
+    let words = mount.options.iter().chain([&mount.kind]);
+    words.into_iter().try_for_each(|word| check_text(word))?;
+    let texts = [&mount.from, &mount.at].into_iter().chain(&mount.behind);
+    texts.into_iter().try_for_each(check_op_text)
+}
+
+/// A history comes to its end.
+fn check_age(age: &OpAge) -> Result<(), String> {
+    let profile = &age.profile;
+    check_text(&profile.name)?;
+    check_op_text(&age.directory)?;
+    age.renew.iter().try_for_each(check_mount)?;
+    let counts = [profile.writers, profile.together, profile.in_directory];
+    if counts.contains(&0) || profile.piece_bytes == 0 || profile.median_bytes == 0 {
+        return Err("a profile has a number that is 0".to_owned());
+    }
+    let shares = [age.to, profile.full, profile.append];
+    if !shares.iter().all(|share| (0.0..=1.0).contains(share)) || age.turnover < 0.0 {
+        return Err("a share is not between 0 and 1".to_owned());
+    }
+    Ok(())
 }
 
 /// A device is named, and told from others by what is known of devices.

@@ -63,6 +63,9 @@ pub enum HostOp {
     Format(OpFormat),
     Release(OpRelease),
     Start(Box<OpStart>),
+    Keep(OpKeep),
+    PutBack(OpPutBack),
+    Age(Box<OpAge>),
 }
 
 /// A text: as it stands, or joined of parts that only execution yields.
@@ -175,7 +178,7 @@ pub struct OpMount {
     /// It is unmounted only while this file is behind the device. Without one, `at` has a name of ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behind: Option<OpText>,
-    /// It is in the ledger already.
+    /// It is ours already: it is unmounted before. The ledger has it all the time.
     #[serde(default)]
     pub again: bool,
 }
@@ -258,6 +261,66 @@ pub struct OpRelease {
     pub device: String,
 }
 
+/// Every byte of a block device, copied to a file that is not there, with holes where it has zeros; yields
+/// their SHA-256.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpKeep {
+    pub device: OpText,
+    pub copy: OpText,
+}
+
+/// A block device is written wherever it differs from a copy of it, and compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpPutBack {
+    pub device: OpText,
+    pub copy: OpText,
+    /// Of the copy, in hex.
+    pub sha256: String,
+}
+
+/// Files come and go on a file system of its own, as a profile says; yields what it came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpAge {
+    /// Where the files are made; it is not there.
+    pub directory: OpText,
+    pub profile: OpProfile,
+    /// Of all that is drawn, the contents too; they cannot be compressed.
+    pub seed: u64,
+    /// Share of the space that is in use at the end.
+    pub to: f64,
+    /// Bytes written in all at least, in units of the capacity.
+    pub turnover: f64,
+    /// How it is mounted anew before its space is asked for: some give back what was deleted only then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renew: Option<OpMount>,
+}
+
+/// How files come and go.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpProfile {
+    pub name: String,
+    /// Of the log-normal distribution of sizes.
+    pub median_bytes: u64,
+    /// Standard deviation of the logarithm of sizes.
+    pub sigma: f64,
+    /// So much is written to a file at once.
+    pub piece_bytes: u64,
+    /// Files that grow at the same time, a piece of one and then a piece of another.
+    pub writers: u32,
+    /// Files that lie in directories of their own and are deleted together.
+    pub together: u32,
+    /// Files in a directory.
+    pub in_directory: u32,
+    /// Share of the files that are written again later: a piece is added to an old one.
+    pub append: f64,
+    /// Share of the space for which directories are reckoned.
+    pub full: f64,
+}
+
 /// What came of ops.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostDid {
@@ -273,6 +336,32 @@ pub struct HostDid {
     pub started: Vec<HostStarted>,
     /// What was not taken and may be skipped, in order; it is as it was.
     pub skipped: Vec<HostSkipped>,
+    /// SHA-256 of what was copied last, in hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// What a history came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aged: Option<HostAged>,
+}
+
+/// A file system that was aged, and the files that were made.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostAged {
+    pub files: u64,
+    pub directories: u64,
+    /// That the files have.
+    pub bytes: u64,
+    /// Pieces that the files lie in, each without a gap; left out where there is no FIEMAP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pieces: Option<u64>,
+    /// Share of the blocks that follow the block before them in the file: the layout score of Smith and
+    /// Seltzer (1997) over all files; 1 is a perfect layout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// That were written in all.
+    pub written_bytes: u64,
+    /// Share of the space that was free when the file system was empty.
+    pub full: f64,
 }
 
 /// An op that has set nothing.

@@ -227,7 +227,7 @@ class Mount(Op):
     behind: Path | None = None
     """What the loop device in the source has behind it: it is unmounted only as long as it has."""
     again: bool = False
-    """Whether the agent's ledger has it already."""
+    """Whether it is ours already, and is unmounted before."""
 
     def op(self, text: Text) -> dict[str, object]:
         """What, where, and whose."""
@@ -249,8 +249,9 @@ class Mount(Op):
 
     @property
     def line(self) -> str:
-        """The command."""
-        return shlex.join(self.argv)
+        """The command, after the one that unmounts."""
+        before = f"umount {shlex.quote(str(self.target))}; " if self.again else ""
+        return before + shlex.join(self.argv)
 
     @property
     def way_back(self) -> str:

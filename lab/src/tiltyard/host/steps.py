@@ -32,7 +32,7 @@ from tiltyard.host.place import HERE, Place
 from tiltyard.host.recorder import Recorder
 from tiltyard.phases import Phase, phase
 from tiltyard.recipe import Recipe, output, resolved
-from tiltyard.wire import HostProgress, HostSkipped, HostStarted
+from tiltyard.wire import HostDid, HostProgress, HostSkipped, HostStarted
 
 C = TypeVar("C", bound=Change)
 M = TypeVar("M")
@@ -115,6 +115,10 @@ class Op(Step):
     def of_machine(self) -> str:
         """What of this whole machine it sets, as a person calls it; empty: nothing."""
         return ""
+
+    def yields(self, did: HostDid) -> dict[str, str]:  # noqa: ARG002  most yield no more
+        """What its answer has beside the outputs, by names that later steps may contain."""
+        return {}
 
     @property
     def way_back(self) -> str:
@@ -213,6 +217,23 @@ class TakeBack(Step):
             host.undo()
         else:
             host.undo_last()
+        return ""
+
+
+class Say(Step):
+    """Tell the person who waits."""
+
+    kind: Literal["say"] = "say"
+    text: str
+
+    @property
+    def line(self) -> str:
+        """Nothing is done."""
+        return ""
+
+    def execute(self, host: "Steps") -> str:
+        """Tell."""
+        host.note(self.text)
         return ""
 
 
@@ -374,6 +395,8 @@ class Steps:
             wanted = [op.op(text) for op in known]
             did = agent.change(wanted, self.check, shown.tell)
         self.outputs |= did.outputs
+        for op in known:
+            self.outputs |= op.yields(did)
         done = [op.with_outputs(self.outputs) for op in known]
         for each in did.changes:
             made = done[each.at].made(self.place.ssh)

@@ -203,9 +203,9 @@ class BlockDeviceVolume(Volume):
 
 
 def _by_ops(settings: BlockDeviceSettings) -> bool:
-    """Where no state is put back, and no host is booted."""
-    plain = settings.state.is_fresh and settings.reset != "reboot"
-    return plain and isinstance(filesystem(settings.filesystem).driver, KernelDriver)
+    """Where no host is booted, and the kernel mounts it."""
+    driver = filesystem(settings.filesystem).driver
+    return settings.reset != "reboot" and isinstance(driver, KernelDriver)
 
 
 KIND = Kind(

@@ -163,8 +163,8 @@ class LimitBandwidth(Step):
 
 
 def _by_ops(settings: LoopImageSettings) -> bool:
-    """Where neither a state is put back, nor a server mounts it, nor a host is booted."""
-    plain = settings.state.is_fresh and settings.reset != "reboot" and settings.bandwidth is None
+    """Where neither a server mounts it, nor a bandwidth is limited, nor a host is booted."""
+    plain = settings.reset != "reboot" and settings.bandwidth is None
     return plain and isinstance(filesystem(settings.filesystem).driver, KernelDriver)
 
 

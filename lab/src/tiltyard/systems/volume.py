@@ -269,7 +269,7 @@ class Volume(System):
         yield from self._filesystem.driver.prepare(self._mounter, self._device)
         yield from self._format()
         yield from self._mount()
-        yield self._keeper.make(self._target, self._renew())
+        yield from self._keeper.make(self._target, self._renew())
         yield TakeBack(everything=False)
         yield self._keeper.keep(self._device)
         yield TakeBack()

@@ -165,6 +165,22 @@ class HostSkipped(Message):
     now: str
 
 
+class HostAged(Message):
+    """A file system that was aged, and the files that were made."""
+
+    files: Count
+    directories: Count
+    bytes: Count
+    written_bytes: Count
+    full: Quantity
+    """Share of the space that was free when the file system was empty."""
+    pieces: Count | None = None
+    """Pieces that the files lie in, each without a gap; left out where there is no FIEMAP."""
+    score: Quantity | None = None
+    """Share of the blocks that follow the block before them in the file: the layout score of Smith
+    and Seltzer (1997) over all files; 1 is a perfect layout."""
+
+
 class HostDid(Message):
     """What came of ops."""
 
@@ -176,6 +192,9 @@ class HostDid(Message):
     ran: list[HostRan]
     started: list[HostStarted]
     skipped: list[HostSkipped]
+    digest: str | None = None
+    """SHA-256 of what was copied last, in hex."""
+    aged: HostAged | None = None
 
 
 class HostUndone(Message):

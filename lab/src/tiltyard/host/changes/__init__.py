@@ -26,7 +26,7 @@ from tiltyard.host.changes.network import (
     CopiedLab,
     MadeNamespace,
 )
-from tiltyard.host.changes.op import MadeByOp, UsedAgent
+from tiltyard.host.changes.op import KeptCopy, MadeByOp, UsedAgent
 from tiltyard.host.changes.settings import MountedAt, StartedProcess
 from tiltyard.host.changes.slurm import HeldNodes
 from tiltyard.host.devices import loops, throttles
@@ -161,6 +161,7 @@ Change = Annotated[
     MadeFile
     | MadeDirectory
     | MadeByOp
+    | KeptCopy
     | UsedAgent
     | SetLimit
     | MountedAt

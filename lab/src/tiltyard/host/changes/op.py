@@ -1,6 +1,7 @@
 """What a host's agent has changed by an op, and has in its own ledger there."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 from tiltyard.errors import RefusedError, UnreachableError
@@ -63,6 +64,21 @@ class MadeByOp(HostChange):
         if found.left:
             raise RefusedError("; ".join(map(shown, found.left)))
         return "; ".join(map(shown, found.done)) or None
+
+
+class KeptCopy(MadeByOp):
+    """A copy that an agent has made of a device, and what is known of it."""
+
+    kind: Literal["kept-copy"] = "kept-copy"  # type: ignore[assignment]
+    path: Path
+    sha256: str
+    """In hex."""
+    facts: str
+    """What a reader must know of what was copied, as JSON."""
+
+    def is_same(self, other: object) -> bool:
+        """The same file on the same host."""
+        return isinstance(other, KeptCopy) and (self.path, self.ssh) == (other.path, other.ssh)
 
 
 class UsedAgent(HostChange):

@@ -159,8 +159,7 @@ class RootMounter(Mounter):
 
     def mount(self, mount: Mount) -> Step:
         """By the agent."""
-        again = mount.model_copy(update={"again": True})
-        self._again = (UndoTemporarily(change=mount.made(self._place.ssh)), again)
+        self._again = (mount.model_copy(update={"again": True}),)
         return mount
 
     def serve(self, argv: tuple[str, ...], target: Path) -> Step:

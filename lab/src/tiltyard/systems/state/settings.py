@@ -55,7 +55,7 @@ class StateSettings(Frozen):
         + ".",
         json_schema_extra={"enum": [entry.name for entry in PROFILES]},
     )
-    seed: int = Field(default=1, ge=0, description="Of all that is drawn in the history.")
+    seed: int = Field(default=1, ge=0, lt=2**63, description="Of all that is drawn in the history.")
     full: Share | None = Field(
         default=None, description="How full it is at the end; the profile's if left out."
     )
