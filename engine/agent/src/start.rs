@@ -83,7 +83,7 @@ impl Keepers {
         each.map(|mark| match self.0.get_mut(mark) {
             Some(keeper) => keeper.state(),
             None => HostServer {
-                ended: "was not started".to_owned(),
+                ended: "is not there any more".to_owned(),
                 ..HostServer::default()
             },
         })

@@ -102,7 +102,7 @@ fn one_is_ready_is_looked_at_and_ends_with_all_that_it_has_started() {
     let done = format!("ended {}, process {}", host.mark(), started.pid);
     assert_eq!((undone.done, undone.left), (vec![done], vec![]));
     assert_eq!(host.alive(), Vec::<String>::new());
-    assert_eq!(host.state().ended, "was not started");
+    assert_eq!(host.state().ended, "is not there any more");
 }
 
 #[test]
