@@ -27,6 +27,7 @@ mod meanwhile;
 mod ops;
 mod pattern;
 pub mod request;
+mod throttle;
 mod watch;
 
 use std::collections::VecDeque;
