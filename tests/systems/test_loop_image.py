@@ -12,6 +12,7 @@ import pytest
 
 from support.far import Far, here_and_there
 from support.hosts import assert_as_before, host_state, needs_root
+from support.throttles import limits_of
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine, Job
 from tiltyard.executors.runner import Runners, Trial
@@ -304,11 +305,11 @@ def test_a_limit_of_bandwidth_is_set_and_taken_away(make: Make, tmp_path: Path) 
     system = make("ext4", bandwidth="20M")
     up = system.bring_up()
     device = mounts_at(up.target.parent)[-1].source
-    assert (throttles.limit_of(device), up.facts["limit"]) == (20 * 2**20, "20 MiB/s")
+    assert (limits_of(device), up.facts["limit"]) == ({20 * 2**20}, "20 MiB/s")
     system.refresh()
-    assert throttles.limit_of(device) == 20 * 2**20
+    assert limits_of(device) == {20 * 2**20}
     system.take_down()
-    assert throttles.limit_of(device) == 0
+    assert limits_of(device) == {0}
 
 
 def test_without_the_controller_a_limit_is_refused_beforehand(

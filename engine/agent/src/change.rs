@@ -22,6 +22,7 @@ use crate::command::reason;
 use crate::device::formatted::Formatted;
 use crate::device::identity::backing_file;
 use crate::marked::Marked;
+use crate::throttle;
 
 /// Names of all that is made begin so: a damaged ledger must not be able to name somebody's home.
 const PREFIX: &str = "tiltyard-";
@@ -66,6 +67,8 @@ pub enum Change {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         behind: Option<(String, PathBuf)>,
     },
+    /// The bandwidth of a loop device, while that file is behind it.
+    Limited { device: String, file: PathBuf },
     /// What a command has set.
     Ran(Back),
     /// A file system on a block device that was blank.
@@ -120,6 +123,7 @@ impl Change {
                 Some((device, own)) if backing_file(device).as_ref() != Some(own) => Ok(None),
                 _ => set_again(file, before, value),
             },
+            Self::Limited { device, file } => throttle::take_away(device, file),
             Self::Ran(back) => back.take_back(),
             Self::Formatted { is } => is.take_back(),
             Self::Started { marked, mounted } => end(marked, mounted.as_deref()),

@@ -29,6 +29,7 @@ mod ops;
 mod pattern;
 pub mod request;
 mod start;
+mod throttle;
 mod watch;
 
 use std::collections::VecDeque;

@@ -273,7 +273,7 @@ impl Changes {
 }
 
 /// Ops that are being carried out.
-struct List<'a> {
+pub struct List<'a> {
     ledger: &'a mut Option<Ledger>,
     holds_machine: bool,
     held: &'a mut BTreeMap<String, Held>,
@@ -326,6 +326,7 @@ impl List<'_> {
             HostOp::Keep(keep) => self.keep(keep),
             HostOp::PutBack(put) => self.put_back(put),
             HostOp::Age(age) => self.age(age),
+            HostOp::Limit(limit) => self.limit(limit),
         }
     }
 
@@ -419,7 +420,11 @@ impl List<'_> {
     }
 
     /// Makes sure that a loop device has a file behind it; both, as they are called.
-    fn require(&self, behind: &[OpText; 2], not: &str) -> Result<(String, PathBuf), HostFailure> {
+    pub fn require(
+        &self,
+        behind: &[OpText; 2],
+        not: &str,
+    ) -> Result<(String, PathBuf), HostFailure> {
         let (device, file) = (self.text(&behind[0])?, self.path(&behind[1])?);
         match backing_file(&device).as_ref() == Some(&file) {
             true => Ok((device, file)),
@@ -456,7 +461,7 @@ impl List<'_> {
         }
     }
 
-    fn note(&mut self, change: Change) -> Result<(), HostFailure> {
+    pub fn note(&mut self, change: Change) -> Result<(), HostFailure> {
         if change.is_machine_wide() && !self.holds_machine {
             let text = "it is of the whole machine, which is to be held before";
             return Err(failure(HostFailureKind::Request, text.to_owned()));

@@ -237,6 +237,7 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
             .into_iter()
             .try_for_each(check_op_text),
         HostOp::Age(age) => check_age(age),
+        HostOp::Limit(limit) => limit.behind.iter().try_for_each(check_op_text),
     })
 }
 

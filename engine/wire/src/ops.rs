@@ -66,6 +66,7 @@ pub enum HostOp {
     Keep(OpKeep),
     PutBack(OpPutBack),
     Age(Box<OpAge>),
+    Limit(OpLimit),
 }
 
 /// A text: as it stands, or joined of parts that only execution yields.
@@ -319,6 +320,15 @@ pub struct OpProfile {
     pub append: f64,
     /// Share of the space for which directories are reckoned.
     pub full: f64,
+}
+
+/// A bandwidth of a loop device, for reads and for writes; the limit goes while the file is behind it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpLimit {
+    /// Loop device and file.
+    pub behind: [OpText; 2],
+    pub bytes_per_s: u64,
 }
 
 /// What came of ops.

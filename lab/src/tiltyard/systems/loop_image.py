@@ -7,17 +7,16 @@ and then ages: each system then needs an image of its own, which lies elsewhere 
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
 from tiltyard.folder import sha256
-from tiltyard.host.changes import Change, SetLimit
 from tiltyard.host.devices import loops, throttles
 from tiltyard.host.op import AttachLoop, RequireBehind, SetOfLoop
-from tiltyard.host.steps import Step, Steps
+from tiltyard.host.steps import Op, Step, Text
 from tiltyard.systems.filesystems import filesystem
 from tiltyard.systems.filesystems.driver import KernelDriver
 from tiltyard.systems.image_file import ImageBacking, ImageFile
@@ -66,7 +65,7 @@ class LoopImage(Volume):
         if not self._looped and self._of_a_device:
             text = f"{self._of_a_device[0]} is a setting of a loop device, which only root has"
             found.append(Problem("error", text, "sudo, or a study that leaves it as it is"))
-        elif self._bandwidth is not None and (missing := throttles.missing()):
+        elif self._bandwidth is not None and (missing := throttles.missing(self.place)):
             found.append(Problem("error", missing, "leave out bandwidth"))
         return found
 
@@ -113,9 +112,7 @@ class LoopImage(Volume):
     def _limit(self) -> Iterator[Step]:
         """A known bandwidth, where one is asked for."""
         if self._bandwidth is not None:
-            yield LimitBandwidth(
-                device=self._device, image=self._image, bytes_per_s=self._bandwidth
-            )
+            yield LimitBandwidth(device=loops.NAME, image=self._image, bytes_per_s=self._bandwidth)
 
     def _device_facts(self, device: str) -> dict[str, str]:
         what = "loop device over an image" if self._looped else "an image, without a loop device,"
@@ -138,34 +135,37 @@ class LoopImage(Volume):
         return [name for name in names if getattr(self._settings, name) is not None]
 
 
-class LimitBandwidth(Step):
-    """A limit of reads, and of writes, of a loop device."""
+class LimitBandwidth(Op):
+    """A limit of reads, and of writes, of a loop device; it would outlive the attachment."""
 
     kind: Literal["limit-bandwidth"] = "limit-bandwidth"
     device: str
+    """Its name."""
     image: Path
+    """What is behind it: the limit goes only as long as it is."""
     bytes_per_s: int
+
+    def op(self, text: Text) -> dict[str, object]:
+        """Both, and how much."""
+        behind = [text(self.device), text(self.image)]
+        return {"op": "limit", "behind": behind, "bytes_per_s": self.bytes_per_s}
 
     @property
     def line(self) -> str:
         """In words."""
         limit = format_size(self.bytes_per_s)
-        return f"# limit reads and writes of {self.device} to {limit}/s each"
+        return f"# limit reads and writes of /dev/{self.device} to {limit}/s each"
 
-    def changes(self) -> Sequence[Change]:
-        """It is taken away."""
-        return (SetLimit(device=self.device, image=self.image),)
-
-    def execute(self, host: Steps) -> str:  # noqa: ARG002  it needs no command
-        """Set it."""
-        throttles.set_limit(self.device, self.bytes_per_s)
-        return ""
+    @property
+    def way_back(self) -> str:
+        """The limit goes."""
+        return f"# take the limit of /dev/{self.device} away"
 
 
 def _by_ops(settings: LoopImageSettings) -> bool:
-    """Where neither a server mounts it, nor a bandwidth is limited, nor a host is booted."""
-    plain = settings.reset != "reboot" and settings.bandwidth is None
-    return plain and isinstance(filesystem(settings.filesystem).driver, KernelDriver)
+    """Where no host is booted, and the kernel mounts it."""
+    driver = filesystem(settings.filesystem).driver
+    return settings.reset != "reboot" and isinstance(driver, KernelDriver)
 
 
 KIND = Kind(

@@ -29,7 +29,6 @@ from tiltyard.host.changes.network import (
 from tiltyard.host.changes.op import KeptCopy, MadeByOp, UsedAgent
 from tiltyard.host.changes.settings import MountedAt, StartedProcess
 from tiltyard.host.changes.slurm import HeldNodes
-from tiltyard.host.devices import loops, throttles
 from tiltyard.host.mounts import mounts_in
 from tiltyard.host.namespaces import MadeInside
 from tiltyard.host.pools import ImportedPool
@@ -135,35 +134,12 @@ class MadeDirectory(HostChange):
             sync_directory(self.path.parent)
 
 
-class SetLimit(HostChange):
-    """A limit of bandwidth of our image's loop device; it would outlive the attachment."""
-
-    kind: Literal["limit"] = "limit"
-    device: str
-    image: Path
-
-    lives_in_kernel: ClassVar = True
-
-    @property
-    def way_back(self) -> str:
-        """The limit goes."""
-        return f"# take the limit of {self.device} away"
-
-    def undo(self) -> str | None:
-        """Take it away while the device is still ours."""
-        if loops.backing_file(self.device) != self.image or not throttles.limit_of(self.device):
-            return None
-        throttles.set_limit(self.device, 0)
-        return f"took the limit of {self.device} away"
-
-
 Change = Annotated[
     MadeFile
     | MadeDirectory
     | MadeByOp
     | KeptCopy
     | UsedAgent
-    | SetLimit
     | MountedAt
     | StartedProcess
     | ImportedPool
