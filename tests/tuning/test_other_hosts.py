@@ -11,10 +11,10 @@ from support.hosts import needs_root
 from support.patience import wait_until
 from support.places import pretend
 from tiltyard.host import ethtool, sysctls
-from tiltyard.host.changes.network import MadeNamespace
 from tiltyard.host.changes.op import UsedAgent
 from tiltyard.host.host import Host
 from tiltyard.host.ledger import recover
+from tiltyard.host.op import MakeNetwork
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.tuning import defaults
@@ -120,10 +120,10 @@ def test_rings_and_coalescing_of_a_network_device(tmp_path: Path, steps: Steps) 
 
 def test_the_queues_of_a_real_device(tmp_path: Path, steps: Steps) -> None:
     """Two virtual devices with four queues each, in a network namespace that goes with them."""
-    namespace = steps.record(MadeNamespace(name=steps.ledger.name("queues"))).name
+    namespace = steps.ledger.name("queues")
+    steps.take([MakeNetwork(name=namespace)])
     queues = ("numtxqueues", "4", "numrxqueues", "4")
     pair = ("near", *queues, "type", "veth", "peer", "name", "far", *queues)
-    steps.run(("ip", "netns", "add", namespace))
     steps.run(("ip", "-n", namespace, "link", "add", *pair))
     inside = Steps(steps.ledger)
     place = Place(("ip", "netns", "exec", namespace, "sh", "-c"))
@@ -282,8 +282,6 @@ DIE = """
 import os
 from pathlib import Path
 from tiltyard.host.ledger import Ledger
-from tiltyard.host import ethtool
-from tiltyard.host.changes.network import MadeNamespace
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.tuning.load import load_profiles

@@ -22,6 +22,7 @@ use crate::command::reason;
 use crate::device::formatted::Formatted;
 use crate::device::identity::backing_file;
 use crate::marked::Marked;
+use crate::network;
 use crate::throttle;
 
 /// Names of all that is made begin so: a damaged ledger must not be able to name somebody's home.
@@ -69,6 +70,8 @@ pub enum Change {
     },
     /// The bandwidth of a loop device, while that file is behind it.
     Limited { device: String, file: PathBuf },
+    /// A network namespace that was not there.
+    Network { name: String },
     /// What a command has set.
     Ran(Back),
     /// A file system on a block device that was blank.
@@ -124,6 +127,7 @@ impl Change {
                 _ => set_again(file, before, value),
             },
             Self::Limited { device, file } => throttle::take_away(device, file),
+            Self::Network { name } => network::remove(name),
             Self::Ran(back) => back.take_back(),
             Self::Formatted { is } => is.take_back(),
             Self::Started { marked, mounted } => end(marked, mounted.as_deref()),

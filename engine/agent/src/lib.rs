@@ -25,6 +25,7 @@ mod ledger;
 mod machine;
 mod marked;
 mod meanwhile;
+mod network;
 mod ops;
 mod pattern;
 pub mod request;

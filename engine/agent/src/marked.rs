@@ -72,40 +72,7 @@ impl Marked {
 
     /// Ends what is left of it without a keeper; which processes that were.
     fn end_rest(&self) -> io::Result<BTreeSet<u32>> {
-        let mut ended: BTreeMap<u32, u64> = BTreeMap::new();
-        for (number, patience) in [(Signal::TERM, ENDS), (Signal::KILL, DIES)] {
-            let began = Instant::now();
-            let mut asked = BTreeSet::new();
-            loop {
-                let mut left = self.pids();
-                // One that ends loses what it is known by before it lets go of its files.
-                left.extend(
-                    ended
-                        .iter()
-                        .filter(|(pid, since)| begun(**pid) == **since)
-                        .map(|(pid, _)| *pid),
-                );
-                if left.is_empty() {
-                    return Ok(ended.into_keys().collect());
-                }
-                if began.elapsed() > patience {
-                    break;
-                }
-                for pid in left {
-                    ended.entry(pid).or_insert_with(|| begun(pid));
-                    if asked.insert(pid) {
-                        signal(pid, number);
-                    }
-                }
-                thread::sleep(STEP);
-            }
-        }
-        let left = self.pids();
-        let first = left.first().map_or(0, |pid| *pid);
-        let mark = &self.mark;
-        Err(io::Error::other(format!(
-            "{mark}: process {first} does not end"
-        )))
+        end_all(&self.mark, || self.pids())
     }
 
     /// Processes that are its keeper: this user's, with its mark for an argument.
@@ -155,6 +122,46 @@ impl Marked {
         paths.any(|path| self.directories.iter().any(|own| path.starts_with(own)))
             && !has_terminal(pid)
     }
+}
+
+/// Ends processes, whoever is found; which ones that were.
+///
+/// # Errors
+/// One does not end.
+pub fn end_all(what: &str, pids: impl Fn() -> BTreeSet<u32>) -> io::Result<BTreeSet<u32>> {
+    let mut ended: BTreeMap<u32, u64> = BTreeMap::new();
+    for (number, patience) in [(Signal::TERM, ENDS), (Signal::KILL, DIES)] {
+        let began = Instant::now();
+        let mut asked = BTreeSet::new();
+        loop {
+            let mut left = pids();
+            // One that ends loses what it is known by before it lets go of its files.
+            left.extend(
+                ended
+                    .iter()
+                    .filter(|(pid, since)| begun(**pid) == **since)
+                    .map(|(pid, _)| *pid),
+            );
+            if left.is_empty() {
+                return Ok(ended.into_keys().collect());
+            }
+            if began.elapsed() > patience {
+                break;
+            }
+            for pid in left {
+                ended.entry(pid).or_insert_with(|| begun(pid));
+                if asked.insert(pid) {
+                    signal(pid, number);
+                }
+            }
+            thread::sleep(STEP);
+        }
+    }
+    let left = pids();
+    let first = left.first().map_or(0, |pid| *pid);
+    Err(io::Error::other(format!(
+        "{what}: process {first} does not end"
+    )))
 }
 
 /// When a process has begun; 0: it has ended.

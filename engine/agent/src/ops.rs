@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use wire::{
     HostBeat, HostChanged, HostDid, HostDone, HostFailure, HostFailureKind, HostHeld, HostHold,
     HostKeep, HostLast, HostLetGo, HostOp, HostOps, HostProgress, HostRan, HostRecover,
-    HostServers, HostUndo, HostUndone, OpLoop, OpMake, OpMend, OpMount, OpPut, OpRelease,
-    OpRequire, OpStart, OpText, StartReady, StartStop,
+    HostServers, HostUndo, HostUndone, OpLoop, OpMake, OpMend, OpMount, OpNetwork, OpPut,
+    OpRelease, OpRequire, OpStart, OpText, StartReady, StartStop,
 };
 
 use crate::change::{require_prefix, Change};
@@ -28,6 +28,7 @@ use crate::ledger::{self, recover, Ledger};
 use crate::machine::Machine;
 use crate::marked::Marked;
 use crate::meanwhile::Meanwhile;
+use crate::network;
 use crate::request::shown;
 use crate::start::Keepers;
 
@@ -323,6 +324,11 @@ impl List<'_> {
                 Ok(())
             }
             HostOp::Start(start) => self.start(start),
+            HostOp::Network(OpNetwork { name }) => {
+                let change = Change::Network { name: name.clone() };
+                self.record(change, &network::path_of(name))?;
+                self.run(["ip", "netns", "add", name].map(str::to_owned).to_vec())
+            }
             HostOp::Keep(keep) => self.keep(keep),
             HostOp::PutBack(put) => self.put_back(put),
             HostOp::Age(age) => self.age(age),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use wire::{
     HostHold, HostKeep, HostLetGo, HostOp, HostOps, HostRead, HostRecover, HostRequest, HostRun,
-    HostServers, HostUndo, HostWatch, HostWho, OpAge, OpHold, OpMount, OpStart, OpText, StartReady,
-    StartStop,
+    HostServers, HostUndo, HostWatch, HostWho, OpAge, OpHold, OpMount, OpNetwork, OpStart, OpText,
+    StartReady, StartStop,
 };
 
 /// Names of all that is made begin so.
@@ -230,6 +230,7 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
         }
         HostOp::Release(release) => check_text(&release.device),
         HostOp::Start(start) => check_start(start),
+        HostOp::Network(OpNetwork { name }) => check_name(name),
         HostOp::Keep(keep) => [&keep.device, &keep.copy]
             .into_iter()
             .try_for_each(check_op_text),
@@ -297,10 +298,7 @@ fn check_path(path: &str) -> Result<(), String> {
 /// # Errors
 /// Why not.
 fn check_start(start: &OpStart) -> Result<(), String> {
-    let is_of_mark = |sign: char| sign.is_ascii_alphanumeric() || "-.".contains(sign);
-    if !start.mark.starts_with(SIGN) || !start.mark.chars().all(is_of_mark) {
-        return Err(format!("{:?} is no name of ours", start.mark));
-    }
+    check_name(&start.mark)?;
     check_text(&start.name)?;
     if start.argv.is_empty() {
         return Err("a command has no program".to_owned());
@@ -338,6 +336,15 @@ fn check_start(start: &OpStart) -> Result<(), String> {
     let mut others = others.into_iter().chain(&start.user).chain(address);
     others.try_for_each(|text| check_text(text))?;
     start.with(check_op_text).map(|_| ())
+}
+
+/// A name of ours, of which a ledger makes a path or a mark.
+fn check_name(name: &str) -> Result<(), String> {
+    let is_of_name = |sign: char| sign.is_ascii_alphanumeric() || "-.".contains(sign);
+    match name.starts_with(SIGN) && name.chars().all(is_of_name) {
+        true => Ok(()),
+        false => Err(format!("{name:?} is no name of ours")),
+    }
 }
 
 /// It names a file in the state directory, and nothing else.

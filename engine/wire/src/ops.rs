@@ -63,6 +63,7 @@ pub enum HostOp {
     Format(OpFormat),
     Release(OpRelease),
     Start(Box<OpStart>),
+    Network(OpNetwork),
     Keep(OpKeep),
     PutBack(OpPutBack),
     Age(Box<OpAge>),
@@ -81,6 +82,13 @@ pub enum OpText {
     Joined {
         cat: Vec<OpText>,
     },
+}
+
+/// A network namespace that is not there, by ip-netns(8); with its devices it goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpNetwork {
+    pub name: String,
 }
 
 /// A process that stays, as it is asked for.

@@ -175,6 +175,8 @@ class Host:
         """Of its kernel."""
         self.engine = f"/proc/{hello.pid}/exe"
         """The engine's file there, as long as the agent is: it has been removed already."""
+        self.cpus = hello.cpus
+        """Those that it may use."""
         self.uid = hello.uid
         """As whom it reads and changes."""
 

@@ -265,6 +265,11 @@ class Place:
         asked = [("test", *words) for words in tests]
         return [one.status == 0 for one in self.ask(lambda host: host.read(outputs=asked)).outputs]
 
+    @property
+    def cpus(self) -> set[int]:
+        """Those that we may use there."""
+        return {*self.ask(lambda host: host.cpus)} if self.ssh else os.sched_getaffinity(0)
+
     @functools.cached_property
     def home(self) -> Path:
         """Where a login begins there."""

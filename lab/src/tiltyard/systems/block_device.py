@@ -195,7 +195,13 @@ class BlockDeviceVolume(Volume):
     def _queue_step(self, name: str, value: str) -> Step:
         setting = str(loops.queue_setting(self._device, name, self.place))
         before = in_force(self.place.read(setting) or "")
-        return SetValue(name=f"{name} of {self._device}", path=setting, value=value, before=before)
+        return SetValue(
+            name=f"{name} of {self._device}",
+            path=setting,
+            value=value,
+            before=before,
+            ssh=self.place.ssh,
+        )
 
     def _device_facts(self, device: str) -> dict[str, str]:
         del device

@@ -24,7 +24,6 @@ from tiltyard.host.changes.cleanup import ProgramCleanup
 from tiltyard.host.changes.isolation import MadePartition
 from tiltyard.host.changes.network import (
     CopiedLab,
-    MadeNamespace,
 )
 from tiltyard.host.changes.op import KeptCopy, MadeByOp, UsedAgent
 from tiltyard.host.changes.settings import MountedAt, StartedProcess
@@ -144,7 +143,6 @@ Change = Annotated[
     | StartedProcess
     | ImportedPool
     | MadeInside
-    | MadeNamespace
     | CopiedLab
     | HeldNodes
     | MadeResumption

@@ -4,60 +4,15 @@ The rules are those of :mod:`tiltyard.host.changes`: an ``undo`` acts only on wh
 still ours, says what it did, and returns ``None`` if nothing was left to do.
 """
 
-import os
-from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from tiltyard.errors import RefusedError, TiltyardError, UnreachableError
-from tiltyard.host import commands
+from tiltyard.errors import UnreachableError
 from tiltyard.host.changes.change import PREFIX, HostChange
 from tiltyard.host.place import Place
-from tiltyard.host.processes import end_processes
 
-_NAMESPACES = Path("/run/netns")
 _RESTORES_S = 300.0
-
-
-def namespace_path(name: str) -> Path:
-    """Where ip-netns(8) keeps a network namespace."""
-    return _NAMESPACES / name
-
-
-class MadeNamespace(HostChange):
-    """A network namespace that did not exist before; its devices go with it."""
-
-    kind: Literal["namespace"] = "namespace"
-    name: str
-
-    lives_in_kernel: ClassVar = True
-
-    @property
-    def script(self) -> str:
-        """The command for it."""
-        return f"ip netns del {self.name}"
-
-    def undo(self) -> str | None:
-        """End the processes in it and remove it."""
-        if not self.name.startswith(PREFIX) or "/" in self.name:
-            raise RefusedError(f"{self.name}: not removed: its name does not begin with {PREFIX}")
-        path = namespace_path(self.name)
-        if not path.exists():
-            return None
-        end_processes(self._processes, f"network namespace {self.name}")
-        commands.run(("ip", "netns", "del", self.name))
-        if path.exists():
-            raise TiltyardError(f"{path}: still there after ip netns del")
-        return f"removed network namespace {self.name}"
-
-    def _processes(self) -> list[int]:
-        """Who runs in it; a name that was not bound to a namespace yet holds nobody."""
-        if not os.path.ismount(namespace_path(self.name)):
-            return []
-        return [int(pid) for pid in commands.run(("ip", "netns", "pids", self.name)).stdout.split()]
-
-
 _RESTORE = r"""
 if test -s "$1/restore" && test -s "$1/start.py"; then
     sh "$1/restore" && exit
