@@ -199,11 +199,27 @@ fn a_command_port_path_or_end_is_a_sign_too() {
 #[test]
 fn the_engine_itself_is_started_without_a_path() {
     let mut host = Host::new();
-    let argv = json!([{"of": "self"}, "serve", "--port", "0", "--bind", "127.0.0.1", "--secret-file",
-        "/dev/stdin"]);
-    let (_, _, started) = host.started("", json!({"argv": argv, "stdin": "s3cr3t\n"}));
-    let told: Value = serde_json::from_str(&started.line).unwrap();
-    assert_eq!(told["type"], "listening");
+    let words = [
+        "serve",
+        "--port",
+        "0",
+        "--bind",
+        "127.0.0.1",
+        "--secret-file",
+        "/dev/stdin",
+    ];
+    for before in [vec![], vec!["env", "A=b"]] {
+        let before = before.into_iter().map(Value::from);
+        let argv = before
+            .chain([json!({"of": "self"})])
+            .chain(words.map(Value::from));
+        let argv = Value::from_iter(argv);
+        let (ledger, number, started) =
+            host.started("", json!({"argv": argv, "stdin": "s3cr3t\n"}));
+        let told: Value = serde_json::from_str(&started.line).unwrap();
+        assert_eq!(told["type"], "listening");
+        host.undo(&ledger, &[number]);
+    }
 }
 
 #[test]

@@ -91,7 +91,11 @@ impl Way {
         let program = find_program(name, &self.path).ok_or_else(lacks)?;
         let recipe = Recipe {
             path: &c_text(program.as_os_str().as_bytes()),
-            arguments: &Strings::of(shown(argv)),
+            arguments: &Strings::of(
+                shown(&argv[..1])
+                    .into_iter()
+                    .chain(argv[1..].iter().cloned()),
+            ),
             environment: &self.environment,
             directory: &self.directory,
             home: (c"/", self.root.as_fd()),

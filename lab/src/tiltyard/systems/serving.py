@@ -52,7 +52,7 @@ class Serve(Start):
 
     def op(self, text: Text) -> dict[str, object]:
         """The secret goes through the pipe, and into nobody's arguments."""
-        file = ("--secret-file", "/dev/stdin")
+        file = ("--secret-file", "/proc/self/fd/0")
         argv = [*self.prefix, {"of": "self"}, *self.argv, *file]
         return {**super().op(text), "argv": argv}
 
