@@ -98,7 +98,7 @@ def test_what_a_server_says_first_is_looked_at(make: Make, line: str, message: s
 
 
 def test_only_parameters_need_root(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tiltyard.systems.parameters.os.geteuid", lambda: 1000)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert make().problems() == []
     (problem,) = make(sysctl={"net.core.somaxconn": 99}).problems()
     assert problem.text == "only root can set net.core.somaxconn"
