@@ -32,7 +32,7 @@ from tiltyard.host.devices.held import (
 from tiltyard.host.settings import SetValue, in_force
 from tiltyard.host.steps import Step
 from tiltyard.systems.filesystems import filesystem
-from tiltyard.systems.filesystems.driver import KernelDriver
+from tiltyard.systems.filesystems.zfs import PoolDriver
 from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, Size
 from tiltyard.systems.state.keeper import Keeper
 from tiltyard.systems.volume import (
@@ -209,9 +209,9 @@ class BlockDeviceVolume(Volume):
 
 
 def _by_ops(settings: BlockDeviceSettings) -> bool:
-    """Where no host is booted, and the kernel mounts it."""
+    """Where no host is booted, and no pool is imported."""
     driver = filesystem(settings.filesystem).driver
-    return settings.reset != "reboot" and isinstance(driver, KernelDriver)
+    return settings.reset != "reboot" and not isinstance(driver, PoolDriver)
 
 
 KIND = Kind(

@@ -44,13 +44,13 @@ class PoolDriver(Driver):
         """As the table of mounts shows it."""
         return (self.shown_as,)
 
-    def problems(self, name: str, place: Place) -> list[Problem]:  # noqa: ARG002  it is here
+    def problems(self, name: str, place: Place) -> list[Problem]:
         """The server or the module; one server is all that a host can have."""
         if self.server is None:
             if knows_filesystem(name):
                 return []
             return [Problem("error", f"this kernel has no driver for {name}", load_command(name))]
-        found = server_problems(self.server)
+        found = server_problems(self.server, place)
         if running := named((self.server.command,)):
             text = _taken(self.server.command, running[0])
             found.append(Problem("error", text, "its pools exported, and its end", passes=True))
