@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
+from urllib.error import URLError
+from urllib.request import urlopen
 
 import pytest
 
@@ -21,7 +23,7 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.host import hosts
-from tiltyard.host.ledger import restore
+from tiltyard.host.ledger import Ledger, restore
 from tiltyard.host.mounts import mounts
 from tiltyard.host.place import Place
 from tiltyard.host.processes import descendants
@@ -32,7 +34,9 @@ from tiltyard.run.read import read_run
 from tiltyard.run.record import RunRecord
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec, WorkloadSpec
+from tiltyard.systems import kind
 from tiltyard.systems.deputy.link import restore_there
+from tiltyard.systems.kind import Site
 
 pytestmark = needs_root
 HOST: Final = "root@busybox"
@@ -240,6 +244,36 @@ def test_a_file_system_is_aged_there_and_put_back_in_each_turn(root: Path, tmp_p
     drawn = ("state: files", "state: written in all")
     assert [there[name] for name in drawn] == [here[name] for name in drawn]
     assert mounted_in(root) == []
+
+
+def test_a_service_there_is_started_as_its_user(root: Path, tmp_path: Path) -> None:
+    (root / "etc").mkdir()
+    (root / "etc" / "passwd").write_text("root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:\n")
+    (root / "tmp").mkdir()
+    service = {
+        "files": {"www/index.html": "from {dir}"},
+        "initialise": ["touch", "www/made"],
+        "start": ["httpd", "-f", "-p", "127.0.0.1:{port}", "-h", "{dir}/www"],
+    }
+    settings = {"host": HOST, "size": "8M", "service": service}
+    with Ledger() as ledger:
+        site = Site(root=tmp_path, work=tmp_path, ledger=ledger)
+        system = kind("tmpfs").system("one", settings, site)
+        assert [each for each in system.problems() if each.severity == "error"] == []
+        up = system.bring_up()
+        address = f"http://127.0.0.1:{up.variables['port']}"
+        with urlopen(f"{address}/index.html") as answer:
+            assert answer.read().decode() == f"from {up.variables['service_dir']}"
+        system.refresh()
+        with urlopen(f"{address}/made") as answer:
+            assert answer.read() == b""
+        assert up.facts["service runs as"] == "nobody"
+        assert up.facts["service program"].startswith("/bin/httpd, ")
+        system.take_down()
+        with pytest.raises(URLError):
+            urlopen(address)
+    assert mounted_in(root) == []
+    assert not [*(root / "tmp").iterdir()]
 
 
 @pytest.mark.usefixtures("file_systems")

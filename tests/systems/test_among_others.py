@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,10 +16,11 @@ import pytest
 from support.hosts import needs_root, open_directory
 from support.patience import PATIENCE_S
 from support.unprivileged import NOBODY
-from tiltyard.errors import RefusedError
+from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host.changes import MadeDirectory, MadeFile
 from tiltyard.host.ledger import Ledger, restore
 from tiltyard.host.mounts import mounts_in
+from tiltyard.host.start import Ready
 from tiltyard.host.steps import Steps
 from tiltyard.ownership import held_open, make_directory
 from tiltyard.systems import kind
@@ -307,47 +307,24 @@ def test_a_service_is_up_in_a_directory_of_another_user(
     assert not list(given.iterdir())
 
 
-@pytest.fixture
-def written(given: Path) -> Iterator[Callable[[str], Path]]:
-    """Writes a file of a service whose directory is that of user nobody."""
-    with Ledger() as ledger:
-        host = Steps(ledger)
-        host.outputs[DRAWN] = json.dumps({"port": "1", "secret": "s"})
-
-        def write(name: str) -> Path:
-            end = ServerEnd()
-            write = WriteFile(home=given, user="nobody", end=end, name=name, text=TEXT)
-            write.with_outputs(host.outputs).execute(host)
-            return given / name
-
-        yield write
-
-
-def test_a_file_of_a_service_is_not_written_through_a_link(
-    written: Callable[[str], Path], given: Path, victim: Path
-) -> None:
+def test_a_file_of_a_service_is_written_by_its_user(given: Path, victim: Path) -> None:
+    """Where he has laid a link he comes no further than he would himself."""
     before = content(victim)
     (given / "conf").symlink_to(victim)
-    with pytest.raises(OSError, match="conf/new"):
-        written("conf/new")
+    with Ledger() as ledger:
+        steps = Steps(ledger)
+        steps.outputs[DRAWN] = json.dumps({"port": "1", "secret": "s"})
+        own = {"home": given, "user": "nobody", "directory": str(given), "end": ServerEnd()}
+        for name, is_let in (("conf/new", False), ("deep/new", True)):
+            mark = ledger.name("service-command")
+            write = WriteFile(
+                argv=(), name=name, stdin="one = 1", mark=mark, ready=Ready(), env={}, **own
+            )
+            with contextlib.nullcontext() if is_let else pytest.raises(TiltyardError, match="conf"):
+                steps.take([write])
     assert content(victim) == before
-
-
-@pytest.mark.parametrize(
-    ("name", "trap"), [("tiltyard-file", "out"), (f"tiltyard-one/{'d/' * 60}new", "tree")]
-)
-def test_nothing_but_a_file_of_a_service_is_handed_to_its_user(
-    written: Callable[[str], Path], given: Path, victim: Path, name: str, trap: str
-) -> None:
-    """He exchanges it, or what leads to it, between its making and its handing over."""
-    before = content(victim)
-    for _ in range(10):
-        (given / "trap").symlink_to(victim / trap)
-        with exchanging(given, "trap"), contextlib.suppress(OSError):
-            written(name)
-        for one in given.iterdir():
-            one.unlink() if one.is_symlink() or one.is_file() else shutil.rmtree(one)
-    assert content(victim) == before
+    assert (given / "deep" / "new").read_text() == "one = 1"
+    assert (given / "deep" / "new").owner() == "nobody"
 
 
 @pytest.mark.parametrize("name", ["loop-image", "overlay"])

@@ -12,8 +12,8 @@ use wire::{
 
 /// Names of all that is made begin so.
 const SIGN: &str = "tiltyard-";
-/// So much a process that stays can be given to read: a pipe holds it.
-const STDIN_BYTES: usize = 4 << 10;
+/// So much a process can be given to read: a pipe holds it.
+const STDIN_BYTES: usize = 512 << 10;
 /// Longest time that a command can be given.
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 /// Of what others wrote, so many characters are of use in a message.

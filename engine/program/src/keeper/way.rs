@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::Access;
-use rustix::pipe::{pipe_with, PipeFlags};
+use rustix::pipe::{fcntl_setpipe_size, pipe_with, PipeFlags};
 use wire::{HostFailureKind, Start};
 
 use super::MARK;
@@ -200,11 +200,17 @@ pub fn pipes(is_apart: bool) -> io::Result<([OwnedFd; 2], [Option<File>; 2])> {
 }
 
 /// What it reads: no more than a pipe holds.
+/// Every pipe holds as much.
+const PAGE: usize = 4 << 10;
+
 pub fn input(text: &str) -> io::Result<OwnedFd> {
     if text.is_empty() {
         return Ok(nothing()?.into());
     }
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+    if text.len() > PAGE {
+        fcntl_setpipe_size(&writer, text.len())?;
+    }
     File::from(writer).write_all(text.as_bytes())?;
     Ok(reader)
 }

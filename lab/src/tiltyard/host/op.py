@@ -244,8 +244,9 @@ class Mount(Op):
     @property
     def argv(self) -> tuple[str, ...]:
         """The command."""
+        type_ = ("-t", self.type) if self.type else ()
         options = ("-o", ",".join(self.options)) if self.options else ()
-        return ("mount", "-t", self.type, *options, self.source, str(self.target))
+        return ("mount", *type_, *options, self.source, str(self.target))
 
     @property
     def line(self) -> str:

@@ -77,14 +77,13 @@ class Overlay(MountSystem):
 
     def problems(self) -> list[Problem]:
         """The right to mount, who does it, and where the layers lie."""
-        place, settings = self.place, self._settings
+        place = self.place
         found = rights_to_mount(place, served=self._served)
         found += (
             server_problems(SERVER, place) if self._served else knows_how_to_mount("overlay", place)
         )
-        for given in (settings.lower, settings.base):
-            path = self.site.given(given) if given else self._home
-            if given and not place.is_directory(path):
+        for path in filter(None, (self._lower, self._home)):
+            if path != self.site.scratch and not place.is_directory(path):
                 found.append(Problem("error", f"{path} is no directory", f"mkdir -p {path}"))
             found += strangers(path, place)
         below = place.mount_of(self._home).type

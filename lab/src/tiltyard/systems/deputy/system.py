@@ -90,7 +90,7 @@ def _place_of(kind: AnyKind, settings: Any, site: Site) -> Place | None:
 def _by_ops(kind: AnyKind, settings: Any, site: Site) -> bool:
     """Whether all that is asked for is done by ops; others are kept off CPUs by a deputy."""
     isolated = site.conditions is not None and site.conditions.isolate
-    return kind.by_ops(settings) and not getattr(settings, "service", None) and not isolated
+    return kind.by_ops(settings) and not isolated
 
 
 class FarSystem(System):

@@ -9,18 +9,17 @@ the system lies.
 
 import contextlib
 import os
-import pwd
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from tiltyard.errors import HostLacksError
-from tiltyard.folder import hashed
+from tiltyard.errors import HostLacksError, TiltyardError
+from tiltyard.folder import HASHED, hashed
+from tiltyard.host import commands
 from tiltyard.host.changes import MadeFile
-from tiltyard.host.changes.settings import MountedAt
-from tiltyard.host.op import MakeDirectory, Run
+from tiltyard.host.op import MakeDirectory, Mount, Run
 from tiltyard.host.packages import find_program
 from tiltyard.host.start import Ready, Stop, pids, servers
 from tiltyard.host.steps import ChangeByCommand, Step, Steps, TakeBack, UndoTemporarily
@@ -33,7 +32,6 @@ from tiltyard.systems.service.settings import ServiceSettings
 from tiltyard.systems.service.steps import (
     DrawValues,
     Inside,
-    MakeOwned,
     WriteFile,
     short_path,
     values,
@@ -70,28 +68,38 @@ class Serviced(System):
         self._system = system
         self._settings = settings
         self._site = site
-        self._is_root = os.geteuid() == 0
-        self._user = (settings.user or _NOBODY) if self._is_root else ""
-        name = site.ledger.name("service")
-        self._home = short_path(name)
-        self._files = Path(_SYSTEM) / name
-        self._own = Steps(site.ledger, site.check, site.note)
+        place = site.place
+        self._name = site.ledger.name("service")
+        self._home = short_path(self._name, place)
+        self._files = Path(_SYSTEM) / self._name
+        self._own = Steps(site.ledger, site.check, site.note, place)
         self.steps = system.steps
         self.place, self.far = system.place, system.far
         self.server_end = system.server_end
         self.rest = system.rest
 
+    @property
+    def _is_root(self) -> bool:
+        return self._own.place.is_root
+
+    @property
+    def _user(self) -> str:
+        """As whom it runs; empty: as we."""
+        return (self._settings.user or _NOBODY) if self._is_root else ""
+
     def problems(self) -> list[Problem]:
         """Those of the system, and what the service lacks."""
-        own = (*strangers(self._home.parent), *self._wrong_user(), *self._missing())
-        return [*self._system.problems(), *own]
+        found, place = self._system.problems(), self._own.place
+        if place.ssh and any(each.severity == "error" for each in found):
+            return found  # A host that is not reached has nothing to be looked at.
+        return [*found, *strangers(self._home.parent, place), *self._wrong_user(), *self._missing()]
 
     def _wrong_user(self) -> Iterator[Problem]:
         user = self._settings.user
         if not self._is_root and user not in (None, name_of(os.geteuid())):
             text = f'service: only root can start it as user "{user}"'
             yield Problem("error", text, "sudo, or a study without user")
-        elif self._user and not _exists(self._user):
+        elif self._user and not self._exists(self._user):
             fix = f"useradd --system {self._user}, or another user"
             yield Problem("error", f'service: there is no user "{self._user}"', fix)
 
@@ -101,7 +109,7 @@ class Serviced(System):
         commands = [*self._settings.initialise, self._settings.start]
         commands += [ready.command] if ready and ready.command else []
         for program in dict.fromkeys(self._words(words)[0] for words in commands):
-            if not any(names_in(program)) and find_program(program) is None:
+            if not any(names_in(program)) and not self._own.place.has(program):
                 fix = "install its package, or give the path of the program"
                 yield Problem("error", f'service: there is no program "{program}"', fix)
 
@@ -109,8 +117,15 @@ class Serviced(System):
         """A command whose program, if that is a relative path, begins at the study file."""
         program = argv[0]
         if "/" in program and not program.startswith(("/", "{")):
-            program = str((self._site.root / program).resolve())
+            program = str(self._site.given(Path(program)))
         return (program, *argv[1:])
+
+    def _exists(self, user: str) -> bool:
+        try:
+            self._own.place.run(("id", "-u", user))
+        except TiltyardError:
+            return False
+        return True
 
     def steps_up(self) -> Iterator[Step]:
         """The system, then its service."""
@@ -144,7 +159,7 @@ class Serviced(System):
                     "Fix: sudo, or a directory that is there"
                 )
             self._own.begin()
-            self._own.outputs[_SYSTEM] = str(up.target if is_directory else self._site.work)
+            self._own.outputs[_SYSTEM] = str(up.target if is_directory else self._site.scratch)
             self._own.take(self._prepare())
         except BaseException:
             self.take_down()
@@ -166,14 +181,13 @@ class Serviced(System):
     def _with_service(self, up: Up) -> Up:
         inner, runs_as = up.servers, self._user or name_of(os.geteuid())
         facts = {"service": shlex.join(self._settings.start), "service runs as": runs_as}
-        program = find_program(self._start.argv[0])
-        if program is not None:
-            facts["service program"] = hashed(Path(program).resolve())
+        if program := self._program:
+            facts["service program"] = program
         return replace(
             up,
             commands=(*up.commands, *self._own.executed),
             recipe=up.recipe + self._own.recipe,
-            servers=lambda: (*inner(), *pids((self._mark,))),
+            servers=lambda: (*inner(), *pids((self._mark,), self._own.place)),
             lost=lambda: up.lost() or self._lost(),
             variables=values(self._home, self._own.outputs),
             facts={**up.facts, **facts},
@@ -184,51 +198,62 @@ class Serviced(System):
         return self._home.name
 
     def _lost(self) -> str:
-        (server,) = servers((self._mark,))
+        (server,) = servers((self._mark,), self._own.place)
         return server.ended and f"the service {server.ended}"
+
+    @property
+    def _program(self) -> str:
+        """The program of its start, by its hash."""
+        name, place = self._start.argv[0], self._own.place
+        if not place.ssh:
+            found = find_program(name)
+            return "" if found is None else hashed(Path(found).resolve())
+        found = place.ask(lambda host: host.read(programs=[name])).programs.get(name)
+        if not found:
+            return ""
+        digest = place.run(("sha256sum", found)).stdout.split()[0]
+        return f"{commands.shown(found)}{HASHED}{commands.shown(digest)}"
 
     def _prepare(self) -> Iterator[Step]:
         """A directory on the system, what is in it, the server."""
-        yield MakeOwned(path=self._files, owner=self._user)
+        yield MakeDirectory(path=self._files, private=True)
+        if self._user:
+            yield Run(argv=("chown", "-h", f"{self._user}:", str(self._files)))
         if self._is_root:
             yield MakeDirectory(path=self._home)
         yield self._show
         yield DrawValues()
-        settings, common = self._settings, self._common
+        settings = self._settings
         for name, text in settings.files.items():
-            yield WriteFile(name=name, text=text, **common)
-        for argv in settings.initialise:
-            yield Inside(
-                argv=self._words(argv),
-                mark=f"{self._mark}-command",
-                ready=Ready(),
-                limit_s=settings.timeout,
-                stop_s=_COMMAND_S,
-                what="service, initialise",
-                env=settings.env,
-                **self._works,
+            yield WriteFile(
+                argv=(), name=name, stdin=text, what=f"service, files, {name}", **self._once
             )
+        for argv in settings.initialise:
+            argv = self._words(argv)
+            yield Inside(argv=argv, what="service, initialise", **self._once)
         yield self._start
 
     @property
-    def _show(self) -> ChangeByCommand:
+    def _show(self) -> ChangeByCommand | Mount:
         """Its directory at a short path."""
-        files, home = str(self._files), str(self._home)
         if self._is_root:
-            mounted = MountedAt(target=self._home)
-            return ChangeByCommand(argv=("mount", "--bind", files, home), change=mounted)
+            source = str(self._files)
+            return Mount(type="", source=source, target=self._home, options=("bind",))
         made = MadeFile(path=self._home)
-        return ChangeByCommand(argv=("ln", "--symbolic", files, home), change=made)
+        argv = ("ln", "--symbolic", str(self._files), str(self._home))
+        return ChangeByCommand(argv=argv, change=made)
 
     def _pause(self) -> Iterator[Step]:
         """Nothing of it holds the system."""
-        yield UndoTemporarily(change=self._start.made())
-        if self._is_root:
-            yield UndoTemporarily(change=MountedAt(target=self._home))
+        ssh = self._own.place.ssh
+        yield UndoTemporarily(change=self._start.made(ssh))
+        if isinstance(self._show, Mount):
+            shown = self._show.with_outputs(self._own.outputs)
+            yield UndoTemporarily(change=shown.made(ssh))
 
     def _go_on(self) -> Iterator[Step]:
-        if self._is_root:
-            yield Run(argv=self._show.argv)
+        if isinstance(self._show, Mount):
+            yield self._show.model_copy(update={"again": True})
         yield self._start.model_copy(update={"again": True})
 
     @property
@@ -255,19 +280,21 @@ class Serviced(System):
         )
 
     @property
-    def _common(self) -> dict[str, Any]:
-        return {"home": self._home, "user": self._user, "end": self._system.server_end}
+    def _once(self) -> dict[str, Any]:
+        """The same of commands that end."""
+        settings = self._settings
+        return {
+            "mark": f"{self._mark}-command",
+            "ready": Ready(),
+            "limit_s": settings.timeout,
+            "stop_s": _COMMAND_S,
+            "env": settings.env,
+            **self._works,
+        }
 
     @property
     def _works(self) -> dict[str, Any]:
-        """The same of what is started."""
-        network = self._system.server_end.network
-        return {**self._common, "directory": str(self._home), "network": network}
-
-
-def _exists(user: str) -> bool:
-    try:
-        pwd.getpwnam(user)
-    except KeyError:
-        return False
-    return True
+        """The same of all that is started."""
+        end = self._system.server_end
+        works = {"home": self._home, "user": self._user, "end": end}
+        return {**works, "directory": str(self._home), "network": end.network}
