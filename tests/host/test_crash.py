@@ -35,17 +35,18 @@ ENDS = {"congestion_control": "cubic", "sysctl": {"net.core.netdev_max_backlog":
 
 @needs_root
 @pytest.mark.parametrize(
-    ("kind", "settings"),
+    ("kind", "settings", "most"),
     [
-        ("loop-image", IMAGE),
-        ("loop-image", {**IMAGE, "state": {"aged": "downloads"}}),
-        ("pair", {**ENDS, "busy_poll": 7, "rate": "500mbit"}),
-        ("loopback", ENDS),
+        ("loop-image", IMAGE, 10),
+        ("loop-image", {**IMAGE, "state": {"aged": "downloads"}}, 10),
+        ("pair", {**ENDS, "busy_poll": 7, "rate": "500mbit"}, 10),
+        ("loopback", ENDS, 2),
     ],
 )
 def test_killed_at_random_moments(
-    tmp_path: Path, state: Path, kind: str, settings: dict[str, object]
+    tmp_path: Path, state: Path, kind: str, settings: dict[str, object], most: int
 ) -> None:
+    """After so many changes at most: the ledger of an agent counts those of one turn."""
     before, parameters_before = host_state(tmp_path), parameters()
     argv = (sys.executable, "-c", UP_AND_DOWN, str(tmp_path), kind, json.dumps(settings))
     moments = random.Random(4711)
@@ -55,7 +56,7 @@ def test_killed_at_random_moments(
             assert process.stdout is not None
             token = process.stdout.readline().decode().strip()
             assert token
-            kill_when({process: in_the_middle(moments.randint(2, 10))}, state, moments)
+            kill_when({process: in_the_middle(moments.randint(2, most))}, state, moments)
         said += recover()
         assert_as_before(before, tmp_path)
         assert parameters() == parameters_before

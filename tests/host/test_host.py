@@ -147,20 +147,36 @@ def test_an_answer_that_is_none_is_told(answer: str, why: str) -> None:
 @pytest.mark.parametrize(
     "ops",
     [
-        '"changes":[{"at":1,"number":1}],"outputs":{}',
-        '"changes":[],"outputs":{"loop":"$(reboot)"}',
-        '"changes":[],"outputs":{"another":"loop0"}',
+        '"changes":[{"at":1,"number":1}],"outputs":{},"started":[]',
+        '"changes":[],"outputs":{"loop":"$(reboot)"},"started":[]',
+        '"changes":[],"outputs":{"another":"loop0"},"started":[]',
+        '"changes":[],"outputs":{},"started":[{"at":1,"pid":1,"line":"","elapsed_s":0.1}]',
+        f'"changes":[],"outputs":{{}},"started":[{{"at":0,"pid":1,"line":"{"x" * 70_000}",'
+        '"elapsed_s":0.1}]',
     ],
+    ids=["change", "value", "name", "process", "line"],
 )
 def test_what_ops_have_not_yielded_is_no_answer_to_them(ops: str) -> None:
     """It would get into later ones, and into the script that does them again."""
-    answer = f'{{"id":1,"done":{{"ops":{{"ledger":"1-a",{ops},"ran":[]}}}}}}'
+    answer = f'{{"id":1,"done":{{"ops":{{"ledger":"1-a",{ops},"ran":[],"skipped":[]}}}}}}'
     host = Host(stub(f"{hello(1)}; read -r asked; {says(answer)}; cat > /dev/null"), "sut")
     try:
         with pytest.raises(HostLacksError, match="something else than was asked"):
             host.change([{"op": "loop", "file": "/x", "name": "loop"}])
     finally:
         host.close()
+
+
+def test_of_each_process_that_is_asked_for_something_is_told() -> None:
+    answer = '{"id":1,"done":{"servers":[]}}'
+    host = Host(stub(f"{hello(1)}; read -r asked; {says(answer)}; cat > /dev/null"), "sut")
+    try:
+        with pytest.raises(HostLacksError, match="something else than was asked"):
+            host.servers(["tiltyard-x"])
+    finally:
+        host.close()
+    (told,) = here().servers(["tiltyard-x"])
+    assert (told.pids, told.ended) == ([], "is not there any more")
 
 
 def test_who_has_had_enough_is_heard_whatever_an_agent_says() -> None:

@@ -2,23 +2,20 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.hosts import needs_root
 from support.patience import wait_until
-from tiltyard.errors import RefusedError
+from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host import processes, sysctls
-from tiltyard.host.changes.network import (
-    MadeNamespace,
-    MadeOverSsh,
-    StartedServer,
-    namespace_path,
-)
 from tiltyard.host.commands import run
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.links import inside
+from tiltyard.host.links import inside, namespace_path
+from tiltyard.host.op import MakeNetwork
+from tiltyard.host.steps import Steps
 
 SLEEPS = "import time; print(flush=True); time.sleep(60)"
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEPS}"
@@ -33,55 +30,46 @@ def started(script: str, secret_file: Path) -> subprocess.Popen[bytes]:
     return process
 
 
-@needs_root
-def test_a_namespace_goes_with_the_processes_in_it() -> None:
+@pytest.fixture
+def steps(state: Path) -> Iterator[Steps]:
     with Ledger() as ledger:
-        made = ledger.record(MadeNamespace(name=ledger.name("near")))
-        run(("ip", "netns", "add", made.name))
-        with subprocess.Popen((*inside(made.name), "sleep", "60")) as process:
-            wait_until(lambda: run(("ip", "netns", "pids", made.name)).stdout, "nobody is in it")
-            assert ledger.undo(made) == f"removed network namespace {made.name}"
-        assert process.returncode == -15
-        assert not namespace_path(made.name).exists()
-        assert made.undo() is None
+        yield Steps(ledger)
 
 
 @needs_root
-def test_a_namespace_that_was_being_made_goes_too() -> None:
-    with Ledger() as ledger:
-        made = ledger.record(MadeNamespace(name=ledger.name("near")))
-        namespace_path("").mkdir(exist_ok=True)
-        namespace_path(made.name).touch()
+def test_a_namespace_goes_with_the_processes_in_it(steps: Steps) -> None:
+    made = MakeNetwork(name=steps.ledger.name("near"))
+    steps.take([made])
+    with subprocess.Popen((*inside(made.name), "sleep", "60")) as process:
+        wait_until(lambda: run(("ip", "netns", "pids", made.name)).stdout, "nobody is in it")
+        steps.undo()
+    assert process.returncode == -15
     assert not namespace_path(made.name).exists()
 
 
+@needs_root
+def test_a_namespace_that_was_being_made_goes_too(steps: Steps) -> None:
+    made = MakeNetwork(name=steps.ledger.name("near"))
+    steps.take([made])
+    subprocess.run(("umount", namespace_path(made.name)), check=True)
+    steps.undo()
+    assert not namespace_path(made.name).exists()
+
+
+@needs_root
+def test_a_namespace_that_is_there_is_somebody_elses(steps: Steps) -> None:
+    made = MakeNetwork(name=steps.ledger.name("near"))
+    subprocess.run(("ip", "netns", "add", made.name), check=True)
+    with pytest.raises(RefusedError, match="is there already"):
+        steps.take([made])
+    assert namespace_path(made.name).exists()
+    subprocess.run(("ip", "netns", "del", made.name), check=True)
+
+
 @pytest.mark.parametrize("name", ["mine", "tiltyard-/../mine"])
-def test_a_namespace_of_somebody_else_is_refused(name: str) -> None:
-    with pytest.raises(RefusedError, match="not removed"):
-        MadeNamespace(name=name).undo()
-
-
-def test_a_far_end_is_known_by_its_secret_file(tmp_path: Path) -> None:
-    with Ledger() as ledger:
-        change = StartedServer(secret_file=tmp_path / ledger.name("secret"))
-        ours = started(SLEEPS, change.secret_file)
-        other = started(SLEEPS, tmp_path / "tiltyard-other")
-        with ours, other:
-            assert change.undo() == f"ended a server, process {ours.pid}"
-            assert ours.wait() == -15
-            assert other.poll() is None
-            assert change.undo() is None
-            other.kill()
-
-
-def test_a_far_end_that_does_not_end_is_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tiltyard.host.processes._ENDS_S", 0.1)
-    change = StartedServer(secret_file=tmp_path / "tiltyard-x-secret")
-    with started(STUBBORN, change.secret_file) as process:
-        assert change.undo() == f"ended a server, process {process.pid}"
-    assert process.returncode == -9
+def test_a_namespace_of_somebody_else_is_refused(steps: Steps, name: str) -> None:
+    with pytest.raises(TiltyardError, match="is no name of ours"):
+        steps.take([MakeNetwork(name=name)])
 
 
 def test_what_is_not_found_any_more_is_waited_for_until_it_has_ended(
@@ -93,12 +81,6 @@ def test_what_is_not_found_any_more_is_waited_for_until_it_has_ended(
         found = iter([[process.pid]])
         assert processes.end_processes(lambda: next(found, []), "x") == str(process.pid)
     assert process.returncode == -9
-
-
-@pytest.mark.parametrize("directory", ["/", "tiltyard-x/..", "x", "tiltyard-; true"])
-def test_a_damaged_ledger_cannot_name_another_directory_over_ssh(directory: str) -> None:
-    with pytest.raises(ValueError, match="should match pattern"):
-        MadeOverSsh(ssh=("ssh", "host"), directory=directory)
 
 
 @needs_root

@@ -14,7 +14,6 @@ from tiltyard.cli.restore import restore as restore_verb
 from tiltyard.errors import ExitCode
 from tiltyard.host import processes
 from tiltyard.host.changes import Change, MadeDirectory, MadeFile
-from tiltyard.host.changes.network import MadeNamespace
 from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.ledger import Ledger, recover, restore
 
@@ -76,11 +75,10 @@ def test_a_boot_has_undone_what_lives_in_the_kernel(
         left,
         image,
         MountedAt(target=left.path / "tiltyard-mnt"),
-        MadeNamespace(name="tiltyard-none"),
     )
     boot(monkeypatch, tmp_path)
     assert recover() == [
-        "the boot of this host has undone 2 changes of an earlier run: mount-at, namespace",
+        "the boot of this host has undone 1 change of an earlier run: mount-at",
         f"an earlier run was killed: removed {image.path}",
         f"an earlier run was killed: removed {left.path}",
     ]

@@ -174,7 +174,9 @@ def test_of_another_host_those_who_execute_a_program_are_ours(tmp_path: Path) ->
         assert process.stdout is not None
         process.stdout.readline()
         for of in (program, tmp_path / "gone"):
-            with FarWatch(HERE_BY_SHELL, {"serving": [str(of)]}, [SOME_CPU]) as watching:
+            with FarWatch(
+                HERE_BY_SHELL, lambda of=of: {"serving": [str(of)]}, [SOME_CPU]
+            ) as watching:
                 time.sleep(0.5)
                 seen[of] = watching.telemetry(())
         process.kill()
@@ -194,11 +196,11 @@ def test_of_another_host_those_who_execute_a_program_are_ours(tmp_path: Path) ->
 
 
 def test_a_host_that_shares_this_kernel_is_watched_once() -> None:
-    assert watch_of(HERE_BY_SHELL, []) is None
+    assert watch_of(HERE_BY_SHELL, {}) is None
 
 
 def test_a_host_that_is_not_reached_tells_nothing() -> None:
-    with FarWatch(Place(("sh", "-c", "exit 255")), {}) as watching:
+    with FarWatch(Place(("sh", "-c", "exit 255")), dict) as watching:
         seen = watching.telemetry()
     assert (seen.swapped_pages, seen.clock_sources) == (None, ())
     assert seen.elapsed_s > 0

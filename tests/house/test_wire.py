@@ -10,7 +10,6 @@ import pytest
 
 from tiltyard import wire
 from tiltyard.executors.engine import Engine
-from tiltyard.executors.far import FarEngine
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "schema/wire.schema.json").read_text())
 
@@ -18,9 +17,13 @@ SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "schema/wire.schema.j
 @pytest.fixture(scope="module")
 def far() -> Iterator[dict[str, object]]:
     """A server on loopback."""
-    engine = FarEngine((str(Engine.find().path), "serve", "--until-eof", "--port", "0"))
-    yield {"address": "127.0.0.1", "port": engine.port}
-    engine.stop()
+    argv = (str(Engine.find().path), "serve", "--until-eof", "--port", "0")
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as engine:
+        assert engine.stdout is not None
+        said = wire.ListeningLine.model_validate_json(engine.stdout.readline())
+        port = int(said.data.addresses[0].rpartition(":")[2])
+        yield {"address": "127.0.0.1", "port": port}
+        engine.communicate()
 
 
 @pytest.mark.parametrize("card", Engine.find().describe().workloads, ids=lambda card: card.name)

@@ -151,7 +151,8 @@ def test_its_facts_are_those_of_the_kernel() -> None:
 def two_file_systems(folder: Path, blocks: int) -> tuple[StudyFolder, Plan]:
     """Made anew for each turn on one image there; the kernel is tuned for one of them."""
     image = {"host": HOST, "backing": {"image": "300M"}, "read_ahead": "64k"}
-    tuned = {"tuning": [{"sysctl": {KEY: 77}}]}
+    tables = {"sysctl": {KEY: 77}, "block": {"nr_requests": 32}}
+    tuned = {"tuning": [tables]}
     systems = (
         spec("ext4", "loop-image", filesystem="ext4", mount=["noatime"], **image, **tuned),
         spec("xfs", "loop-image", filesystem="xfs", **image),
@@ -178,7 +179,11 @@ def test_file_systems_are_made_mounted_tuned_and_put_back(root: Path, tmp_path: 
     assert facts["xfs"]["read-ahead"] == "64 KiB"
     assert facts["ext4"]["journal"]
     assert facts["ext4"]["host"] == HOST
-    assert any(KEY in name and "77" in fact for name, fact in facts["ext4"].items())
+    tuning = {name: fact for name, fact in facts["ext4"].items() if name.startswith("tuning ")}
+    assert tuning == {
+        f"tuning {KEY}": f"77 (was {before.strip()})",
+        "tuning device nr_requests": "32 (was 128)",
+    }
     assert mounted_in(root) == []
     assert Path(f"/proc/sys/{KEY.replace('.', '/')}").read_text() == before
 

@@ -16,8 +16,8 @@ from support.runs import Watcher, go_on, wait_for_trial
 from tiltyard.app.freeze import planned
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.host.changes.network import namespace_path
 from tiltyard.host.ledger import recover
+from tiltyard.host.links import namespace_path
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import write_plan
 from tiltyard.run.read import read_run

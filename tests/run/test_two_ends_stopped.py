@@ -35,7 +35,7 @@ def test_while_data_flow(tmp_path: Path, state: Path, kind: str, number: signal.
         stderr=subprocess.DEVNULL,
     ) as process:
         wait_for_trial(folder, "flows")
-        (ledger,) = state.iterdir()
+        (ledger,) = state.glob("*.jsonl")
         assert parameters() != before
         assert left_behind(ledger.stem.partition("-")[2])
         process.send_signal(number)

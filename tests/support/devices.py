@@ -187,7 +187,7 @@ def held(
 
 def refused(given: Path | str, size_bytes: int, marks: dict[str, str]) -> str | None:
     """Why a device would be refused now."""
-    error = refusal(Wanted(Path(given), size_bytes, marks))
+    error = refusal(Wanted(Path(given), size_bytes, marks).held())
     return None if error is None else str(error)
 
 

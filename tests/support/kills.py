@@ -23,6 +23,10 @@ _AFTER_S = 0.05
 """What comes next takes about as long."""
 
 
+_FOLLOWS = "/queue/nr_requests"
+"""Is another one with another scheduler, which is put back after it."""
+
+
 @dataclass
 class Told:
     """What ledgers tell of."""
@@ -51,7 +55,7 @@ class Told:
                     change = entry["is"]
                     changes[entry["change"]] = change["kind"]
                     self.last_number += 1
-                    if change["kind"] == "set":
+                    if change["kind"] == "set" and not change["file"].endswith(_FOLLOWS):
                         self.before[change["file"]] = change["before"]
                 changes.pop(entry.get("undone"), None)
             self.kinds += changes.values()

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltyard.host import sysctls
-from tiltyard.host.changes.network import namespace_path
 from tiltyard.host.host import hosts
 from tiltyard.host.ledger import Ledger
+from tiltyard.host.links import namespace_path
 from tiltyard.systems import kind
 from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.kind import Site, System

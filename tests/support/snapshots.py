@@ -9,8 +9,8 @@ from support.hosts import KEPT
 from support.networks import WATCHED
 from support.patience import wait_until
 from tiltyard.host import sysctls
-from tiltyard.host.changes.network import namespace_path
 from tiltyard.host.host import hosts
+from tiltyard.host.links import namespace_path
 
 _RESTLESS = ("random", "dentry-state", "inode", "file-nr", "ns_last_pid", "pty.nr", "aio-nr")
 """Parts of the names of kernel parameters that change by themselves."""

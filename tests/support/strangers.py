@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from support.patience import wait_until
-from tiltyard.executors import far, runner
+from tiltyard.executors import runner
 from tiltyard.host import commands, host
 from tiltyard.host.changes import network
 from tiltyard.systems.deputy import boot, link
@@ -115,7 +115,6 @@ def stranger(
         link: {"_BEGINS_S": 30.0, "_LOST_S": 2.0, "_REFUSED_S": 1.0, "_COPIES_S": 10.0},
         boot: {"LIMIT_S": 4.0, "_ANSWER_S": 2.0},
         runner: {"_LOST_S": 2.0, "_GRACE_S": 2.0, "_BEAT_S": 0.5},
-        far: {"_BEGINS_S": 3.0, "_ENDS_S": 1.0},
     }
     for module, limits in short.items():
         for name, seconds in limits.items():

@@ -316,9 +316,8 @@ def written(given: Path) -> Iterator[Callable[[str], Path]]:
 
         def write(name: str) -> Path:
             end = ServerEnd()
-            WriteFile(home=given, user="nobody", env={}, end=end, name=name, text=TEXT).execute(
-                host
-            )
+            write = WriteFile(home=given, user="nobody", end=end, name=name, text=TEXT)
+            write.with_outputs(host.outputs).execute(host)
             return given / name
 
         yield write

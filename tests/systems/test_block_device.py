@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -21,11 +23,13 @@ from support.far import Far, here_and_there
 from support.hosts import host_state, needs_root
 from support.patience import wait_until
 from support.runs import Watcher, go_on, plan_of
-from tiltyard.errors import RefusedError, TiltyardError
+from tiltyard.errors import BusyError, HostLacksError, RefusedError, TiltyardError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
+from tiltyard.host.changes.op import MadeByOp
 from tiltyard.host.devices import loops
-from tiltyard.host.host import here
+from tiltyard.host.devices.held import UUID, FormatDevice, ReleaseDevice, Wanted
+from tiltyard.host.host import here, hosts
 from tiltyard.host.ledger import Ledger, recover, state_directory
 from tiltyard.host.mounts import mounts_at
 from tiltyard.run.runner import run_study
@@ -247,6 +251,68 @@ def test_killed_at_random_moments_it_is_blank_again(
         assert not list(tmp_path.iterdir())
         assert not list(state.iterdir())
     assert any("removed our ext2 from " in line for line in said)
+
+
+@needs_root
+def test_what_is_kept_for_a_study_is_known_to_the_next_agent(disk: tuple[str, Path]) -> None:
+    node, image = disk
+    wanted = Wanted(Path(node), SMALL, {"backing_file": str(image)})
+    release = ReleaseDevice(given=wanted.given).op(str)
+    argv = ("mkfs.ext2", "-q", "-U", UUID, node)
+    made = FormatDevice(given=Path(node), node=node, filesystem="ext2", argv=argv, output=UUID)
+    told = made.op(lambda text: {"of": text} if text == UUID else str(text))
+    did = here().change([wanted.held().op(str), told, release])
+    (change,) = did.changes
+    here().keep(Path("/srv/study"))
+    hosts.close()
+
+    def held(ledger: str, number: int) -> None:
+        ours = MadeByOp(op="", back="", back_script="", ledger=ledger, number=number)
+        here().change([wanted.held(carries=ours).op(str), release])
+
+    with pytest.raises(BusyError, match="is taken by another run"):
+        here().change([wanted.held().op(str)])
+    held(did.ledger, change.number)
+    for ledger, number in ((did.ledger, change.number + 1), ("1-00000000", change.number)):
+        with pytest.raises(RefusedError, match="nothing is known of what we made on it"):
+            held(ledger, number)
+    (said,) = here().recover(kept=True).done
+    assert said.startswith(f"removed our ext2 from {node} ")
+    assert_blank(node)
+
+
+WRITES = 'printf x | dd of="$0" bs=1 conv=notrunc,fsync seek='
+KILLS = '; kill -KILL "$1"; sleep 0.2'
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("script", "dies", "said"),
+    [
+        (f"{WRITES}{5 * MIB}{KILLS}", True, "removed our ext2 from"),
+        (f"{WRITES}70000{KILLS}", True, r"left .*: its byte 70000 is not zero$"),
+        (f'mkfs.ext2 -q "$0"{KILLS}', True, r"left .* which is not known to be ours; if nobody"),
+        ('mkfs.ext2 -q "$0"', False, "removed our ext2 from"),
+    ],
+)
+def test_its_agent_is_killed_during_a_mkfs_that_takes_no_uuid_and_after_it(
+    disk: tuple[str, Path], script: str, dies: bool, said: str
+) -> None:
+    node, image = disk
+    wanted = Wanted(Path(node), SMALL, {"backing_file": str(image)})
+    agent = here()
+    argv = ("sh", "-c", script, node, str(agent.pid))
+    make = FormatDevice(given=Path(node), node=node, filesystem="ext2", argv=argv)
+    with pytest.raises(HostLacksError, match="has ended") if dies else nullcontext():
+        agent.change([wanted.held().op(str), make.op(str)])
+    if not dies:
+        os.kill(agent.pid, signal.SIGKILL)
+        wait_until(lambda: not agent.is_there, "it does not end")
+    found = here().recover()
+    assert (len(found.done), found.left) == (1, [])
+    assert re.match(said, found.done[0]), found.done
+    if "removed" in said:
+        assert_blank(node)
 
 
 MINE = "00000000-0000-0000-0000-000000000001"

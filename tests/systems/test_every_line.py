@@ -1,6 +1,5 @@
 """Killed after each line of the ledger in turn, every kind of system: all is put back."""
 
-import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from itertools import count
@@ -46,7 +45,7 @@ SYSTEMS: Mapping[str, tuple[str, dict[str, Any]]] = {
             "service": {
                 "files": {"www/index.html": "hello"},
                 "initialise": ["true"],
-                "start": [sys.executable, "-m", "http.server", "{port}", "-d", "{dir}/www"],
+                "start": ["/usr/bin/python3", "-m", "http.server", "{port}", "-d", "{dir}/www"],
             },
         },
     ),
@@ -91,4 +90,4 @@ def kill_after_each_line(home: Path, state: Path, name: str) -> int:
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_a_kill_after_any_line_leaves_nothing(tmp_path: Path, state: Path, name: str) -> None:
     lines = kill_after_each_line(tmp_path, state, name)
-    assert lines > (10 if SYSTEMS[name][1] is RICH else 4)
+    assert lines > (10 if SYSTEMS[name][1] is RICH else 2)

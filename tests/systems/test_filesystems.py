@@ -10,13 +10,11 @@ import pytest
 from support.hosts import assert_as_before, host_state, needs_root, used_s
 from support.patience import wait_until
 from tiltyard.errors import TiltyardError
-from tiltyard.host.changes import Change
-from tiltyard.host.changes.settings import StartedProcess
-from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.ledger import Ledger, recover, state_directory
 from tiltyard.host.mounts import mounts_at
 from tiltyard.host.packages import find_program, install_command
 from tiltyard.host.place import HERE
-from tiltyard.host.processes import named
+from tiltyard.host.processes import named, numbers
 from tiltyard.systems import kind
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
 from tiltyard.systems.kind import Site, System, Up
@@ -125,9 +123,15 @@ def test_a_server_that_has_died_can_be_taken_down(make: Make, tmp_path: Path) ->
     assert_as_before(before, tmp_path)
 
 
+def is_keeper(pid: int) -> bool:
+    """Whether a process is the engine above a server."""
+    words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    return words[1:2] == [b"keep"]
+
+
 def kill(up: Up) -> None:
     """End the server of a system with SIGKILL."""
-    (server,) = up.servers()
+    (server,) = (pid for pid in up.servers() if not is_keeper(pid))
     process = Path(f"/proc/{server}/stat")
     os.kill(server, 9)
 
@@ -155,19 +159,22 @@ def test_after_a_kill_nothing_of_a_server_is_left(make: Make, tmp_path: Path, na
         os.kill(os.getpid(), 9)
     os.waitpid(child, 0)
     assert str(tmp_path) in host_state(tmp_path)
-    marks = [change.mark for _, change in outstanding() if hasattr(change, "mark")]
-    assert [pid for mark in marks for pid in StartedProcess(mark=mark).pids()]
+    (ledger,) = state_directory().glob(f"{child}-*.jsonl")
+    token = ledger.stem.partition("-")[2]
     said = recover()
     assert said
-    assert not [pid for mark in marks for pid in StartedProcess(mark=mark).pids()], said
+    assert not [pid for pid in numbers() if token in known_by(pid)], said
     assert str(tmp_path) not in host_state(tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-def outstanding() -> list[tuple[int, Change]]:
-    """What the ledgers of all processes of this test hold."""
-    with Ledger() as ours:
-        return list(ours.changes_of_other_processes())
+def known_by(pid: int) -> str:
+    """What a keeper, or what it keeps, is known by; empty if it is gone."""
+    try:
+        entry = Path(f"/proc/{pid}")
+        return f"{(entry / 'cmdline').read_bytes()!r} {(entry / 'environ').read_bytes()!r}"
+    except OSError:
+        return ""
 
 
 @needs_root

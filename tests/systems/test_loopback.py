@@ -12,6 +12,8 @@ from support.networks import Make, left_behind, systems_of
 from tiltyard.errors import BusyError, TiltyardError
 from tiltyard.executors.engine import FarEnd
 from tiltyard.host import sysctls
+from tiltyard.host.ledger import state_directory
+from tiltyard.systems import loopback
 
 
 @pytest.fixture
@@ -34,12 +36,15 @@ def test_up_and_down(make: Make, family: str, address: str) -> None:
 
 
 def test_the_secret_is_ours_alone(make: Make, tmp_path: Path) -> None:
-    up = make().bring_up()
+    system = make()
+    up = system.bring_up()
     assert isinstance(up.target, FarEnd)
-    (secret_file,) = tmp_path.iterdir()
-    assert secret_file.read_text() == up.target.secret
-    assert secret_file.stat().st_mode & 0o077 == 0
-    assert up.target.secret not in str(left_behind("tiltyard-"))
+    assert [*tmp_path.iterdir()] == []
+    assert up.target.secret
+    assert up.target.secret not in str((left_behind("tiltyard-"), system.steps.recipe))
+    ledgers = [path.read_text() for path in state_directory().iterdir() if path.is_file()]
+    assert ledgers
+    assert up.target.secret not in str(ledgers)
 
 
 @here_and_there
@@ -64,15 +69,36 @@ def test_two_runs_do_not_set_the_same_parameter(make: Make, tmp_path: Path) -> N
 
 
 def test_an_engine_that_does_not_serve_leaves_nothing(
-    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TILTYARD_ENGINE", "/bin/false")
-    with pytest.raises(TiltyardError, match="the server does not listen: it ended with status 1"):
+    monkeypatch.setitem(loopback._ADDRESSES, "ipv4", "192.0.2.1")
+    with pytest.raises(TiltyardError, match=r"the server does not listen: .*: ended with status"):
         make().bring_up()
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("Welcome!", "does not listen: Welcome!"),
+        ('{"type":"listening","data":{"addresses":[],"engine":"9","protocol":1}}', "not listen"),
+        (
+            '{"type":"listening","data":{"addresses":["[::1]:4711"],"engine":"9","protocol":99}}',
+            "speaks protocol 99, this lab speaks 1",
+        ),
+    ],
+)
+def test_what_a_server_says_first_is_looked_at(make: Make, line: str, message: str) -> None:
+    system = make()
+    system.bring_up()
+    (mark,) = system.steps.started
+    step, told = system.steps.started[mark]
+    system.steps.started[mark] = (step, told.model_copy(update={"line": line}))
+    with pytest.raises(TiltyardError, match=message):
+        system.look()
+
+
 def test_only_parameters_need_root(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tiltyard.systems.parameters.os.geteuid", lambda: 1000)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert make().problems() == []
     (problem,) = make(sysctl={"net.core.somaxconn": 99}).problems()
     assert problem.text == "only root can set net.core.somaxconn"

@@ -187,7 +187,7 @@ def test_a_source_is_never_an_option() -> None:
 
 
 def test_without_namespaces_a_user_is_told(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tiltyard.systems.mount.checks.os.geteuid", lambda: 1000)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
     monkeypatch.setattr("tiltyard.systems.mount.checks._why_not", lambda: "not permitted")
     (problem,) = (one for one in make("tmpfs").problems() if one.severity == "error")
     assert problem.text.startswith("only root can mount here: users have no namespaces")

@@ -16,6 +16,7 @@ from support.networks import Make, left_behind, parameters, systems_of
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import FarEnd
 from tiltyard.host import commands, sysctls
+from tiltyard.host.links import namespace_path
 from tiltyard.systems.kind import Up
 from tiltyard.systems.pair.settings import PairSettings
 
@@ -56,7 +57,7 @@ def test_up_and_down(make: Make, family: str) -> None:
     assert (":" in up.target.address) == (family == "ipv6")
     assert reaches(up)
     (namespace,) = {command.argv[3] for command in up.commands[:1]}
-    assert left_behind(namespace)
+    assert namespace_path(namespace).exists()
     system.take_down()
     assert left_behind(namespace) == []
     system.take_down()
@@ -224,7 +225,7 @@ def test_what_the_kernel_would_not_take_is_seen_beforehand(
 
 
 def test_without_root_the_way_out_is_named(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tiltyard.systems.pair.checks.os.geteuid", lambda: 1000)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
     (problem,) = make().problems()
     assert problem.text == "only root can make network namespaces"
     assert problem.remedy is not None
@@ -234,7 +235,7 @@ def test_without_root_the_way_out_is_named(make: Make, monkeypatch: pytest.Monke
 def test_a_missing_tool_is_named_with_its_package(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tiltyard.systems.pair.checks.find_program", lambda name: None)
+    monkeypatch.setattr("tiltyard.host.place.find_program", lambda name: None)
     found = make().problems()
     assert "ethtool is not installed" in {problem.text for problem in found}
     assert any("iproute2" in (problem.remedy or "") for problem in found)

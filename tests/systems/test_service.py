@@ -63,7 +63,7 @@ def nothing_runs() -> Iterator[None]:
 
 
 def marked() -> list[str]:
-    """Commands of processes below a supervisor, and of supervisors."""
+    """Commands of processes below a keeper, and of keepers."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -72,7 +72,8 @@ def marked() -> list[str]:
                 words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
             except OSError:
                 continue
-            if b"TILTYARD_PROCESS=tiltyard-" in environment and b"-service" in environment:
+            is_service = b"TILTYARD_PROCESS=tiltyard-" in environment and b"-service" in environment
+            if is_service or (" keep tiltyard-" in words and "-service" in words):
                 found.append(f"{entry.name} {words}")
     return found
 
@@ -195,7 +196,7 @@ def test_postgresql_on_a_fresh_ext4_keeps_its_data_over_a_refresh(make: Make) ->
             {"start": ["sh", "-c", "kill -9 $$"], "ready": {"port": "{port}"}},
             r"was killed by signal 9: it said nothing$",
         ),
-        ({"start": ["/nowhere/server", "{port}"]}, r"failed to execute /nowhere/server"),
+        ({"start": ["/nowhere/server", "{port}"]}, r'there is no program "/nowhere/server"'),
         (
             {"start": ["sh", "-c", "exit 0"], "ready": {"path": "{socket}"}},
             r"ended with status 0: it said nothing$",

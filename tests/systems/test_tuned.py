@@ -294,6 +294,15 @@ def test_the_server_is_pinned_and_the_engine_has_its_priority(make: Make, tmp_pa
     system.take_down()
 
 
+@here_and_there
+def test_the_workload_on_an_image_has_its_priority_wherever_that_is(make: Make) -> None:
+    system = make(tuning=[{"priority": {"nice": 3}}])
+    up = system.bring_up()
+    assert up.facts["tuning priority of the workload"].startswith("nice 3 (was nice ")
+    assert "nice -n" in " ".join((*up.prefix, *up.engine))
+    system.take_down()
+
+
 def test_the_priority_of_a_workload_in_a_guest_is_skipped_and_told(
     make: Make, tmp_path: Path
 ) -> None:

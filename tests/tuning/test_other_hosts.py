@@ -1,5 +1,6 @@
 """Hosts that have what this machine has not, reached as any other host is: by a command."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,10 +10,11 @@ import pytest
 from support.hosts import needs_root
 from support.patience import wait_until
 from support.places import pretend
-from tiltyard.host import ethtool
-from tiltyard.host.changes.network import MadeNamespace
+from tiltyard.host import ethtool, sysctls
 from tiltyard.host.changes.op import UsedAgent
+from tiltyard.host.host import Host
 from tiltyard.host.ledger import recover
+from tiltyard.host.op import MakeNetwork
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.tuning import defaults
@@ -118,10 +120,10 @@ def test_rings_and_coalescing_of_a_network_device(tmp_path: Path, steps: Steps) 
 
 def test_the_queues_of_a_real_device(tmp_path: Path, steps: Steps) -> None:
     """Two virtual devices with four queues each, in a network namespace that goes with them."""
-    namespace = steps.record(MadeNamespace(name=steps.ledger.name("queues"))).name
+    namespace = steps.ledger.name("queues")
+    steps.take([MakeNetwork(name=namespace)])
     queues = ("numtxqueues", "4", "numrxqueues", "4")
     pair = ("near", *queues, "type", "veth", "peer", "name", "far", *queues)
-    steps.run(("ip", "netns", "add", namespace))
     steps.run(("ip", "-n", namespace, "link", "add", *pair))
     inside = Steps(steps.ledger)
     place = Place(("ip", "netns", "exec", namespace, "sh", "-c"))
@@ -256,15 +258,16 @@ def test_the_agent_of_another_host_puts_back_what_a_killed_run_has_set(tmp_path:
     not Path("/dev/cpu_dma_latency").exists(),
     reason="this kernel takes no requests for short wake-up times (CONFIG_CPU_IDLE)",
 )
-def test_there_a_process_holds_the_latency_and_restore_ends_it(tmp_path: Path) -> None:
-    (tmp_path / "p.toml").write_text('about = "x"\n[idle]\nlatency_us = 17')
+def test_there_a_process_holds_the_latency_and_ends_with_us(tmp_path: Path, steps: Steps) -> None:
     place = Place(("sh", "-c"))
     latency = HeldLatency(place, 17)
     before = latency.read()
+    found = set_there(tmp_path, "[idle]\nlatency_us = 17", Scene(place), steps)
+    assert (found["wake-up latency"][0].status, latency.read()) == ("set", "17 µs")
+    steps.undo()
+    assert latency.read() == before
     set_and_die(tmp_path, place)
-    assert latency.read() == "17 µs"
-    (said,) = recover()
-    assert "ended tiltyard-latency-" in said
+    recover()
     assert latency.read() == before
 
 
@@ -279,8 +282,6 @@ DIE = """
 import os
 from pathlib import Path
 from tiltyard.host.ledger import Ledger
-from tiltyard.host import ethtool
-from tiltyard.host.changes.network import MadeNamespace
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.tuning.load import load_profiles
@@ -312,6 +313,31 @@ def test_computed_defaults(
         assert defaults.tcp_rmem(place) == rmem
         assert defaults.tcp_wmem(place) == wmem
         assert defaults.somaxconn(place) == somaxconn
+
+
+def test_a_profile_is_looked_at_in_one_exchange_and_set_in_another(
+    tmp_path: Path, steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, the machine is held; afterwards all is taken back, and it is let go."""
+    keys = ("vm.stat_interval", "vm.extfrag_threshold", "vm.user_reserve_kbytes")
+    before = [sysctls.read(key) for key in keys]
+    told = list[str]()
+    tell = Host._tell
+
+    def telling(host: Host, line: bytes) -> None:
+        told.extend(json.loads(line).keys() - {"id"})
+        tell(host, line)
+
+    place = Place(("sh", "-c"))
+    assert place.is_root
+    monkeypatch.setattr(Host, "_tell", telling)
+    text = "[sysctl]\n" + "\n".join(f"{key} = 7{at}" for at, key in enumerate(keys))
+    found = set_there(tmp_path, text, Scene(place), steps)
+    assert [group[0].status for group in found.values()] == ["set"] * 3
+    assert [sysctls.read(key) for key in keys] == ["70", "71", "72"]
+    steps.undo()
+    assert told == ["hold", "read", "ops", "undo", "let_go"]
+    assert [sysctls.read(key) for key in keys] == before
 
 
 def test_of_two_that_are_both_0_neither_is_touched(tmp_path: Path, steps: Steps) -> None:

@@ -19,9 +19,9 @@ from support.patience import PATIENCE_S, wait_until
 from support.places import pretend
 from tiltyard.errors import BusyError, TiltyardError
 from tiltyard.host import swaps
-from tiltyard.host.changes.network import MadeNamespace
 from tiltyard.host.changes.op import UsedAgent
 from tiltyard.host.ledger import Ledger, restore
+from tiltyard.host.op import MakeNetwork
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Steps
 from tiltyard.tuning.knobs import idle
@@ -154,10 +154,10 @@ def test_the_way_back_of_swap_is_the_command_for_its_host() -> None:
 
 def test_packets_are_steered_as_the_kernel_prints_it(tmp_path: Path, steps: Steps) -> None:
     """A virtual device with four queues, in a network namespace that goes with it."""
-    namespace = steps.record(MadeNamespace(name=steps.ledger.name("steer"))).name
+    namespace = steps.ledger.name("steer")
+    steps.take([MakeNetwork(name=namespace)])
     queues = ("numtxqueues", "4", "numrxqueues", "4")
     pair = ("near", *queues, "type", "veth", "peer", "name", "far", *queues)
-    steps.run(("ip", "netns", "add", namespace))
     steps.run(("ip", "-n", namespace, "link", "add", *pair))
     inside = Steps(steps.ledger)
     place = Place(("ip", "netns", "exec", namespace, "sh", "-c"))

@@ -21,6 +21,8 @@ use crate::back::Back;
 use crate::command::reason;
 use crate::device::formatted::Formatted;
 use crate::device::identity::backing_file;
+use crate::marked::Marked;
+use crate::network;
 use crate::throttle;
 
 /// Names of all that is made begin so: a damaged ledger must not be able to name somebody's home.
@@ -68,10 +70,19 @@ pub enum Change {
     },
     /// The bandwidth of a loop device, while that file is behind it.
     Limited { device: String, file: PathBuf },
+    /// A network namespace that was not there.
+    Network { name: String },
     /// What a command has set.
     Ran(Back),
     /// A file system on a block device that was blank.
     Formatted { is: Formatted },
+    /// A process that stays, with its keeper.
+    Started {
+        marked: Marked,
+        /// What it serves: it ends when that is unmounted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mounted: Option<PathBuf>,
+    },
 }
 
 impl Change {
@@ -116,8 +127,10 @@ impl Change {
                 _ => set_again(file, before, value),
             },
             Self::Limited { device, file } => throttle::take_away(device, file),
+            Self::Network { name } => network::remove(name),
             Self::Ran(back) => back.take_back(),
             Self::Formatted { is } => is.take_back(),
+            Self::Started { marked, mounted } => end(marked, mounted.as_deref()),
         }
     }
 }
@@ -247,6 +260,25 @@ fn unmount_ours(at: &Path, behind: Option<&Path>) -> io::Result<Option<String>> 
     }
 }
 
+/// Ends a process that stays, and what it serves.
+fn end(marked: &Marked, mounted: Option<&Path>) -> io::Result<Option<String>> {
+    let unmounted = || mounted.map_or(Ok(None), |at| unmount_ours(at, None));
+    // First: a server writes then what it keeps.
+    let mut done: Vec<String> = unmounted()?.into_iter().collect();
+    let ended = marked.end()?;
+    // One that was still about to mount may have mounted meanwhile.
+    done.extend(unmounted()?);
+    if !ended.is_empty() {
+        let pids: Vec<_> = ended.iter().map(u32::to_string).collect();
+        done.push(format!(
+            "ended {}, process {}",
+            marked.mark,
+            pids.join(", ")
+        ));
+    }
+    Ok((!done.is_empty()).then(|| done.join("; ")))
+}
+
 /// The value in force: of `none [mq-deadline] kyber` the one in brackets.
 pub fn chosen(file: &Path) -> io::Result<String> {
     let text = fs::read_to_string(file).map_err(|error| refused(file.display(), error))?;
@@ -286,11 +318,16 @@ pub fn set(file: &Path, value: &str) -> io::Result<Result<(), NotSet>> {
 /// What is told of a value that is not in force.
 pub fn told(file: &Path, value: &str, why: &NotSet) -> String {
     let path = file.display();
-    if why.text.is_empty() {
-        return format!("{path}: the kernel makes \"{}\" of \"{value}\"", why.now);
-    }
     let says = fs::read_to_string(file).unwrap_or_default();
-    format!("{path}: {}; it says \"{}\"", why.text, says.trim())
+    let says = says.trim();
+    match why.text.as_str() {
+        // Of what it offers it has taken nothing.
+        "" if says.contains('[') => {
+            format!("{path}: \"{value}\" is not taken; it says \"{says}\"")
+        }
+        "" => format!("{path}: the kernel makes \"{}\" of \"{value}\"", why.now),
+        text => format!("{path}: {text}; it says \"{says}\""),
+    }
 }
 
 /// The kernel separates numbers as it likes.

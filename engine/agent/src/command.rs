@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use kit::signals::Signals;
 use rustix::event::{PollFd, PollFlags};
-use rustix::fs::{memfd_create, Access, MemfdFlags};
+use rustix::fs::{memfd_create, MemfdFlags};
 use rustix::process::{kill_process_group, Pid, Signal, WaitStatus};
 use wire::{HostFailure, HostFailureKind, HostOutput, HostRun};
 
@@ -28,24 +28,9 @@ const TYPED_CHARS: usize = 300;
 const SAID_BYTES: u64 = 64 << 10;
 /// Read of each stream before something else is looked at: one may be endless.
 const CHUNKS: usize = 16;
-/// Where administration tools live, but PATH may not look.
-const ADMIN: &str = "/usr/local/sbin:/usr/sbin:/sbin";
-/// Where nobody says where programs are.
-const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
-
 /// The path of a program.
 pub fn find_program(name: &str) -> Option<PathBuf> {
-    let is_program =
-        |path: &PathBuf| path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok();
-    if name.contains('/') {
-        return Some(PathBuf::from(name)).filter(is_program);
-    }
-    let path = env::var_os("PATH").unwrap_or_else(|| USUAL.into());
-    let directories = env::split_paths(&path).chain(env::split_paths(ADMIN));
-    directories
-        .filter(|directory| directory.is_absolute())
-        .map(|directory| directory.join(name))
-        .find(is_program)
+    program::keeper::find_program(name, &env::var_os("PATH").unwrap_or_default())
 }
 
 pub struct Running {

@@ -10,6 +10,7 @@
 //! over what stands before it: an undo may do much, so that a changed byte must be noticed.
 
 pub mod others;
+mod owner;
 pub mod recover;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,11 +23,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{flock, FlockOperation};
 use rustix::process::geteuid;
-use rustix::system::uname;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::change::{sync_directory, Change};
+pub use owner::{boot, Owner};
 
 /// How its file ends.
 pub const ENDING: &str = "ops";
@@ -34,70 +35,6 @@ pub const ENDING: &str = "ops";
 const SUM: &str = ",\"sum\":\"";
 const SUM_DIGITS: usize = 8;
 const OTHERS_MAY_WRITE: u32 = 0o022;
-
-/// Whose a ledger is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owner {
-    pub pid: u32,
-    /// In ticks since boot: tells it from a later process of the same number.
-    pub started: u64,
-    pub boot: String,
-    /// Which host: a home may be shared.
-    pub host: String,
-    /// Number and start of the process that asks it; on another host that leads here.
-    pub asked_by: (u32, u64),
-}
-
-impl Owner {
-    /// This process.
-    pub fn current() -> Self {
-        let pid = std::process::id();
-        let asks = std::os::unix::process::parent_id();
-        Self {
-            pid,
-            started: started(pid),
-            boot: boot(),
-            host: host(),
-            asked_by: (asks, started(asks)),
-        }
-    }
-
-    pub fn lives(&self) -> bool {
-        self.boot == boot() && self.started == started(self.pid)
-    }
-
-    /// Whether it lives, but not for long: nobody asks it for anything any more.
-    pub fn is_ending(&self) -> bool {
-        let (asks, since) = self.asked_by;
-        self.lives() && since != started(asks)
-    }
-
-    /// Whether it is of another host: what that has changed nobody here can put back.
-    pub fn is_elsewhere(&self) -> bool {
-        self.boot != boot() && self.host != host()
-    }
-}
-
-/// When a process has begun, in ticks since boot; 0: it is not there.
-fn started(pid: u32) -> u64 {
-    kit::proc::process_at(pid).map_or(0, |one| one.started_ticks)
-}
-
-/// Which boot of this host this is.
-pub fn boot() -> String {
-    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    text.trim().to_owned()
-}
-
-/// Its name and its machine-id(5), which nodes of one image may share.
-fn host() -> String {
-    let machine = fs::read_to_string("/etc/machine-id").unwrap_or_default();
-    format!(
-        "{} {}",
-        uname().nodename().to_string_lossy(),
-        machine.trim()
-    )
-}
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

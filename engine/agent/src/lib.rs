@@ -23,10 +23,13 @@ mod extents;
 mod found;
 mod ledger;
 mod machine;
+mod marked;
 mod meanwhile;
+mod network;
 mod ops;
 mod pattern;
 pub mod request;
+mod start;
 mod throttle;
 mod watch;
 
@@ -112,7 +115,8 @@ fn hello(version: &str) -> io::Result<HostHello> {
         cpus: place::allowed_cpus()?,
         boot: ledger::boot(),
         does: [
-            "read", "run", "watch", "ops", "undo", "recover", "keep", "hold", "let_go", "cancel",
+            "read", "run", "watch", "ops", "undo", "recover", "keep", "hold", "let_go", "servers",
+            "cancel",
         ]
         .map(str::to_owned)
         .to_vec(),
@@ -297,6 +301,10 @@ impl Agent<'_> {
                         Asked::LetGo(id, let_go) => {
                             self.change(id, false, |own, _| Ok(own.let_go(&let_go)));
                         }
+                        Asked::Servers(id, asked) => {
+                            let done = self.changes.servers(&asked);
+                            (self.say)(&line(id, Ok(done)));
+                        }
                         other => self.work = Work::begin(other),
                     }
                     continue;
@@ -304,7 +312,7 @@ impl Agent<'_> {
             }
             if let Some(work) = self.work.take() {
                 // What it has left.
-                program::end_descendants();
+                program::end_descendants(&self.changes.keepers());
                 (self.say)(&work.answer(self.ending.is_some()));
                 give_back_memory();
             }

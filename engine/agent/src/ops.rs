@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 
 use wire::{
     HostBeat, HostChanged, HostDid, HostDone, HostFailure, HostFailureKind, HostHeld, HostHold,
-    HostKeep, HostLast, HostLetGo, HostOp, HostOps, HostProgress, HostRan, HostRecover, HostUndo,
-    HostUndone, OpLoop, OpMake, OpMend, OpMount, OpPut, OpRelease, OpRequire, OpText,
+    HostKeep, HostLast, HostLetGo, HostOp, HostOps, HostProgress, HostRan, HostRecover,
+    HostServers, HostUndo, HostUndone, OpLoop, OpMake, OpMend, OpMount, OpNetwork, OpPut,
+    OpRelease, OpRequire, OpStart, OpText, StartReady, StartStop,
 };
 
 use crate::change::{require_prefix, Change};
@@ -25,13 +26,18 @@ use crate::device::identity::backing_file;
 use crate::device::Held;
 use crate::ledger::{self, recover, Ledger};
 use crate::machine::Machine;
+use crate::marked::Marked;
 use crate::meanwhile::Meanwhile;
+use crate::network;
 use crate::request::shown;
+use crate::start::Keepers;
 
 /// `<linux/loop.h>`
 const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4C82;
 const LOOP_CONFIGURE: libc::Ioctl = 0x4C0A;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
+/// This engine's own file, which may have been removed.
+const SELF: &str = "self";
 /// Another one may take the free device first.
 const TRIES: u32 = 20;
 
@@ -45,6 +51,7 @@ pub struct Changes {
     machine: Machine,
     /// Block devices that are open, each by the name that was given.
     held: BTreeMap<String, Held>,
+    keepers: Keepers,
 }
 
 impl Changes {
@@ -62,6 +69,7 @@ impl Changes {
             ledger: &mut self.ledger,
             holds_machine: self.machine.is_held(),
             held: &mut self.held,
+            keepers: &mut self.keepers,
             meanwhile,
             at: 0,
             did: HostDid::default(),
@@ -111,8 +119,19 @@ impl Changes {
         Ok(HostDone::Undone(HostUndone { done, left }))
     }
 
+    /// What has become of processes that were started.
+    pub fn servers(&mut self, asked: &HostServers) -> HostDone {
+        HostDone::Servers(self.keepers.servers(&asked.marks))
+    }
+
+    /// The processes that keep others, which are to stay.
+    pub fn keepers(&self) -> Vec<i32> {
+        self.keepers.pids()
+    }
+
     /// A ledger is there as long as something is changed.
     fn close_if_empty(&mut self) {
+        self.keepers.forget_ended();
         if let Some(own) = self.ledger.take_if(|own| !own.is_outstanding()) {
             own.close();
         }
@@ -259,6 +278,7 @@ pub struct List<'a> {
     ledger: &'a mut Option<Ledger>,
     holds_machine: bool,
     held: &'a mut BTreeMap<String, Held>,
+    keepers: &'a mut Keepers,
     meanwhile: &'a mut dyn Meanwhile,
     /// Which op it is at.
     at: u32,
@@ -303,11 +323,49 @@ impl List<'_> {
                 self.held.remove(device);
                 Ok(())
             }
+            HostOp::Start(start) => self.start(start),
+            HostOp::Network(OpNetwork { name }) => {
+                let change = Change::Network { name: name.clone() };
+                self.record(change, &network::path_of(name))?;
+                self.run(["ip", "netns", "add", name].map(str::to_owned).to_vec())
+            }
             HostOp::Keep(keep) => self.keep(keep),
             HostOp::PutBack(put) => self.put_back(put),
             HostOp::Age(age) => self.age(age),
             HostOp::Limit(limit) => self.limit(limit),
         }
+    }
+
+    fn start(&mut self, asked: &OpStart) -> Result<(), HostFailure> {
+        let start = asked.with(|text| self.text(text))?;
+        let is_recorded = start.again;
+        if !is_recorded {
+            let mounted = match &start.stop {
+                StartStop::Unmount(at) => Some(at.into()),
+                _ => None,
+            };
+            let marked = Marked::of(&start);
+            self.note(Change::Started { marked, mounted })?;
+        }
+        let at = self.at;
+        self.meanwhile.tell(HostProgress {
+            at,
+            done_bytes: 0,
+            of_bytes: 0,
+        });
+        let (pid, mut started) = self.keepers.start(&start, self.meanwhile)?;
+        if !start.name.is_empty() {
+            let outputs = &mut self.did.outputs;
+            outputs.insert(start.name.clone(), pid.to_string());
+        }
+        started.at = at;
+        self.did.started.push(started);
+        if start.ready == StartReady::Ended && !is_recorded {
+            if let (Some(own), Some(last)) = (self.ledger.as_mut(), self.did.changes.pop()) {
+                own.undo(&[last.number], false);
+            }
+        }
+        Ok(())
     }
 
     /// Takes back what these have changed, last first; what is said of it all.
@@ -428,6 +486,7 @@ impl List<'_> {
         match text {
             OpText::Text(text) => Ok(text.clone()),
             OpText::Joined { cat } => cat.iter().map(|part| self.text(part)).collect(),
+            OpText::Of { of } if of == SELF => Ok(format!("/proc/{}/exe", std::process::id())),
             OpText::Of { of } => self.did.outputs.get(of).cloned().ok_or_else(|| {
                 let text = format!("no op before it has yielded \"{of}\"");
                 failure(HostFailureKind::Request, shown(&text))

@@ -1,13 +1,19 @@
 //! Requests, as they are read: refused where nobody could carry them out.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Deserialize;
 use wire::{
     HostHold, HostKeep, HostLetGo, HostOp, HostOps, HostRead, HostRecover, HostRequest, HostRun,
-    HostUndo, HostWatch, HostWho, OpAge, OpHold, OpMount, OpText,
+    HostServers, HostUndo, HostWatch, HostWho, OpAge, OpHold, OpMount, OpNetwork, OpStart, OpText,
+    StartReady, StartStop,
 };
 
+/// Names of all that is made begin so.
+const SIGN: &str = "tiltyard-";
+/// So much a process that stays can be given to read: a pipe holds it.
+const STDIN_BYTES: usize = 4 << 10;
 /// Longest time that a command can be given.
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 /// Of what others wrote, so many characters are of use in a message.
@@ -26,6 +32,7 @@ pub enum Asked {
     Keep(u64, HostKeep),
     Hold(u64, HostHold),
     LetGo(u64, HostLetGo),
+    Servers(u64, HostServers),
     /// Ops of this number.
     Cancel(u64),
 }
@@ -43,7 +50,8 @@ impl Asked {
             | Self::Recover(id, _)
             | Self::Keep(id, _)
             | Self::Hold(id, _)
-            | Self::LetGo(id, _) => Some(*id),
+            | Self::LetGo(id, _)
+            | Self::Servers(id, _) => Some(*id),
         }
     }
 }
@@ -108,6 +116,7 @@ fn with_number(id: u64, request: HostRequest) -> Result<Asked, String> {
         keep,
         hold,
         let_go,
+        servers,
         cancel,
         beat,
     } = request;
@@ -121,6 +130,7 @@ fn with_number(id: u64, request: HostRequest) -> Result<Asked, String> {
         keep.map(|keep| check_text(&keep.study).map(|()| Asked::Keep(id, keep))),
         hold.map(|hold| check_hold(&hold).map(|()| Asked::Hold(id, hold))),
         let_go.map(|let_go| check_text(&let_go.ledger).map(|()| Asked::LetGo(id, let_go))),
+        servers.map(|asked| Ok(Asked::Servers(id, asked))),
     ];
     let mut asked = asked.into_iter().flatten();
     match (asked.next(), asked.next(), cancel, beat) {
@@ -219,6 +229,8 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
             format.argv.iter().try_for_each(check_op_text)
         }
         HostOp::Release(release) => check_text(&release.device),
+        HostOp::Start(start) => check_start(start),
+        HostOp::Network(OpNetwork { name }) => check_name(name),
         HostOp::Keep(keep) => [&keep.device, &keep.copy]
             .into_iter()
             .try_for_each(check_op_text),
@@ -278,6 +290,60 @@ fn check_path(path: &str) -> Result<(), String> {
     match path.starts_with('/') {
         true => check_text(path),
         false => Err(format!("{path:?} is no absolute path")),
+    }
+}
+
+/// Whether one can be asked for.
+///
+/// # Errors
+/// Why not.
+fn check_start(start: &OpStart) -> Result<(), String> {
+    check_name(&start.mark)?;
+    check_text(&start.name)?;
+    if start.argv.is_empty() {
+        return Err("a command has no program".to_owned());
+    }
+    for (what, time_s) in [("limit_s", start.limit_s), ("stop_s", start.stop_s)] {
+        if !(time_s >= 0.0 && time_s <= LONGEST.as_secs_f64()) {
+            return Err(format!("{what}: {time_s} s is no time to wait"));
+        }
+    }
+    if start.stdin.len() > STDIN_BYTES {
+        return Err(format!("stdin is longer than {STDIN_BYTES} bytes"));
+    }
+    let (network, address) = match &start.ready {
+        StartReady::Port {
+            network, address, ..
+        } => (network.as_ref(), Some(address)),
+        _ => (None, None),
+    };
+    for name in start.network.iter().chain(network) {
+        if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
+            return Err(format!("{name:?} is no name of a network namespace"));
+        }
+    }
+    if let StartStop::Signal(name) = &start.stop {
+        if !program::keeper::is_signal(name) {
+            return Err(format!("{name:?} is no name of a signal"));
+        }
+    }
+    for name in start.environment.iter().flat_map(BTreeMap::keys) {
+        if name.is_empty() || name.contains(['=', '\0']) {
+            return Err(format!("{name:?} is no name of a variable"));
+        }
+    }
+    let others = [&start.stdin, &start.secret, &start.what];
+    let mut others = others.into_iter().chain(&start.user).chain(address);
+    others.try_for_each(|text| check_text(text))?;
+    start.with(check_op_text).map(|_| ())
+}
+
+/// A name of ours, of which a ledger makes a path or a mark.
+fn check_name(name: &str) -> Result<(), String> {
+    let is_of_name = |sign: char| sign.is_ascii_alphanumeric() || "-.".contains(sign);
+    match name.starts_with(SIGN) && name.chars().all(is_of_name) {
+        true => Ok(()),
+        false => Err(format!("{name:?} is no name of ours")),
     }
 }
 
@@ -512,5 +578,41 @@ mod tests {
         assert_eq!(parse(b"{\"cancel\":9}"), Ok(Asked::Cancel(9)));
         let recover = parse(b"{\"id\":7,\"recover\":{}}").unwrap();
         assert_eq!(recover, Asked::Recover(7, HostRecover::default()));
+    }
+
+    #[test]
+    fn nothing_is_started_whose_name_is_not_ours_or_that_could_not_be_ended() {
+        let start = r#"{"mark":"tiltyard-1-x","argv":["true"],"ready":"ended","limit_s":1,
+            "stop":{"signal":"SIGTERM"},"stop_s":1}"#;
+        for (from, to, text) in [
+            ("", "", ""),
+            ("tiltyard-1-x", "home", "\"home\" is no name of ours"),
+            ("tiltyard-1-x", "tiltyard-/x", "\"tiltyard-/x\" is no name"),
+            ("[\"true\"]", "[]", "a command has no program"),
+            ("[\"true\"]", "[\"\\u0000\"]", "has a byte that is 0"),
+            ("SIGTERM", "TERM", "\"TERM\" is no name of a signal"),
+            (
+                "\"limit_s\":1",
+                "\"limit_s\":-1",
+                "limit_s: -1 s is no time",
+            ),
+            (
+                "\"stop_s\":1",
+                "\"stop_s\":1,\"in\":\"../x\"",
+                "is no name of a network",
+            ),
+            (
+                "\"stop_s\":1",
+                "\"stop_s\":1,\"environment\":{\"\":\"\"}",
+                "no name of a variable",
+            ),
+        ] {
+            let start: OpStart = serde_json::from_str(&start.replace(from, to)).unwrap();
+            let told = check_start(&start).err().unwrap_or_default();
+            assert!(
+                told.contains(text) && told.is_empty() == text.is_empty(),
+                "{told}"
+            );
+        }
     }
 }

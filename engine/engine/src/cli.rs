@@ -77,6 +77,12 @@ pub enum Command {
         )]
         line: Vec<OsString>,
     },
+    /// Be above a process that an agent has started, as its standard input says: the process ends with it
+    #[command(hide = true)]
+    Keep {
+        /// By which both are known
+        mark: String,
+    },
     /// Remove files and directories with all that is in them, whatever programs have made of them:
     /// a line of each that stays says why, and what to do; what is mounted there is left alone
     #[command(hide = true)]

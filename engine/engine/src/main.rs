@@ -69,11 +69,19 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
             let name = arguments.next().unwrap_or_default();
             return Ok(classic_tool::run(classic::named(&name)?, arguments, output));
         }
-        Command::Serve(arguments) => serve::run(&arguments, &mut output)?,
+        Command::Serve(arguments) => {
+            let _ = rustix::thread::set_name(c"tiltyard-engine");
+            serve::run(&arguments, &mut output)?;
+        }
         Command::Guest => guests::serve()?,
         Command::GuestExec(arguments) => {
             let code = guests::exec(&arguments, &mut output)?;
             return output.check().map(|()| code);
+        }
+        Command::Keep { mark: _ } => {
+            // Of an agent's own file it would be "exe".
+            let _ = rustix::thread::set_name(c"tiltyard-engine");
+            program::keeper::serve().map_err(|error| lease::lacks("a keeper", &error))?;
         }
         Command::Remove { paths } => return Ok(remove(&paths)),
         Command::Describe => output.document(&registry::catalogue()),

@@ -105,6 +105,14 @@ pub fn mounts() -> io::Result<Vec<(PathBuf, PathBuf)>> {
     Ok(parse_mounts(&fs::read("/proc/self/mountinfo")?))
 }
 
+/// The same as a process sees them.
+///
+/// # Errors
+/// There is no such process, or it is not ours to look into.
+pub fn mounts_seen_by(pid: &str) -> io::Result<Vec<(PathBuf, PathBuf)>> {
+    Ok(parse_mounts(&fs::read(format!("/proc/{pid}/mountinfo"))?))
+}
+
 fn parse_mounts(mountinfo: &[u8]) -> Vec<(PathBuf, PathBuf)> {
     let lines = mountinfo.split(|&byte| byte == b'\n');
     lines.filter_map(parse_mount).collect()

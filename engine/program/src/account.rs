@@ -28,9 +28,10 @@ impl Account {
     pub fn named(name: &str) -> Result<Self, Failure> {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         let found = find(name, &read("/etc/passwd"), &read("/etc/group"));
+        let found = found.or_else(|| asked(name));
         let account = found.ok_or_else(|| {
             let message = format!(
-                "parameter \"user\": /etc/passwd has no user {name:?}. \
+                "parameter \"user\": this host has no user {name:?}. \
                  Fix: useradd --system {name}, or name another one"
             );
             bad_parameter("user", message)
@@ -115,6 +116,30 @@ impl Ids {
         }
         Ok(())
     }
+}
+
+/// One that other sources of the host have: nsswitch.conf(5).
+fn asked(name: &str) -> Option<Account> {
+    let numbers = |option: &str| -> Option<Vec<u32>> {
+        let told = process::Command::new("id")
+            .args([option, "--", name])
+            .output();
+        let told = told.ok().filter(|told| told.status.success())?;
+        let words = String::from_utf8(told.stdout).ok()?;
+        words
+            .split_whitespace()
+            .map(|one| one.parse().ok())
+            .collect()
+    };
+    Some(Account {
+        ids: Ids {
+            user: *numbers("-u")?.first()?,
+            group: *numbers("-g")?.first()?,
+            groups: numbers("-G")?,
+        },
+        name: name.to_owned(),
+        home: "/".to_owned(),
+    })
 }
 
 /// `name:password:uid:gid:comment:home:shell` and `name:password:gid:members` (passwd(5),

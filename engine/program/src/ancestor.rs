@@ -86,7 +86,7 @@ fn watch(engine: pid_t, signals: &sigset_t) -> ! {
         let mut status = 0;
         // SAFETY: the kernel fills the status of our own child.
         if unsafe { libc::waitpid(engine, &raw mut status, libc::WNOHANG) } == engine {
-            end_descendants();
+            end_descendants(&[]);
             end_as(status);
         }
     }
@@ -124,15 +124,19 @@ pub fn reap_orphans() -> bool {
     }
 }
 
-/// Ends all that is below this process.
-pub fn end_descendants() {
+/// Ends all that is below this process, but for those children that stay, with all below them.
+pub fn end_descendants(staying: &[pid_t]) {
     for round in 0..TRIES {
         if !reap_orphans() {
             return;
         }
-        if round >= PATIENCE {
-            let left = reap::descendants(&[]);
-            left.into_iter().for_each(group::kill_process);
+        if round >= PATIENCE || !staying.is_empty() {
+            let left = reap::descendants(staying);
+            if left.is_empty() && !staying.is_empty() {
+                return;
+            }
+            let killed = left.into_iter().filter(|_| round >= PATIENCE);
+            killed.for_each(group::kill_process);
         }
         thread::sleep(PAUSE);
     }

@@ -13,6 +13,7 @@ mod execute;
 mod group;
 mod growing;
 mod guardian;
+pub mod keeper;
 mod measures;
 mod output;
 mod params;

@@ -146,6 +146,13 @@ pub fn descendants(except: &[pid_t]) -> Vec<pid_t> {
     found
 }
 
+/// Those of them that are this process's own children.
+pub fn children() -> Vec<pid_t> {
+    let mut found = children_of("self");
+    found.retain(|pid| !has_ended(*pid));
+    found
+}
+
 fn children_of(process: &str) -> Vec<pid_t> {
     let tasks = fs::read_dir(format!("/proc/{process}/task"));
     let tasks = tasks.into_iter().flatten().flatten();

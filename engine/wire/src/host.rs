@@ -11,12 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::{HostHeld, HostHold, HostLetGo};
 use crate::ops::{HostDid, HostKeep, HostOps, HostProgress, HostRecover, HostUndo, HostUndone};
+use crate::start::{HostServer, HostServers};
 
 /// The longest request and the longest answer: a host with 500 processors has 3 MiB to tell.
 pub const HOST_LINE_BYTES: usize = 8 << 20;
 
 /// What an agent is asked: one of `read`, `run`, `watch`, `ops`, `undo`, `recover`, `keep`, `hold`,
-/// `let_go`, `cancel` and `beat`. All but the last two have a number.
+/// `let_go`, `servers`, `cancel` and `beat`. All but the last two have a number.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostRequest {
@@ -40,6 +41,8 @@ pub struct HostRequest {
     pub hold: Option<HostHold>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub let_go: Option<HostLetGo>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub servers: Option<HostServers>,
     /// The ops of this number are not to go on: they fail as soon as they can, and are taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel: Option<u64>,
@@ -222,6 +225,8 @@ pub enum HostDone {
     /// It is done, and there is nothing to say.
     Kept(HostBeat),
     Held(HostHeld),
+    /// In the order in which they were asked for.
+    Servers(Vec<HostServer>),
 }
 
 /// What went on on a host between two readings of its counters. What it does not tell is `None`:

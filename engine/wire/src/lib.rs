@@ -16,6 +16,7 @@ mod machine;
 mod network;
 mod ops;
 mod runner;
+mod start;
 
 pub use catalogue::{BackendCard, Card, Catalogue, Direction, MetricCard, Role, TargetKind, Unit};
 pub use end::{
@@ -40,10 +41,11 @@ pub use network::{Network, Side};
 pub use ops::{
     HostAged, HostChanged, HostDid, HostKeep, HostOp, HostOps, HostProgress, HostRan, HostRecover,
     HostSkipped, HostUndo, HostUndone, OpAge, OpBack, OpDevice, OpFormat, OpHold, OpKeep, OpLimit,
-    OpLoop, OpMade, OpMake, OpMend, OpMount, OpProfile, OpPut, OpPutBack, OpRelease, OpRequire,
-    OpRun, OpSet, OpText,
+    OpLoop, OpMade, OpMake, OpMend, OpMount, OpNetwork, OpProfile, OpPut, OpPutBack, OpRelease,
+    OpRequire, OpRun, OpSet, OpStart, OpText,
 };
 pub use runner::{Held, RunnerLine, RunnerReply, RunnerRequest, RECORD_SEPARATOR};
+pub use start::{HostServer, HostServers, HostStarted, Start, StartReady, StartStop};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::start::{HostStarted, Start};
+
 /// Changes to be made, one after the other; where one fails, those of the list are taken back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -60,6 +62,8 @@ pub enum HostOp {
     Hold(OpHold),
     Format(OpFormat),
     Release(OpRelease),
+    Start(Box<OpStart>),
+    Network(OpNetwork),
     Keep(OpKeep),
     PutBack(OpPutBack),
     Age(Box<OpAge>),
@@ -79,6 +83,16 @@ pub enum OpText {
         cat: Vec<OpText>,
     },
 }
+
+/// A network namespace that is not there, by ip-netns(8); with its devices it goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpNetwork {
+    pub name: String,
+}
+
+/// A process that stays, as it is asked for.
+pub type OpStart = Start<OpText>;
 
 /// A command, to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -336,6 +350,8 @@ pub struct HostDid {
     pub outputs: BTreeMap<String, String>,
     /// The commands that were executed, in their order.
     pub ran: Vec<HostRan>,
+    /// What stays, in its order.
+    pub started: Vec<HostStarted>,
     /// What was not taken and may be skipped, in order; it is as it was.
     pub skipped: Vec<HostSkipped>,
     /// SHA-256 of what was copied last, in hex.

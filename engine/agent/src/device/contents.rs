@@ -95,10 +95,10 @@ pub fn signatures(node: &Path) -> Result<Vec<Signature>, HostFailure> {
 
 fn parsed(said: &str) -> Option<Vec<Signature>> {
     #[derive(Deserialize)]
-    struct Said {
+    struct Answer {
         signatures: Vec<Signature>,
     }
-    Some(serde_json::from_str::<Said>(said).ok()?.signatures)
+    Some(serde_json::from_str::<Answer>(said).ok()?.signatures)
 }
 
 /// Lets the next read see the device: file systems write to it beside its page cache.

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::fs;
+use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -226,15 +227,21 @@ fn mount(line: &[u8]) -> Option<Mount> {
 /// Number of the device whose file system a path is in, or would be in; none for those in memory.
 ///
 /// The source of the mount is asked, because btrfs has numbers of its own for its files.
-pub fn number_holding(path: &Path) -> Option<String> {
-    let real = path
-        .ancestors()
-        .find_map(|one| fs::canonicalize(one).ok())?;
-    let table = mounts(Path::new("/proc/self/mountinfo"))?;
+///
+/// # Errors
+/// It is on no mount that is seen from here, so that nothing is known of it.
+pub fn number_holding(path: &Path) -> io::Result<Option<String>> {
+    let unseen = || {
+        let text = "on no mount that can be seen from here, as in a chroot that is not one";
+        io::Error::other(format!("{}: {text}", path.display()))
+    };
+    let real = path.ancestors().find_map(|one| fs::canonicalize(one).ok());
+    let real = real.ok_or_else(unseen)?;
+    let table = mounts(Path::new("/proc/self/mountinfo")).ok_or_else(unseen)?;
     let on = real
         .ancestors()
-        .find_map(|one| table.iter().rfind(|mount| mount.target == one))?;
-    number_of(&on.source).ok()
+        .find_map(|one| table.iter().rfind(|mount| mount.target == one));
+    Ok(number_of(&on.ok_or_else(unseen)?.source).ok())
 }
 
 /// What `lsblk` says of a device alone; what it does not know is left out.

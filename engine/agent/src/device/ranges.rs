@@ -59,24 +59,29 @@ pub fn passed_through(number: &str) -> io::Result<BTreeSet<String>> {
 
 /// All that a device lies on: its own range, members, and the device that holds its image; what has gone
 /// meanwhile is left out.
-pub fn lies_on(number: &str) -> Vec<Range> {
+///
+/// # Errors
+/// It is not known what holds an image.
+pub fn lies_on(number: &str) -> io::Result<Vec<Range>> {
     let Ok((passed, own)) = downwards(number) else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
     let mut found = vec![own];
     for entry in passed.iter().filter_map(|one| entry_of(one)) {
         for member in below(&entry.join("slaves")) {
-            let number = text_of(&member.join("dev"));
-            found.extend(number.iter().flat_map(|number| lies_on(number)));
+            if let Some(number) = text_of(&member.join("dev")) {
+                found.extend(lies_on(&number)?);
+            }
         }
         let image = backing_file(&node_of(&entry));
         let is_device = |kind: fs::Metadata| kind.file_type().is_block_device();
         if let Some(image) = image.filter(|image| !fs::metadata(image).is_ok_and(is_device)) {
-            let holder = number_holding(&image);
-            found.extend(holder.iter().flat_map(|holder| lies_on(holder)));
+            if let Some(holder) = number_holding(&image)? {
+                found.extend(lies_on(&holder)?);
+            }
         }
     }
-    found
+    Ok(found)
 }
 
 /// The devices that the same bytes are in, and what they are in at last.
@@ -152,6 +157,6 @@ mod tests {
     #[test]
     fn what_is_gone_lies_on_nothing() {
         assert!(range_of("9999:9").is_err());
-        assert_eq!(lies_on("9999:9"), []);
+        assert_eq!(lies_on("9999:9").unwrap(), []);
     }
 }

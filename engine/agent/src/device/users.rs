@@ -43,7 +43,7 @@ pub fn user(device: &Device) -> io::Result<Option<Use>> {
         .map(|(number, entry)| (number, node_of(&entry)))
         .collect();
     let own = range_of(&device.is.number)?;
-    let lasting = mounted(&parts, &own)
+    let lasting = mounted(&parts, &own)?
         .or(swap(&own)?)
         .or(loops(device, &parts, &own)?)
         .or_else(|| holder(device));
@@ -82,43 +82,44 @@ pub fn claimed(device: &Device) -> Result<File, String> {
 /// The device is gone.
 pub fn carries(device: &Device, directory: &Path) -> io::Result<bool> {
     let own = range_of(&device.is.number)?;
-    Ok(number_holding(directory).is_some_and(|lowest| is_on(&lowest, &own)))
+    match number_holding(directory)? {
+        Some(lowest) => is_on(&lowest, &own),
+        None => Ok(false),
+    }
 }
 
 /// Whether a device has a byte in a range, however many layers are in between.
-fn is_on(number: &str, own: &Range) -> bool {
-    lies_on(number).iter().any(|each| each.overlaps(own))
+fn is_on(number: &str, own: &Range) -> io::Result<bool> {
+    Ok(lies_on(number)?.iter().any(|each| each.overlaps(own)))
 }
 
 /// A file system on it, in any namespace of mounts that a process lives in.
-fn mounted(parts: &BTreeMap<String, String>, own: &Range) -> Option<String> {
+fn mounted(parts: &BTreeMap<String, String>, own: &Range) -> io::Result<Option<String>> {
     let mut asked: BTreeMap<String, bool> = BTreeMap::new();
     for process in namespaces() {
         for mount in mounts(&process.join("mountinfo")).unwrap_or_default() {
             let Some(lowest) = number_under(&mount, &process) else {
                 continue;
             };
-            let is_it = *asked
-                .entry(lowest.clone())
-                .or_insert_with(|| is_on(&lowest, own));
-            if !is_it {
-                continue;
+            let is_it = match asked.get(&lowest) {
+                Some(known) => *known,
+                None => is_on(&lowest, own)?,
+            };
+            if is_it {
+                let source = mount.source.to_string_lossy();
+                let on = parts.get(&lowest).map_or(&*source, String::as_str);
+                let seer = process.file_name().unwrap_or_default().to_string_lossy();
+                let seen = match &*seer {
+                    "self" => String::new(),
+                    seer => format!(", as process {seer} sees it"),
+                };
+                let (target, kind) = (mount.target.display(), mount.kind);
+                return Ok(Some(format!("{on} is mounted on {target} ({kind}){seen}")));
             }
-            let source = mount.source.to_string_lossy();
-            let on = parts.get(&lowest).map_or(&*source, String::as_str);
-            let seer = process.file_name().unwrap_or_default().to_string_lossy();
-            let told = format!(
-                "{on} is mounted on {} ({})",
-                mount.target.display(),
-                mount.kind
-            );
-            return Some(match &*seer {
-                "self" => told,
-                seer => format!("{told}, as process {seer} sees it"),
-            });
+            asked.insert(lowest, false);
         }
     }
-    None
+    Ok(None)
 }
 
 /// One process of each namespace of mounts, ours first.
@@ -161,11 +162,12 @@ fn swap(own: &Range) -> io::Result<Option<String>> {
             continue;
         };
         let path = unescaped(name);
-        let on = || path.exists().then(|| number_holding(&path)).flatten();
-        let lowest = number_of(&path).ok().or_else(on);
-        if lowest.is_some_and(|lowest| is_on(&lowest, own))
-            || what(&path).as_ref() == Some(&own.base)
-        {
+        let lowest = match number_of(&path) {
+            Err(_) if path.exists() => number_holding(&path)?,
+            other => other.ok(),
+        };
+        let is_on_it = lowest.map_or(Ok(false), |lowest| is_on(&lowest, own))?;
+        if is_on_it || what(&path).as_ref() == Some(&own.base) {
             return Ok(Some(format!("the host swaps to {}", path.display())));
         }
     }

@@ -150,3 +150,49 @@ fn uuid() -> io::Result<String> {
     let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| digits[part].to_owned());
     Ok(parts.join("-"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::OpDevice;
+
+    #[test]
+    fn what_mkfs_has_made_is_known_to_whoever_reads_the_ledger() {
+        let formatted = |known: &[&str]| Change::Formatted {
+            is: Formatted {
+                device: OpDevice {
+                    given: "/dev/sdb".to_owned(),
+                    size_bytes: 1 << 30,
+                    marks: [("serial".to_owned(), "S5".to_owned())].into(),
+                },
+                filesystem: "ntfs".to_owned(),
+                known: known.iter().map(|mark| (*mark).to_owned()).collect(),
+            },
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let state = directory.path().join("state");
+        let mut ledger = Ledger::open(&state).unwrap();
+        let number = ledger.record(formatted(&[])).unwrap();
+        let path = state.join(format!("{}.{}", ledger.name(), ledger::ENDING));
+        let read = || {
+            let mut content = ledger::Content::read(&path).unwrap();
+            assert!(content.broken.is_empty());
+            content.outstanding.remove(&number).unwrap().is
+        };
+        assert_eq!(read(), formatted(&[]));
+        ledger.learn(number, formatted(&["5A2F"])).unwrap();
+        assert_eq!(read(), formatted(&["5A2F"]));
+        assert_eq!(ledger.change(number), Some(&formatted(&["5A2F"])));
+        assert!(!read().ends_with_boot());
+    }
+
+    #[test]
+    fn a_uuid_is_another_one_each_time_and_says_that_it_is_random() {
+        let [one, other] = [uuid().unwrap(), uuid().unwrap()];
+        assert_ne!(one, other);
+        let lengths: Vec<usize> = one.split('-').map(str::len).collect();
+        assert_eq!(lengths, [8, 4, 4, 4, 12]);
+        assert_eq!(&one[14..15], "4");
+        assert!("89ab".contains(&one[19..20]));
+    }
+}

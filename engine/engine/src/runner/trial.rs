@@ -175,7 +175,7 @@ impl Trial {
     /// runs. Whatever it has left is ended.
     pub fn ended(&mut self) -> Option<(i32, String)> {
         let status = self.status(libc::WNOHANG)?;
-        program::end_descendants();
+        program::end_descendants(&[]);
         while self.keep_words() {}
         let said = String::from_utf8_lossy(&self.said).into_owned();
         Some((status, said))

@@ -13,4 +13,6 @@ mod programs_outputs;
 mod runner;
 mod serve;
 mod serve_limits;
+mod settings;
+mod started;
 mod trouble;

@@ -12,9 +12,9 @@ use serde_json::{json, Value};
 use wire::{HostDid, HostDone, HostFailureKind, HostLine, HostProgress, HostUndone};
 
 /// An agent with a state directory of its own, and a place for what it makes.
-struct Host {
+pub struct Host {
     directory: tempfile::TempDir,
-    agent: Agent,
+    pub agent: Agent,
 }
 
 fn start(state: &Path) -> Agent {
@@ -24,22 +24,22 @@ fn start(state: &Path) -> Agent {
 }
 
 impl Host {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let directory = scratch_directory();
         let agent = start(&directory.path().join("state"));
         Self { directory, agent }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    fn ledgers(&self) -> Vec<PathBuf> {
+    pub fn ledgers(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.path("state")).into_iter().flatten();
         entries.map(|entry| entry.unwrap().path()).collect()
     }
 
-    fn ask(&mut self, request: Value) -> Result<HostDone, (HostFailureKind, String)> {
+    pub fn ask(&mut self, request: Value) -> Result<HostDone, (HostFailureKind, String)> {
         self.agent.ask(&request);
         self.answer().1
     }
@@ -62,14 +62,14 @@ impl Host {
         }
     }
 
-    fn ops(&mut self, list: Value) -> Result<HostDid, (HostFailureKind, String)> {
+    pub fn ops(&mut self, list: Value) -> Result<HostDid, (HostFailureKind, String)> {
         match self.ask(json!({"id": 1, "ops": {"list": list}}))? {
             HostDone::Ops(did) => Ok(did),
             other => panic!("{other:?}"),
         }
     }
 
-    fn undo(&mut self, ledger: &str, numbers: &[u64]) -> HostUndone {
+    pub fn undo(&mut self, ledger: &str, numbers: &[u64]) -> HostUndone {
         self.undone(json!({"id": 2, "undo": {"ledger": ledger, "numbers": numbers}}))
     }
 
@@ -89,12 +89,12 @@ impl Host {
     }
 
     /// Another one, with the same state directory, in its place.
-    fn followed(&mut self) -> Agent {
+    pub fn followed(&mut self) -> Agent {
         let next = start(&self.path("state"));
         std::mem::replace(&mut self.agent, next)
     }
 
-    fn undone(&mut self, request: Value) -> HostUndone {
+    pub fn undone(&mut self, request: Value) -> HostUndone {
         match self.ask(request).unwrap() {
             HostDone::Undone(undone) => undone,
             other => panic!("{other:?}"),
@@ -243,6 +243,7 @@ fn what_cannot_be_done_says_why_and_changes_nothing() {
         return;
     }
     let mut host = Host::new();
+    crate::settings::hold(&mut host);
     let other = host.path("tiltyard-other");
     fs::create_dir(&other).unwrap();
     for (op, kind, says) in [

@@ -48,8 +48,19 @@ pub const TARGET: Target = Target {
         "\"newer_than_ns\"",
         "\"kept\"",
         "\"keep\"",
+        "\"start\"",
+        "\"ready\"",
+        "\"stop\"",
+        "\"servers\"",
+        "\"marks\"",
         "\"study\"",
         "\"cancel\"",
+        "\"devices\"",
+        "\"users\"",
+        "\"device\"",
+        "\"given\"",
+        "\"marks\"",
+        "\"carries\"",
         "\"ok\"",
         "\"/\"",
         "=",
@@ -59,7 +70,7 @@ pub const TARGET: Target = Target {
 
 fn seeds() -> Vec<Vec<u8>> {
     let read = json!({"files": ["/proc/meminfo"], "links": ["/sys/block/*"], "programs": ["sh"],
-        "space": ["/"], "outputs": [["lsblk", "--json"]]});
+        "space": ["/"], "devices": ["/dev/sdb"], "users": ["/dev/sdb"], "outputs": [["lsblk", "--json"]]});
     let run = json!({"argv": ["cat", "-"], "environment": {"A": "b"}, "stdin": "text",
         "limit_s": 0.5, "ok": [0, 1]});
     let who = json!({"ours": [1], "servers": [2, 3], "programs": ["/x"], "serving": ["y"]});
@@ -74,7 +85,16 @@ fn seeds() -> Vec<Vec<u8>> {
         {"op": "run", "argv": ["mkfs.ext4", device]},
         {"op": "mend", "path": "/i"},
         {"op": "make", "directory": "/tiltyard-m", "inside": true},
+        {"op": "hold", "device": {"given": "/dev/sdb", "size_bytes": 1, "marks": {"serial": "S"}},
+         "node": "/dev/sdb", "keep": ["/srv"], "carries": {"ledger": "1-a", "number": 1}},
+        {"op": "format", "device": "/dev/sdb", "filesystem": "ext4", "uuid": "u",
+         "argv": ["mkfs.ext4", "-U", {"of": "u"}, "/dev/sdb"], "like": "/i"},
+        {"op": "release", "device": "/dev/sdb"},
         {"op": "mount", "from": device, "at": "/m", "kind": "ext4", "options": ["ro"], "behind": "/i"},
+        {"op": "start", "mark": "tiltyard-1-x", "argv": [{"of": "self"}, "serve"], "stdin": "s",
+         "environment": {"A": "b"}, "user": "ada", "directory": "/", "in": "n", "limit_s": 1.5, "stop_s": 2,
+         "ready": {"port": {"address": "::1", "port": "1", "in": "n"}}, "stop": {"command": ["true"]},
+         "directories": ["/d"], "secret": "s", "what": "service", "again": true},
     ]);
     [
         json!({"beat": {}}),
@@ -87,6 +107,7 @@ fn seeds() -> Vec<Vec<u8>> {
         json!({"id": 7, "undo": {"ledger": "812-1a2b3c4d", "numbers": [2, 1]}}),
         json!({"id": 8, "recover": {"directory": "/s", "newer_than_ns": 1, "kept": true}}),
         json!({"id": 9, "keep": {"study": "/srv/study"}}),
+        json!({"id": 10, "servers": {"marks": ["tiltyard-1-x"]}}),
         json!({"cancel": 6}),
         json!({"id": 10, "hold": {"what": "vm.swappiness", "ledger": "/state/1-2.jsonl"}}),
         json!({"id": 11, "let_go": {"ledger": "/state/1-2.jsonl"}}),
@@ -100,7 +121,7 @@ fn run(input: &[u8]) {
     let is_command = |argv: &Vec<String>| !argv[0].is_empty() && argv.iter().all(is_text);
     match parse(input) {
         Err(flaw) => assert!(!flaw.text.is_empty() && flaw.text.len() <= 4 * 500),
-        Ok(Asked::Beat | Asked::Cancel(_)) => {}
+        Ok(Asked::Beat | Asked::Cancel(_) | Asked::Servers(..)) => {}
         Ok(Asked::Read(_, read)) => {
             let paths = [read.files, read.links, read.space].concat();
             assert!(paths

@@ -64,7 +64,7 @@ def _judged(device: BlockDevice) -> Disk:
     first = dict([*device.marks.items()][:1])
     wanted = Wanted(given=device.given, size_bytes=device.size_bytes, marks=first)
     try:
-        error = refusal(wanted)
+        error = refusal(wanted.held())
     except TiltyardError as failure:
         reason = str(failure)
     else:

@@ -42,6 +42,7 @@ from tiltyard.wire import (
     HostOutput,
     HostProgress,
     HostSeen,
+    HostServer,
     HostUndone,
 )
 
@@ -88,8 +89,10 @@ execute has status 126 (POSIX). A copy that was cut off in the middle, an hour a
 
 _UNDONE_S: Final = 24 * 3600.0
 """Nobody waits longer for what millions of files take."""
-_YIELDED: Final = re.compile(r"[a-z]+[0-9]+")
-"""What an op may yield: the name of a device."""
+_YIELDED: Final = re.compile(r"[a-z]*[0-9]+")
+"""What an op may yield: the name of a device, the number of a process."""
+_LINE_CHARS: Final = 64 * 2**10
+"""Of what a process has printed first."""
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _LOOK_S: Final = 0.2
 """So often it is looked whether ops are to be stopped."""
@@ -172,6 +175,8 @@ class Host:
         """Of its kernel."""
         self.engine = f"/proc/{hello.pid}/exe"
         """The engine's file there, as long as the agent is: it has been removed already."""
+        self.cpus = hello.cpus
+        """Those that it may use."""
         self.uid = hello.uid
         """As whom it reads and changes."""
 
@@ -422,6 +427,17 @@ class Host:
             raise self._lost(_NOT_ASKED)
         return done.undone
 
+    def servers(self, marks: Sequence[str]) -> list[HostServer]:
+        """What has become of processes that it has started, in the order of their marks.
+
+        Raises:
+            HostLacksError: if it does not answer.
+        """
+        _, done = self._ask({"servers": {"marks": [*marks]}})
+        if done.servers is None or len(done.servers) != len(marks):
+            raise self._lost(_NOT_ASKED)
+        return done.servers
+
     def keep(self, study: Path) -> None:
         """Leave what is changed now as it is, for the run of a study that goes on after a boot.
 
@@ -607,6 +623,7 @@ def _answers(did: HostDid, ops: Sequence[Mapping[str, object]]) -> bool:
     return (
         all(one.at < len(ops) for one in did.changes)
         and all(one.at < len(ops) for one in did.skipped)
+        and all(one.at < len(ops) and len(one.line) <= _LINE_CHARS for one in did.started)
         and did.outputs.keys() <= names
         and all(map(_YIELDED.fullmatch, did.outputs.values()))
         and (did.digest is not None if "keep" in sorts else did.digest is None)

@@ -13,7 +13,7 @@ from tiltyard.host.changes.change import PREFIX, HostChange
 from tiltyard.host.changes.settings import StartedProcess
 
 _UNSHARE = ("unshare", "--user", "--map-root-user", "--mount", "--propagation", "private")
-_HOLDER = ("sleep", "infinity")
+_HOLDER = "sleep"
 
 
 class MadeInside(HostChange):
@@ -47,8 +47,8 @@ def why_not() -> str | None:
 
 
 def namespace_command() -> tuple[str, ...]:
-    """Command that makes the namespaces and holds them until it is ended."""
-    return (*_UNSHARE, *_HOLDER)
+    """Command that makes the namespaces, says so, and holds them until it is ended."""
+    return (*_UNSHARE, "sh", "-c", f"echo ready; exec {_HOLDER} infinity")
 
 
 def nsenter(pid: int | str) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ def holder_of(process: StartedProcess) -> int | None:
     for pid in process.pids():
         there = Path(f"/proc/{pid}")
         try:
-            ready = (there / "comm").read_text().strip() == _HOLDER[0]
+            ready = (there / "comm").read_text().strip() == _HOLDER
             if ready and (there / "ns" / "mnt").stat().st_ino != own:
                 return pid
         except OSError:

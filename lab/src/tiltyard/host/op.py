@@ -257,3 +257,24 @@ class Mount(Op):
     def way_back(self) -> str:
         """It is unmounted; again, that is known already."""
         return "" if self.again else f"umount {self.target}"
+
+
+class MakeNetwork(Op):
+    """A network namespace that is not there; its devices go with it."""
+
+    kind: Literal["network"] = "network"
+    name: str
+
+    def op(self, text: Text) -> dict[str, object]:
+        """How it is called."""
+        return {"op": "network", "name": text(self.name)}
+
+    @property
+    def line(self) -> str:
+        """The command."""
+        return f"ip netns add {self.name}"
+
+    @property
+    def way_back(self) -> str:
+        """It goes with what runs in it."""
+        return f"ip netns del {self.name}"

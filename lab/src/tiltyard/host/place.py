@@ -183,20 +183,6 @@ class Place:
         finally:
             del _seen[self.ssh]
 
-    def write(self, path: str | Path, text: str) -> None:
-        """Write a setting.
-
-        Raises:
-            TiltyardError: if it is not taken; the message has the kernel's words.
-        """
-        if self.ssh:
-            self.by_shell(("sh", "-c", 'printf %s "$2" > "$1"', "sh", str(path), text))
-            return
-        try:
-            Path(path).write_text(text)
-        except OSError as error:
-            raise TiltyardError(f'{path}: "{text}" is not taken ({error.strerror})') from None
-
     def run(
         self,
         argv: Sequence[str],
@@ -278,6 +264,11 @@ class Place:
         """What test(1) says there of each."""
         asked = [("test", *words) for words in tests]
         return [one.status == 0 for one in self.ask(lambda host: host.read(outputs=asked)).outputs]
+
+    @property
+    def cpus(self) -> set[int]:
+        """Those that we may use there."""
+        return {*self.ask(lambda host: host.cpus)} if self.ssh else os.sched_getaffinity(0)
 
     @functools.cached_property
     def home(self) -> Path:

@@ -33,18 +33,9 @@ class ImportedPool(HostChange):
 
 def pools() -> tuple[str, ...]:
     """Names of the pools that are imported; none if nobody answers."""
-    return _listed() or ()
-
-
-def somebody_answers() -> bool:
-    """Whether there is a kernel module or a server that knows of pools."""
-    return _listed() is not None
-
-
-def _listed() -> tuple[str, ...] | None:
     if find_program("zpool") is None:
-        return None
+        return ()
     try:
         return tuple(commands.run(("zpool", "list", "-H", "-o", "name")).stdout.split())
     except TiltyardError:
-        return None
+        return ()

@@ -141,12 +141,6 @@ def _all_children() -> Callable[[int], list[int]]:
     return lambda pid: children.get(pid, [])
 
 
-def has_terminal(pid: int) -> bool:
-    """Whether it belongs to somebody's terminal: field 7 of ``/proc/PID/stat``."""
-    fields = _fields(pid)
-    return bool(fields) and fields[4] != "0"
-
-
 def on_terminals() -> dict[str, tuple[int, str]]:
     """Terminal, ``pts/3`` → a user and a program that uses it, of those with programs of people.
 

@@ -22,20 +22,17 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 from pydantic import BeforeValidator, SerializeAsAny
 
+from tiltyard.errors import HostLacksError
 from tiltyard.frozen import Frozen
 from tiltyard.host import commands
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.op import MadeByOp, UsedAgent
-from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.mounts import mounts_at
-from tiltyard.host.namespaces import holder_of, namespace_command
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.recorder import Recorder
-from tiltyard.host.servers import ServedMount, Server
 from tiltyard.phases import Phase, phase
 from tiltyard.recipe import Recipe, output, resolved
-from tiltyard.wire import HostDid, HostProgress, HostSkipped
+from tiltyard.wire import HostDid, HostProgress, HostSkipped, HostStarted
 
 C = TypeVar("C", bound=Change)
 M = TypeVar("M")
@@ -147,6 +144,10 @@ class Op(Step):
         """For who tells of them: the agent records them."""
         return (self.made(),) if self.way_back else ()
 
+    def began(self, host: "Steps", told: HostStarted) -> None:  # noqa: ARG002  most begin nothing
+        """It has started what stays."""
+        raise HostLacksError(f"{self.line}: the agent says that it has started a process")
+
     def execute(self, host: "Steps") -> str:
         """It goes to the agent in a list of its own."""
         host.take([self])
@@ -172,86 +173,6 @@ class ChangeByCommand(Step):
     def execute(self, host: "Steps") -> str:
         """Run it to its end; our lock is held until then."""
         return host.run(self.argv).stdout
-
-
-class Start(Step):
-    """A command that stays, waited for until it is ready. It is known by the mark of its change."""
-
-    argv: tuple[str, ...]
-    mark: str
-    recorded: bool = True
-    """Without, its change is in the ledger already."""
-
-    @property
-    def line(self) -> str:
-        """In words."""
-        return f"# start, and wait until it serves: {shlex.join(self.argv)}"
-
-    @property
-    def script(self) -> str:
-        """It is started, and given a moment."""
-        return f"start {self.mark} {shlex.join(self.argv)}; sleep 0.5"
-
-    def changes(self) -> Sequence[Change]:
-        """Its end."""
-        return (self.process,) if self.recorded else ()
-
-    @property
-    def process(self) -> StartedProcess:
-        """The process, as it is known."""
-        return StartedProcess(mark=self.mark)
-
-    @abstractmethod
-    def is_ready(self) -> bool:
-        """Whether it does what it was started for."""
-
-    def execute(self, host: "Steps") -> str:
-        """Start it and wait."""
-        host.start(self.argv, self.process.environment, self.is_ready)
-        return ""
-
-
-class StartMount(Start):
-    """A server that mounts, or a command that may leave one behind."""
-
-    kind: Literal["start-mount"] = "start-mount"
-    target: Path
-    namespace: str = ""
-    """Process in whose table of mounts it is seen; empty: in ours."""
-
-    @property
-    def script(self) -> str:
-        """It is started, and waited for."""
-        if self.namespace:
-            return self.line
-        begin = f"start {self.mark} {shlex.join(self.argv)}"
-        return f"{begin}; mounted {shlex.quote(str(self.target))}"
-
-    def changes(self) -> Sequence[Change]:
-        """In a namespace of ours the mount goes with that."""
-        if self.namespace or not self.recorded:
-            return super().changes()
-        return (ServedMount(target=self.target, mark=self.mark),)
-
-    def is_ready(self) -> bool:
-        """Whether something is mounted there."""
-        return bool(mounts_at(self.target, Path(f"/proc/{self.namespace or 'self'}/mountinfo")))
-
-
-class StartNamespace(Start):
-    """A process that holds user and mount namespaces; it yields its number."""
-
-    kind: Literal["start-namespace"] = "start-namespace"
-    argv: tuple[str, ...] = namespace_command()
-
-    def is_ready(self) -> bool:
-        """Whether the namespaces are there."""
-        return holder_of(self.process) is not None
-
-    def execute(self, host: "Steps") -> str:
-        """Start it and find out which process it is."""
-        super().execute(host)
-        return str(holder_of(self.process) or 0)
 
 
 class UndoTemporarily(Step):
@@ -388,11 +309,12 @@ class Steps:
         """What steps have yielded, by name."""
         self.skipped: list[tuple[Op, HostSkipped]] = []
         """Those that have set nothing, and were allowed to."""
+        self.started: dict[str, tuple[Op, HostStarted]] = {}
+        """Processes that stay, by mark, with what has started them."""
         self._changes: list[Change] = []
         self._executed: list[commands.Command] = []
         self._script: list[str] = []
         self._once: list[tuple[str, Sequence[Change]]] = []
-        self._servers: list[Server] = []
         self._running: list[_Stops] = []
 
     def __bool__(self) -> bool:
@@ -463,6 +385,7 @@ class Steps:
         """Have the agent execute ops that last equally long."""
         for what in filter(None, (op.of_machine for op in row)):
             self.hold_machine(what)
+        agent = self.place.host  # One that cannot be there has changed nothing.
         used = UsedAgent(ssh=self.place.ssh)
         if used.ssh and not self.ledger.holds(used):
             self.ledger.record(used)
@@ -470,7 +393,7 @@ class Steps:
         text = _named_in({op.output for op in row if op.output})
         with _Shown([op.line.removeprefix("# ") for op in known]) as shown:
             wanted = [op.op(text) for op in known]
-            did = self.place.host.change(wanted, self.check, shown.tell)
+            did = agent.change(wanted, self.check, shown.tell)
         self.outputs |= did.outputs
         for op in known:
             self.outputs |= op.yields(did)
@@ -484,6 +407,8 @@ class Steps:
         self._executed += [
             commands.Command(argv=tuple(ran.argv), elapsed_s=ran.elapsed_s) for ran in did.ran
         ]
+        for started in did.started:
+            done[started.at].began(self, started)
         skipped = {each.at: each for each in did.skipped}
         self.skipped += [(row[at], each) for at, each in skipped.items()]
         for at, (planned, op) in enumerate(zip(row, done, strict=True)):
@@ -522,31 +447,9 @@ class Steps:
         self._executed.append(output.command)
         return output
 
-    def start(
-        self, argv: tuple[str, ...], environment: dict[str, str], ready: Callable[[], bool]
-    ) -> None:
-        """Start a process that stays, and wait until it is ready.
-
-        Args:
-            argv: the command.
-            environment: carries the mark of the change that is recorded of it.
-            ready: says that it serves.
-
-        Raises:
-            TiltyardError: if it does not; the recorded change ends it.
-        """
-        server = Server(argv, environment)
-        self._servers.append(server)
-        self._executed.append(server.wait_until(ready, self.check))
-
     def keep(self, command: commands.Command) -> None:
         """Keep a command for the record that a step has executed in its own way."""
         self._executed.append(command)
-
-    @property
-    def running(self) -> tuple[object, ...]:
-        """Children of ours, in the order of their start."""
-        return tuple(self._running)
 
     def keep_running(self, child: M) -> M:
         """A child of ours with a ``stop()`` that is called before anything is taken back."""
@@ -557,7 +460,6 @@ class Steps:
         """Take back the last change alone."""
         self.ledger.undo(self._changes[-1])
         self._script.append(self._changes.pop().script)
-        self._servers = [server for server in self._servers if not server.ended()]
 
     def _last_row(self) -> list[MadeByOp]:
         """The last changes, as far as one agent has them in one ledger; the last one first."""
@@ -585,3 +487,4 @@ class Steps:
         if isinstance(self._recorder, Ledger):
             self._recorder.let_go_of_machine(self.place)
         self.outputs.clear()
+        self.started.clear()

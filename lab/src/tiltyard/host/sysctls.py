@@ -3,10 +3,13 @@
 import functools
 from pathlib import Path
 
-from tiltyard.host import commands
+from tiltyard.errors import HostLacksError
 from tiltyard.host.facts import ABSENT
+from tiltyard.host.place import HERE, Place
 
 _ROOT = Path("/proc/sys")
+_FIND = ("find", f"{_ROOT}/net", "-type", "f", "-perm", "-0200")
+"""That of BusyBox knows no other words for it."""
 
 
 def path_of(key: str) -> Path:
@@ -29,34 +32,38 @@ def normal(value: str) -> str:
     return " ".join(value.split())
 
 
-def read(key: str) -> str:
-    """The value of a key in the namespace of this process.
+def read(key: str, place: Place = HERE) -> str:
+    """The value of a key in the namespace of who reads it there.
 
     Raises:
-        OSError: if there is no such key.
+        HostLacksError: if there is no such key.
     """
-    return normal(path_of(key).read_text())
+    if (text := place.read(path_of(key))) is None:
+        raise HostLacksError(f"there is no {key} on {place}")
+    return normal(text)
 
 
-def shown(key: str) -> str:
+def shown(key: str, place: Place = HERE) -> str:
     """The value of a key as a fact."""
-    return read(key) if path_of(key).exists() else ABSENT
+    text = place.read(path_of(key))
+    return ABSENT if text is None else normal(text)
 
 
-def settable() -> frozenset[str]:
-    """Keys of the network that root may write on this host."""
-    files = (path for path in (_ROOT / "net").rglob("*") if path.is_file())
-    writable = (path for path in files if path.stat().st_mode & 0o222)
-    return frozenset(".".join(path.relative_to(_ROOT).parts) for path in writable)
+def settable(place: Place = HERE) -> frozenset[str]:
+    """Keys of the network that root may write."""
+    return _listed(place.run(_FIND).stdout)
 
 
 @functools.cache
-def of_a_namespace() -> frozenset[str]:
+def of_a_namespace(place: Place = HERE) -> frozenset[str]:
     """Keys that every network namespace has for itself; all others hold for the whole host.
 
     Asked of the kernel in a namespace that is gone when the question is answered: a key that is
     not the namespace's own is either missing there or cannot be written.
     """
-    find = ("find", "/proc/sys/net", "-type", "f", "-perm", "/222", "-printf", "%P\\n")
-    listed = commands.run(("unshare", "--net", *find)).stdout.splitlines()
-    return frozenset(f"net.{line.replace('/', '.')}" for line in listed)
+    return _listed(place.run(("unshare", "--net", *_FIND)).stdout)
+
+
+def _listed(found: str) -> frozenset[str]:
+    below = (line.removeprefix(f"{_ROOT}/") for line in found.splitlines())
+    return frozenset(path.replace("/", ".") for path in below)

@@ -174,7 +174,7 @@ class Watches:
 
 
 def watch_of(
-    place: Place, serving: Sequence[str], cpus: Sequence[int] = ()
+    place: Place, who: Mapping[str, object], cpus: Sequence[int] = ()
 ) -> Callable[[], Watching] | None:
     """Begins to watch another host on which engines of ours serve, or are clients.
 
@@ -182,7 +182,7 @@ def watch_of(
 
     Args:
         place: how that host is reached.
-        serving: paths of those engines there.
+        who: whose work is nobody else's there (``HostWho`` of the wire).
         cpus: those that count; all if there are none.
 
     Raises:
@@ -190,7 +190,7 @@ def watch_of(
     """
     if place.host.boot == boot_id():
         return None
-    return lambda: FarWatch(place, {"serving": list(serving)}, cpus)
+    return lambda: FarWatch(place, lambda: who, cpus)
 
 
 class FarWatch:
@@ -199,7 +199,7 @@ class FarWatch:
     def __init__(
         self,
         place: Place,
-        who: Mapping[str, object],
+        who: Callable[[], Mapping[str, object]],
         cpus: Sequence[int] | None = None,
         disk: Mapping[str, object] | None = None,
     ) -> None:
@@ -207,7 +207,7 @@ class FarWatch:
 
         Args:
             place: where the trial runs.
-            who: whose work is nobody else's there (``HostWho`` of the wire).
+            who: asks whose work is nobody else's there (``HostWho`` of the wire).
             cpus: those that count, none for all; ``None``: only the engine knows them.
             disk: as :func:`disk_under` tells it there.
         """
@@ -216,7 +216,7 @@ class FarWatch:
         self._host: Host | None = None
         with contextlib.suppress(TiltyardError):
             there = place.host
-            self._number = there.begin_watch(who, disk)
+            self._number = there.begin_watch(who(), disk)
             self._host = there
 
     def __enter__(self) -> Self:
@@ -234,6 +234,6 @@ class FarWatch:
         told = Telemetry(elapsed_s=time.monotonic() - self._began_s)
         with contextlib.suppress(HostLacksError):
             if self._host:
-                seen = self._host.watched(self._number, self._who, self._cpus)
+                seen = self._host.watched(self._number, self._who(), self._cpus)
                 told = _telemetry(seen, self._cpus)
         return told.model_copy(update={"host": str(self._place)})

@@ -135,7 +135,7 @@ def _watches(clients: Sequence[_Client], up: Up) -> list[Callable[[], Watching]]
     """What begins to watch their hosts, but for those that the system itself has watched."""
     others = dict.fromkeys(client.place for client in clients)
     unseen = (place for place in others if place not in {HERE, up.place, up.far})
-    found = (watch_of(place, [place.host.engine]) for place in unseen)
+    found = (watch_of(place, {"serving": [place.host.engine]}) for place in unseen)
     return [begin for begin in found if begin]
 
 

@@ -32,7 +32,7 @@ from tiltyard.host.devices.held import (
 from tiltyard.host.settings import SetValue, in_force
 from tiltyard.host.steps import Step
 from tiltyard.systems.filesystems import filesystem
-from tiltyard.systems.filesystems.driver import KernelDriver
+from tiltyard.systems.filesystems.zfs import PoolDriver
 from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, Size
 from tiltyard.systems.state.keeper import Keeper
 from tiltyard.systems.volume import (
@@ -136,7 +136,7 @@ class BlockDeviceVolume(Volume):
                 f"{self._filesystem.name} needs {least}; the device has {format_size(size_bytes)}"
             )
             found.append(Problem("error", text, "a larger device"))
-        if self.place.is_root and (error := refusal(self._wanted, self.place)):
+        if self.place.is_root and (error := refusal(self._wanted.held(), self.place)):
             text = str(error).removeprefix(f"{self.place}: ")
             found.append(Problem("error", text, passes=isinstance(error, BusyError)))
         found += self._state_problems(size_bytes)
@@ -195,7 +195,13 @@ class BlockDeviceVolume(Volume):
     def _queue_step(self, name: str, value: str) -> Step:
         setting = str(loops.queue_setting(self._device, name, self.place))
         before = in_force(self.place.read(setting) or "")
-        return SetValue(name=f"{name} of {self._device}", path=setting, value=value, before=before)
+        return SetValue(
+            name=f"{name} of {self._device}",
+            path=setting,
+            value=value,
+            before=before,
+            ssh=self.place.ssh,
+        )
 
     def _device_facts(self, device: str) -> dict[str, str]:
         del device
@@ -203,9 +209,9 @@ class BlockDeviceVolume(Volume):
 
 
 def _by_ops(settings: BlockDeviceSettings) -> bool:
-    """Where no host is booted, and the kernel mounts it."""
+    """Where no host is booted, and no pool is imported."""
     driver = filesystem(settings.filesystem).driver
-    return settings.reset != "reboot" and isinstance(driver, KernelDriver)
+    return settings.reset != "reboot" and not isinstance(driver, PoolDriver)
 
 
 KIND = Kind(

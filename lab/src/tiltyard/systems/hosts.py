@@ -1,8 +1,7 @@
 """Kind ``hosts``: the client on this host, the server on another one that ssh reaches.
 
-The engine is copied there for the run, serves in each turn for as long as the connection by ssh is
-open, in a directory with a fresh name, and is removed with it. What is measured does not pass
-through ssh.
+The agent there starts its own file as the server in each turn, and ends it with the turn, and also
+when the connection by ssh is lost. What is measured does not pass through ssh.
 """
 
 import re
@@ -28,8 +27,8 @@ from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.deputy.system import boot_problems
 from tiltyard.systems.ends import both
-from tiltyard.systems.kind import Kind, Problem, Profiles, Site, System, Up
-from tiltyard.systems.other_host import SSH, OtherHost, engine_in
+from tiltyard.systems.kind import Kind, Problem, Profiles, ServerEnd, Site, System, Up
+from tiltyard.systems.other_host import SSH, OtherHost
 from tiltyard.systems.parameters import CONGESTION_CONTROL, TELLING
 from tiltyard.systems.placement import (
     PlacedSettings,
@@ -39,7 +38,7 @@ from tiltyard.systems.placement import (
     placement_facts,
     redraws,
 )
-from tiltyard.systems.serving import Serve, end_of, for_clients, served
+from tiltyard.systems.serving import end_of, serve, served
 
 _PORTS = re.compile(r"([0-9]+)-([0-9]+)")
 _CLIENT_DEVICE = "device of the client"
@@ -113,9 +112,9 @@ class Hosts(System):
         del name
         self._settings = settings
         self._site = site
-        self.steps = Steps(site.ledger, site.check)
         self._there = OtherHost(Place.over_ssh(settings.server, settings.ssh_options))
         self.far = self._there.place
+        self.steps = Steps(site.ledger, site.check, place=self.far)
 
     def problems(self) -> list[Problem]:
         """No ssh, no way in, or a host that cannot run this engine."""
@@ -157,37 +156,31 @@ class Hosts(System):
             return tuple(dict.fromkeys(line.split()[1] for line in told.splitlines()))
 
     def steps_up(self) -> Iterator[Step]:
-        """Have the engine there, copy a fresh secret, and start it."""
+        """Start the engine there."""
         yield TakeBack()  # What could not be taken down because the host was not reached.
         settings = self._settings
-        directory = self._directory = self._site.ledger.name("server")
         self._address = _resolved(self._name())
-        yield from self._there.engine_steps(self._site.ledger, directory)
-        file = f"{directory}/secret"
-        words = (
-            *on_cpus(settings.server_cpus), engine_in(directory), "serve", "--until-eof",
-            "--bind", self._address, "--port", str(settings.port), "--secret-file", file,
-            *(("--data-ports", settings.data_ports) if settings.data_ports else ()),
-            *for_clients(self._site),
-        )  # fmt: skip
-        yield Serve(argv=words, secret_file=Path(file), ssh=self._there.place.ssh)
+        end = ServerEnd(self._address, prefix=on_cpus(settings.server_cpus))
+        self._server = serve(self._site, end, port=settings.port, data_ports=settings.data_ports)
+        yield self._server
 
     def look(self) -> Up:
         """The server, and what both kernels say."""
-        facts = self._facts(self._address)
+        known = served(self.steps, self._server)
+        facts = self._facts(self._address, known.engine)
         return Up(
-            target=end_of(self.steps, self._address),
+            target=end_of(known, self._address),
             commands=self.steps.executed,
             facts=facts,
             far=self._there.place,
             cpus=self._settings.client_cpus,
             interfaces=tuple(filter(None, (facts.get(_CLIENT_DEVICE),))),
             watch_far=watch_of(
-                self._there.place, [engine_in(self._directory)], self._settings.server_cpus
+                self._there.place, {"servers": [known.keeper]}, self._settings.server_cpus
             ),
         )
 
-    def _facts(self, address: str) -> dict[str, str]:
+    def _facts(self, address: str, engine: str) -> dict[str, str]:
         """What both kernels say."""
         told = (CONGESTION_CONTROL, *TELLING)
         paths = {str(sysctls.path_of(key)): key for key in told}
@@ -208,7 +201,7 @@ class Hosts(System):
             },
             **({_SERVER_DEVICE: " ".join(devices)} if (devices := self.far_interfaces()) else {}),
             **placement_facts(self._settings),
-            "engine of the server": served(self.steps).engine,
+            "engine of the server": engine,
         }
 
     def _name(self) -> str:
@@ -249,7 +242,7 @@ def _brings(settings: HostsSettings, root: Path) -> Iterator[Brought]:
 
 KIND = Kind(
     name="hosts",
-    about="this host and another one that ssh reaches; the engine is copied there for the run",
+    about="this host and another one that ssh reaches",
     Settings=HostsSettings,
     target="far",
     placed=False,

@@ -242,10 +242,12 @@ class ServerEnd:
 
     address: str = "127.0.0.1"
     """As its clients reach it."""
-    inside: tuple[str, ...] = ()
-    """Command that starts another one there; empty: this host as it is."""
-    client: tuple[str, ...] = ()
-    """Command that starts another one at the end of its clients."""
+    network: str = ""
+    """The network namespace that it is in; empty: this host's."""
+    prefix: tuple[str, ...] = ()
+    """Command that starts another one on its CPUs; empty: any will do."""
+    client: str = ""
+    """The network namespace of its clients."""
 
 
 @dataclass(frozen=True)

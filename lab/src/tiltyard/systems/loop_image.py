@@ -18,7 +18,7 @@ from tiltyard.host.devices import loops, throttles
 from tiltyard.host.op import AttachLoop, RequireBehind, SetOfLoop
 from tiltyard.host.steps import Op, Step, Text
 from tiltyard.systems.filesystems import filesystem
-from tiltyard.systems.filesystems.driver import KernelDriver
+from tiltyard.systems.filesystems.zfs import PoolDriver
 from tiltyard.systems.image_file import ImageBacking, ImageFile
 from tiltyard.systems.kind import Kind, Problem, Site, Size
 from tiltyard.systems.state.keeper import Keeper
@@ -163,9 +163,9 @@ class LimitBandwidth(Op):
 
 
 def _by_ops(settings: LoopImageSettings) -> bool:
-    """Where no host is booted, and the kernel mounts it."""
+    """Where no host is booted, and no pool is imported."""
     driver = filesystem(settings.filesystem).driver
-    return settings.reset != "reboot" and isinstance(driver, KernelDriver)
+    return settings.reset != "reboot" and not isinstance(driver, PoolDriver)
 
 
 KIND = Kind(

@@ -5,13 +5,13 @@ host: there is no device, no driver and no queue on the path.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from tiltyard.executors.engine import FarPlace
 from tiltyard.host import sysctls
+from tiltyard.host.facts import ABSENT
 from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.ends import HostSysctls
 from tiltyard.systems.kind import Kind, Problem, ReachableSettings, ServerEnd, Site, System, Up
@@ -33,7 +33,7 @@ from tiltyard.systems.service.settings import ServedSettings
 from tiltyard.systems.serving import end_of, serve, served
 
 _ADDRESSES = {"ipv4": "127.0.0.1", "ipv6": "::1"}
-_MTU = Path("/sys/class/net/lo/mtu")
+_MTU = "/sys/class/net/lo/mtu"
 
 
 class LoopbackSettings(PlacedSettings, ServedSettings, ReachableSettings):
@@ -74,47 +74,53 @@ class Loopback(System):
         """Nothing is touched yet."""
         del name
         self._settings = settings
-        self.steps = Steps(site.ledger, site.check)
+        self.steps = Steps(site.ledger, site.check, site.note, site.place)
+        self.place = site.place
         self._site = site
         self._address = _ADDRESSES[settings.family]
-        self.server_end = ServerEnd(self._address, inside=on_cpus(settings.server_cpus))
+        self.server_end = ServerEnd(self._address, prefix=on_cpus(settings.server_cpus))
 
     def problems(self) -> list[Problem]:
         """Parameters that the kernel would not take, CPUs that are not there."""
         settings = self._settings
         return [
-            *parameter_problems(settings.sysctls),
-            *cpu_problems(*settings.client_cpus, *settings.server_cpus),
+            *parameter_problems(settings.sysctls, self.place),
+            *cpu_problems(*settings.client_cpus, *settings.server_cpus, place=self.place),
         ]
 
     def steps_up(self) -> Iterator[Step]:
         """Set the parameters, start the server."""
-        yield from set_on_host(self._settings.sysctls)
-        yield serve(self._site, self._address, prefix=self.server_end.inside)
+        yield from set_on_host(self._settings.sysctls, self.place)
+        self._server = serve(self._site, self.server_end)
+        yield self._server
 
     def look(self) -> Up:
         """The server, and what the kernel says."""
+        known = served(self.steps, self._server)
         return Up(
-            target=end_of(self.steps, self._address),
+            target=end_of(known, self._address),
             commands=self.steps.executed,
-            facts=self._facts(),
+            facts=self._facts(known.engine),
             cpus=self._settings.client_cpus,
             interfaces=("lo",),
             far_place=FarPlace(address=self._address, cpus=self._settings.server_cpus),
         )
 
-    def _facts(self) -> dict[str, str]:
+    def _facts(self, engine: str) -> dict[str, str]:
         """What the kernel says of the loopback and of the host's parameters."""
         settings = self._settings
-        told = dict.fromkeys((*TELLING, *settings.sysctl))
+        told = dict.fromkeys((CONGESTION_CONTROL, *TELLING, *settings.sysctl))
+        with self.place.looking(files=(_MTU, *(str(sysctls.path_of(key)) for key in told))):
+            values = {key: sysctls.shown(key, self.place) for key in told}
+            mtu = self.place.read(_MTU) or ABSENT
         return {
             "path": "loopback of this host",
             "Internet Protocol": {"ipv4": "IPv4", "ipv6": "IPv6"}[settings.family],
-            "MTU": _MTU.read_text().strip(),
-            "congestion control": sysctls.shown(CONGESTION_CONTROL),
-            **{key: sysctls.shown(key) for key in told},
+            "MTU": mtu,
+            "congestion control": values.pop(CONGESTION_CONTROL),
+            **values,
             **placement_facts(settings),
-            "engine of the server": served(self.steps).engine,
+            "engine of the server": engine,
         }
 
 
@@ -124,6 +130,7 @@ KIND = Kind(
     Settings=LoopbackSettings,
     target="far",
     open=Loopback,
+    by_ops=lambda _: True,
     redraws=lambda settings: redraws(settings, "fresh connections"),
     brings=brings,
 )

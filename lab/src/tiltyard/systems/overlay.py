@@ -79,7 +79,9 @@ class Overlay(MountSystem):
         """The right to mount, who does it, and where the layers lie."""
         place, settings = self.place, self._settings
         found = rights_to_mount(place, served=self._served)
-        found += server_problems(SERVER) if self._served else knows_how_to_mount("overlay", place)
+        found += (
+            server_problems(SERVER, place) if self._served else knows_how_to_mount("overlay", place)
+        )
         for given in (settings.lower, settings.base):
             path = self.site.given(given) if given else self._home
             if given and not place.is_directory(path):
@@ -137,7 +139,7 @@ KIND = Kind(
     Settings=OverlaySettings,
     target="directory",
     open=Overlay,
-    by_ops=lambda settings: settings.driver == "kernel",
+    by_ops=lambda _: True,
     redraws=lambda _: "new layers",
     brings=_brings,
 )

@@ -1,6 +1,5 @@
 """On which CPUs the two ends of a system run."""
 
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
@@ -8,6 +7,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from tiltyard.host.packages import Tool
+from tiltyard.host.place import HERE, Place
 from tiltyard.host.resumption import BOOT_COMMAND
 from tiltyard.host.tasks import Cpus
 from tiltyard.study.renamed import PLACEMENT, of_today, typed_today
@@ -75,9 +75,9 @@ def placement_facts(settings: PlacedSettings) -> dict[str, str]:
     }
 
 
-def cpu_problems(*wanted: int) -> list[Problem]:
-    """CPUs of this host that are not there, or not for us."""
-    allowed = os.sched_getaffinity(0)
+def cpu_problems(*wanted: int, place: Place = HERE) -> list[Problem]:
+    """CPUs of a host that are not there, or not for us."""
+    allowed = place.cpus
     if missing := sorted(set(wanted) - allowed):
         there = _list(tuple(sorted(allowed)), ", ")
         return [Problem("error", f"there is no CPU {missing[0]} to run on", f"one of {there}")]

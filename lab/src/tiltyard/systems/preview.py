@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
-from tiltyard.errors import TiltyardError
+from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.devices.held import HoldDevice, refusal
 from tiltyard.host.ledger import state_directory
 from tiltyard.host.op import PutZeros
 from tiltyard.host.steps import Step, TakeBack, UndoTemporarily
@@ -56,13 +57,21 @@ class Preview:
     def tell(self, steps: Iterable[Step]) -> None:
         """Print steps."""
         for step in steps:
+            if refused := self._refusal(step):
+                raise refused
             if isinstance(step, TakeBack):
                 self.tell_way_back("turn", everything=step.everything)
-            else:
+            elif step.line:
                 self.lines.append(step.line)
                 if isinstance(step, PutZeros):
                     self._disk_bytes += step.disk_bytes
             self._changes[step.lasts] += ((change, self.on) for change in step.changes())
+
+    def _refusal(self, step: Step) -> RefusedError | None:
+        """Why a device of this host would be refused now; what lasts would be on it by then."""
+        if isinstance(step, HoldDevice) and not (step.carries or self.on):
+            return refusal(step)
+        return None
 
     def tell_down(self, steps: Iterable[Step]) -> None:
         """Print the last steps of a turn: what they undo is not there at the end of the run."""

@@ -1,6 +1,6 @@
 """A system of another host that the agent there prepares, op by op: it needs nothing else there."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -89,6 +89,10 @@ class There(System):
         with place.looking(files=(*LOOKED_AT, str(BOOT_ID)), links=(DISKS,)):
             disk = disk_under(up.target, place) if isinstance(up.target, Path) else None
             facts = facts_of_another(place)
+
+        def who() -> Mapping[str, object]:
+            return {"programs": [agent.engine], "servers": [*up.servers()]}
+
         gone = f"the agent on {place} that has prepared it has ended"
         return replace(
             up,
@@ -96,8 +100,9 @@ class There(System):
             engine=self._host.argv(agent.engine, prefix=up.prefix),
             place=place,
             prefix=(),
-            lost=lambda: "" if agent.is_there else gone,
-            watch=lambda: FarWatch(place, {"programs": [agent.engine]}, disk=disk),
+            lost=lambda: up.lost() if agent.is_there else gone,
+            servers=lambda: (),
+            watch=lambda: FarWatch(place, who, disk=disk),
         )
 
     def refresh(self) -> None:

@@ -32,7 +32,7 @@ from tiltyard.tuning.setting import (
     apply,
     grouped,
     launched_by,
-    look,
+    look_at,
     sentence,
     told,
 )
@@ -91,6 +91,8 @@ class Tuned(System):
         own, self._profile, self._taken = settings.tuned(profile)
         self._names, self._required = profile.names, settings.required
         system = kind.open(name, own, site)
+        # Where an agent prepares it, its own file is what is started.
+        self._starts_there = bool(system.place.ssh) and kind.by_ops(own)
         self._is_elsewhere = kind.elsewhere or bool(system.place.ssh)
         self._begin(system, system.place, settings.profiles, settings, site)
 
@@ -130,8 +132,8 @@ class Tuned(System):
         scene = self._scene_ahead()
         stages = (self._profile.settings(stage, scene) for stage in self._known_ahead)
         with self._at.understood():
-            outcomes = [look(setting) for settings in stages for setting in settings]
-        launched, _ = launched_by(self._starts())
+            outcomes = look_at((one for settings in stages for one in settings), self._at)
+            launched, _ = launched_by(self._starts())
         lacks = self._lacks([*outcomes, *launched])
         return [*problems, *lacks, *self._without_root(outcomes)]
 
@@ -145,8 +147,8 @@ class Tuned(System):
 
     def _steps_of(self, settings: Iterable[Setting]) -> Iterator[Step]:
         """Those of what is not so yet."""
-        for setting in settings:
-            outcome = look(setting)
+        known = list(settings)
+        for setting, outcome in zip(known, look_at(known, self._at), strict=True):
             if outcome.status == "set":
                 yield setting.step(outcome.before, outcome.value)
 
@@ -211,8 +213,11 @@ class Tuned(System):
 
     def _starts(self) -> Iterator[Setting]:
         """How the engine is started, where we start it."""
+        if self._starts_there or not self._is_elsewhere:
+            yield from self._profile.settings("engine", Scene(self._at))
+            return
         for setting in self._profile.settings("engine", Scene()):
-            yield Absent(setting.name, _ELSEWHERE) if self._is_elsewhere else setting
+            yield Absent(setting.name, _ELSEWHERE)
 
     def take_down(self) -> None:
         """Take everything back, what was done last first, whatever of it fails."""
@@ -280,7 +285,7 @@ class TunedServer(Tuned):
         asked = _of_server(settings)
         self._profile = load_profiles(asked, site.root)
         self._names, self._taken, self._required = self._profile.names, [], frozenset()
-        self._is_elsewhere = True
+        self._is_elsewhere, self._starts_there = True, False
         assert system.far is not None
         self._begin(system, system.far, asked, settings, site)
 
@@ -298,7 +303,7 @@ class TunedServer(Tuned):
 
 def _facts_again(up: Up) -> dict[str, str]:
     """What a system said of its device before that was tuned."""
-    names = queue_facts(up.devices[0]) if up.devices else {}
+    names = queue_facts(up.devices[0], up.place) if up.devices else {}
     return {name: value for name, value in names.items() if name in up.facts}
 
 

@@ -163,6 +163,13 @@ def look(setting: Setting) -> Outcome:
     return Outcome(setting.name, "unchanged" if held else "set", wanted, before)
 
 
+def look_at(settings: Iterable[Setting], place: Place) -> list[Outcome]:
+    """The same of many, in one exchange with their host."""
+    known = list(settings)
+    with place.looking(files=[file for setting in known for file in setting.files]):
+        return [look(setting) for setting in known]
+
+
 def apply(settings: Iterable[Setting], steps: Steps) -> list[Outcome]:
     """Set them, unless they are so already; what cannot be set here is skipped.
 
@@ -196,8 +203,7 @@ def _apply(row: Sequence[Setting], steps: Steps) -> list[Outcome]:
     for setting in row:
         if setting.is_machine_wide:
             steps.hold_machine(setting.name)
-    with steps.place.looking(files=[file for setting in row for file in setting.files]):
-        outcomes = [look(setting) for setting in row]
+    outcomes = look_at(row, steps.place)
     made = {
         at: setting.step(outcome.before, outcome.value)
         for at, (setting, outcome) in enumerate(zip(row, outcomes, strict=True))

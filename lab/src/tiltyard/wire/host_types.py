@@ -143,6 +143,18 @@ class HostRan(Message):
     elapsed_s: Quantity
 
 
+class HostStarted(Message):
+    """A process that was started and is ready."""
+
+    at: Count
+    """Which op of the list has started it, from 0."""
+    pid: Count
+    """Its keeper, with everything below it; 0: it has ended."""
+    line: str
+    """What it has printed first, where that was the sign."""
+    elapsed_s: Quantity
+
+
 class HostSkipped(Message):
     """An op that has set nothing."""
 
@@ -178,6 +190,7 @@ class HostDid(Message):
     outputs: dict[str, str]
     """Name → what that op has yielded."""
     ran: list[HostRan]
+    started: list[HostStarted]
     skipped: list[HostSkipped]
     digest: str | None = None
     """SHA-256 of what was copied last, in hex."""
@@ -213,6 +226,15 @@ class HostHeld(Message):
     last: HostLast | None = None
 
 
+class HostServer(Message):
+    """One of them."""
+
+    pids: list[Count]
+    """Its keeper and all that is below it; none where there is no keeper."""
+    ended: str
+    """Why nothing of it runs any more; empty as long as something does."""
+
+
 class HostDone(Message):
     """What came of a request."""
 
@@ -223,6 +245,7 @@ class HostDone(Message):
     undone: HostUndone | None = None
     kept: HostBeat | None = None
     held: HostHeld | None = None
+    servers: list[HostServer] | None = None
 
 
 class HostFailure(Message):

@@ -24,18 +24,14 @@ from tiltyard.host.changes.cleanup import ProgramCleanup
 from tiltyard.host.changes.isolation import MadePartition
 from tiltyard.host.changes.network import (
     CopiedLab,
-    MadeNamespace,
-    MadeOverSsh,
-    StartedServer,
 )
 from tiltyard.host.changes.op import KeptCopy, MadeByOp, UsedAgent
-from tiltyard.host.changes.settings import MountedAt, StartedProcess, SupervisedProcess
+from tiltyard.host.changes.settings import MountedAt, StartedProcess
 from tiltyard.host.changes.slurm import HeldNodes
 from tiltyard.host.mounts import mounts_in
 from tiltyard.host.namespaces import MadeInside
 from tiltyard.host.pools import ImportedPool
 from tiltyard.host.resumption import MadeResumption
-from tiltyard.host.servers import ServedMount
 from tiltyard.ownership import held_open, open_inside
 
 _REMOVAL_S = 24 * 3600.0
@@ -145,13 +141,8 @@ Change = Annotated[
     | UsedAgent
     | MountedAt
     | StartedProcess
-    | SupervisedProcess
-    | ServedMount
     | ImportedPool
     | MadeInside
-    | MadeNamespace
-    | StartedServer
-    | MadeOverSsh
     | CopiedLab
     | HeldNodes
     | MadeResumption

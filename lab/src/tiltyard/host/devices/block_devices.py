@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Final, Self
 
+from pydantic import Field
+
 from tiltyard.errors import HostLacksError, RefusedError
 from tiltyard.frozen import Frozen
 from tiltyard.host.commands import shown
@@ -16,7 +18,7 @@ class BlockDevice(Frozen):
 
     given: Path
     """The name under which a person asked for it."""
-    node: str
+    node: str = Field(pattern=r"^/dev/[A-Za-z0-9_./:-]+$")
     """The kernel's own name: ``/dev/sdb``."""
     size_bytes: int
     model: str | None = None
@@ -40,7 +42,8 @@ class BlockDevice(Frozen):
         if found.refused is not None:
             raise RefusedError(shown(found.refused))
         told = {key: getattr(found, key) for key in cls.model_fields if key != "given"}
-        return cls.model_validate({"given": given, **told})
+        with place.understood():
+            return cls.model_validate({"given": given, **told})
 
     @property
     def marks(self) -> dict[str, str]:

@@ -150,9 +150,9 @@ def is_format_of(change: HostChange, given: Path) -> bool:
     return (op["op"], op.get("device")) == ("format", str(given))
 
 
-def refusal(wanted: Wanted, place: Place = HERE) -> RefusedError | None:
+def refusal(hold: HoldDevice, place: Place = HERE) -> RefusedError | None:
     """Why the device would be refused now; looks only, for a person to see beforehand."""
-    looks = (wanted.held(), ReleaseDevice(given=wanted.given))
+    looks = (hold, ReleaseDevice(given=hold.given))
     try:
         place.host.change([op.op(str) for op in looks])
     except RefusedError as error:

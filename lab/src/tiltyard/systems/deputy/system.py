@@ -224,7 +224,7 @@ class FarSystem(System):
             place=self.place,
             cpus=told.cpus,
             lost=lost,
-            watch=lambda: FarWatch(self.place, told.who, disk=told.disk),
+            watch=lambda: FarWatch(self.place, lambda: told.who, disk=told.disk),
             variables=told.variables,
             far_place=told.far_place,
             recipe=told.recipe,

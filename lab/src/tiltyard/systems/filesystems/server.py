@@ -10,14 +10,11 @@ Source: fuse(4), mount.fuse(8).
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from tiltyard.host.packages import (
     Tool,
-    find_program,
     install_command,
-    knows_filesystem,
     load_command,
 )
 from tiltyard.host.place import Place
@@ -27,7 +24,7 @@ from tiltyard.systems.kind import Problem
 
 ENDS_AT_SERVER: Final = {"direct I/O": "ends at the server, which works through the page cache"}
 """What becomes of O_DIRECT."""
-_DEVICE = Path("/dev/fuse")
+_DEVICE: Final = "/dev/fuse"
 
 
 @dataclass(frozen=True)
@@ -54,9 +51,9 @@ class ServerDriver(Driver):
         """As the server names itself."""
         return self.shown_as
 
-    def problems(self, name: str, place: Place) -> list[Problem]:  # noqa: ARG002  it is here
+    def problems(self, name: str, place: Place) -> list[Problem]:  # noqa: ARG002
         """The server, and the kernel's half of FUSE."""
-        return server_problems(self.tool)
+        return server_problems(self.tool, place)
 
     def mount(self, name: str, mounting: Mounting) -> Iterable[Step]:  # noqa: ARG002
         """By the server, which stays."""
@@ -67,12 +64,12 @@ class ServerDriver(Driver):
         return (mounting.mounter.serve(argv, mounting.target),)
 
 
-def server_problems(tool: Tool) -> list[Problem]:
+def server_problems(tool: Tool, place: Place) -> list[Problem]:
     """What a host lacks for a file system in user space."""
     found = []
-    if find_program(tool.command) is None:
+    if not place.has(tool.command):
         text = f"{tool.command} is not installed"
         found.append(Problem("error", text, install_command(tool.package)))
-    if not (_DEVICE.exists() and knows_filesystem("fuse")):
+    if not (place.find_all([_DEVICE]) and place.knows_filesystem("fuse")):
         found.append(Problem("error", "this kernel has no FUSE", load_command("fuse")))
     return found

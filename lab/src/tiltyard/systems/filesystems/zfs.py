@@ -17,9 +17,10 @@ from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.op import Run
 from tiltyard.host.packages import Tool, knows_filesystem, load_command
 from tiltyard.host.place import Place
-from tiltyard.host.pools import ImportedPool, pools, somebody_answers
+from tiltyard.host.pools import ImportedPool, pools
 from tiltyard.host.processes import named
-from tiltyard.host.steps import Start, Step, Steps, TakeBack
+from tiltyard.host.start import Ready, Start
+from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.systems.filesystems.driver import Driver, Mounting
 from tiltyard.systems.filesystems.filesystem import MIB, Filesystem
 from tiltyard.systems.filesystems.server import server_problems
@@ -43,13 +44,13 @@ class PoolDriver(Driver):
         """As the table of mounts shows it."""
         return (self.shown_as,)
 
-    def problems(self, name: str, place: Place) -> list[Problem]:  # noqa: ARG002  it is here
+    def problems(self, name: str, place: Place) -> list[Problem]:
         """The server or the module; one server is all that a host can have."""
         if self.server is None:
             if knows_filesystem(name):
                 return []
             return [Problem("error", f"this kernel has no driver for {name}", load_command(name))]
-        found = server_problems(self.server)
+        found = server_problems(self.server, place)
         if running := named((self.server.command,)):
             text = _taken(self.server.command, running[0])
             found.append(Problem("error", text, "its pools exported, and its end", passes=True))
@@ -65,7 +66,8 @@ class PoolDriver(Driver):
             if running := named((self.server.command,)):
                 raise BusyError(_taken(self.server.command, running[0]))
             argv = mounter.command((self.server.command, "--no-daemon"))
-            yield StartPools(argv=argv, mark=mounter.server_mark)
+            answers = Ready(command=(self.tools[0].command, "list"))
+            yield Start(argv=argv, mark=mounter.server_mark, ready=answers, outlives=True)
         yield RecordPool(pool=pool_of(device))
 
     def mount(self, name: str, mounting: Mounting) -> Iterator[Step]:  # noqa: ARG002  pools: own
@@ -80,16 +82,6 @@ class PoolDriver(Driver):
         """Export and import; a pool remembers its place and its properties."""
         yield TakeBack(everything=False)
         yield _import(mounting)
-
-
-class StartPools(Start):
-    """A server of pools."""
-
-    kind: Literal["start-pools"] = "start-pools"
-
-    def is_ready(self) -> bool:
-        """Whether it answers."""
-        return somebody_answers()
 
 
 class RecordPool(Step):

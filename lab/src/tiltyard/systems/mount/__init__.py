@@ -61,14 +61,18 @@ class AnyMount(MountSystem):
         """Nothing is touched yet."""
         super().__init__(site, "any")
         self._settings = settings
-        source = settings.source
-        relative = source.startswith(("./", "../"))
-        self._source = str((site.root / source).resolve()) if relative else source
+
+    @property
+    def _source(self) -> str:
+        source = self._settings.source
+        is_relative = source.startswith(("./", "../"))
+        return str(self.site.given(Path(source))) if is_relative else source
 
     def problems(self) -> list[Problem]:
         """The right to mount, and somebody who can."""
-        served = self._settings.type.startswith("fuse")
-        return [*rights_to_mount(served=served), *knows_how_to_mount(self._settings.type)]
+        type_ = self._settings.type
+        rights = rights_to_mount(self.place, served=type_.startswith("fuse"))
+        return [*rights, *knows_how_to_mount(type_, self.place)]
 
     def asked(self) -> tuple[str, ...]:
         """As they were given."""
@@ -116,6 +120,7 @@ KIND = Kind(
     Settings=MountedSettings,
     target="directory",
     open=AnyMount,
+    by_ops=lambda settings: not settings.servers,
     redraws=lambda _: "a new mount",
     brings=_brings,
 )

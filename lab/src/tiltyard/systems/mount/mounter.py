@@ -9,21 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from tiltyard.host.changes.change import PREFIX
-from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.mounts import Mount as Mounted
 from tiltyard.host.mounts import mounts_at
-from tiltyard.host.namespaces import MadeInside, nsenter
+from tiltyard.host.namespaces import MadeInside, namespace_command, nsenter
 from tiltyard.host.op import MakeDirectory, Mount, Run
 from tiltyard.host.place import HERE, Place, Space
-from tiltyard.host.steps import (
-    ChangeByCommand,
-    StartMount,
-    StartNamespace,
-    Step,
-    Steps,
-    UndoTemporarily,
-)
+from tiltyard.host.start import Ready, Start, Stop, pids
+from tiltyard.host.steps import ChangeByCommand, Step, Steps, UndoTemporarily
 
 _DIOALIGN = 0x2000
 """STATX_DIOALIGN, <linux/stat.h>."""
@@ -95,7 +88,8 @@ class Mounter(ABC):
 
     def servers(self) -> tuple[int, ...]:
         """Our processes that serve what is mounted."""
-        return tuple(StartedProcess(mark=self._mark).pids())
+        mark = self.server_mark
+        return pids((mark,), self.steps.place) if mark in self.steps.started else ()
 
     def open(self) -> tuple[Step, ...]:
         """Make it ready, before anything else; nothing by default."""
@@ -159,10 +153,6 @@ class RootMounter(Mounter):
         super().__init__(steps, mark)
         self._place = place
 
-    def servers(self) -> tuple[int, ...]:
-        """None on another host: there only the kernel mounts."""
-        return () if self._place.ssh else super().servers()
-
     def command(self, argv: tuple[str, ...]) -> tuple[str, ...]:
         """As it is."""
         return argv
@@ -173,11 +163,18 @@ class RootMounter(Mounter):
         return mount
 
     def serve(self, argv: tuple[str, ...], target: Path) -> Step:
-        """Its processes are known by the mark."""
-        start = StartMount(argv=argv, mark=self._mark, target=target)
-        (served,) = start.changes()
-        again = start.model_copy(update={"recorded": False})
-        self._again = (UndoTemporarily(change=served), again)
+        """By the agent; its end is that of the mount."""
+        start = Start(
+            argv=argv,
+            mark=self._mark,
+            ready=Ready(mounted=target),
+            stop=Stop(unmount=target),
+            outlives=True,
+        )
+        self._again = (
+            UndoTemporarily(change=start.made(self._place.ssh)),
+            start.model_copy(update={"again": True}),
+        )
         return start
 
     def at(self, target: Path) -> list[Mounted]:
@@ -209,10 +206,6 @@ class UserMounter(Mounter):
     def _holder(self) -> str:
         return self.steps.outputs[NAMESPACE]
 
-    def servers(self) -> tuple[int, ...]:
-        """The process that only holds the namespaces serves nothing."""
-        return tuple(StartedProcess(mark=self.server_mark).pids())
-
     @property
     def server_mark(self) -> str:
         """Not that of the process that holds the namespaces."""
@@ -220,7 +213,14 @@ class UserMounter(Mounter):
 
     def open(self) -> tuple[Step, ...]:
         """A process that sleeps holds the namespaces."""
-        return (StartNamespace(mark=self._mark, output=NAMESPACE),)
+        holds = Start(
+            argv=namespace_command(),
+            mark=self._mark,
+            ready=Ready(line=True),
+            outlives=True,
+            output=NAMESPACE,
+        )
+        return (holds,)
 
     def command(self, argv: tuple[str, ...]) -> tuple[str, ...]:
         """Inside, where its mounts are."""
@@ -234,13 +234,16 @@ class UserMounter(Mounter):
 
     def serve(self, argv: tuple[str, ...], target: Path) -> Step:
         """A server that is asked to end unmounts what it serves."""
-        start = StartMount(
-            argv=self.command(argv), mark=self.server_mark, target=target, namespace=NAMESPACE
+        start = Start(
+            argv=self.command(argv),
+            mark=self.server_mark,
+            ready=Ready(mounted=target, seen_by=NAMESPACE),
+            outlives=True,
         )
         self._again = (
             Run(argv=self.command(("umount", str(target)))),
-            UndoTemporarily(change=start.process),
-            start.model_copy(update={"recorded": False}),
+            UndoTemporarily(change=start.made()),
+            start.model_copy(update={"again": True}),
         )
         return start
 

@@ -4,12 +4,11 @@ What the kernel takes is tried in a network namespace that is gone again when th
 nothing changes on the host.
 """
 
-import os
-
 from tiltyard.errors import TiltyardError
-from tiltyard.host import commands, sysctls
+from tiltyard.host import sysctls
 from tiltyard.host.links import SHORT_NAMES
-from tiltyard.host.packages import Tool, find_program, install_command, load_command
+from tiltyard.host.packages import Tool, install_command, load_command
+from tiltyard.host.place import Place
 from tiltyard.meant import perhaps
 from tiltyard.systems.ends import ENDS
 from tiltyard.systems.kind import Problem
@@ -29,45 +28,44 @@ TOOLS = (
 _TRY = ("unshare", "--net")
 
 
-def check_pair(settings: PairSettings) -> list[Problem]:
+def check_pair(settings: PairSettings, place: Place) -> list[Problem]:
     """Everything that can be seen beforehand, without changing anything."""
-    if os.geteuid() != 0:
+    if not place.is_root:
         remedy = 'sudo; or kind = "loopback"; or namespaces of your own (guide "Without root")'
         return [Problem("error", "only root can make network namespaces", remedy)]
-    if lacking := [tool for tool in TOOLS if find_program(tool.command) is None]:
+    if lacking := [tool for tool in TOOLS if not place.has(tool.command)]:
         return [
             Problem("error", f"{tool.command} is not installed", install_command(tool.package))
             for tool in lacking
         ]
-    if refused := _refusal(
-        ("ip", "link", "add", "client", "type", "veth", "peer", "name", "server")
-    ):
+    veth = ("ip", "link", "add", "client", "type", "veth", "peer", "name", "server")
+    if refused := _refusal(veth, place):
         return [
             Problem("error", f"this kernel makes no veth devices: {refused}", load_command("veth"))
         ]
     return [
-        *_qdisc_problems(settings),
-        *_offload_problems(settings),
-        *_parameter_problems(settings),
-        *cpu_problems(*settings.client_cpus, *settings.server_cpus),
+        *_qdisc_problems(settings, place),
+        *_offload_problems(settings, place),
+        *_parameter_problems(settings, place),
+        *cpu_problems(*settings.client_cpus, *settings.server_cpus, place=place),
     ]
 
 
-def _refusal(argv: tuple[str, ...]) -> str:
+def _refusal(argv: tuple[str, ...], place: Place) -> str:
     """Why a command would fail; empty if it would not."""
     try:
-        commands.run((*_TRY, *argv))
+        place.run((*_TRY, *argv))
     except TiltyardError as error:
         return str(error).partition(": ")[2].removeprefix("Error: ").rstrip(".")
     return ""
 
 
-def _qdisc_problems(settings: PairSettings) -> list[Problem]:
+def _qdisc_problems(settings: PairSettings, place: Place) -> list[Problem]:
     """Queueing disciplines that the kernel or tc does not take."""
     found = []
     for words in dict.fromkeys(settings.qdisc_of(end) for end in ENDS):
         setup = ("tc", "qdisc", "add", "dev", "lo", "root", *words)
-        if words and (refused := _refusal(setup)):
+        if words and (refused := _refusal(setup, place)):
             text = f'the queueing discipline "{" ".join(words)}" is not taken: {refused}'
             unknown = "unknown" in refused.lower()
             remedy = load_command(f"sch_{words[0]}") if unknown else f"man tc-{words[0]}"
@@ -75,13 +73,14 @@ def _qdisc_problems(settings: PairSettings) -> list[Problem]:
     return found
 
 
-def _offload_problems(settings: PairSettings) -> list[Problem]:
+def _offload_problems(settings: PairSettings, place: Place) -> list[Problem]:
     """Features that nobody knows; those that a veth device cannot change, only it can tell."""
     wanted = {**settings.offloads_of("client"), **settings.offloads_of("server")}
     if not wanted:
         return []
-    listed = commands.run((*_TRY, "ethtool", "--json", "-k", "lo"))
-    known = [*SHORT_NAMES, *listed.json[0]]
+    listed = place.run((*_TRY, "ethtool", "--json", "-k", "lo"))
+    with place.understood():
+        known = [*SHORT_NAMES, *listed.json[0]]
     return [
         Problem("error", f'there is no offload "{name}"', perhaps(name, known).strip() or None)
         for name in wanted
@@ -89,11 +88,11 @@ def _offload_problems(settings: PairSettings) -> list[Problem]:
     ]
 
 
-def _parameter_problems(settings: PairSettings) -> list[Problem]:
+def _parameter_problems(settings: PairSettings, place: Place) -> list[Problem]:
     """Kernel parameters that cannot be set, or not for each end on its own."""
     client, server = (settings.sysctls_of(end) for end in ENDS)
-    found = parameter_problems({**server, **client})
-    for key in client.keys() & server.keys() - sysctls.of_a_namespace():
+    found = parameter_problems({**server, **client}, place)
+    for key in client.keys() & server.keys() - sysctls.of_a_namespace(place):
         if sysctls.normal(client[key]) != sysctls.normal(server[key]):
             text = f"{key} holds for the whole host, so both ends have the same"
             found.append(Problem("error", text, "set it outside client and server"))

@@ -22,29 +22,28 @@ from tiltyard.host.changes import MadeFile
 from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.op import MakeDirectory, Run
 from tiltyard.host.packages import find_program
+from tiltyard.host.start import Ready, Stop, pids, servers
 from tiltyard.host.steps import ChangeByCommand, Step, Steps, TakeBack, UndoTemporarily
-from tiltyard.host.supervised import Supervised
 from tiltyard.ownership import name_of
 from tiltyard.study.placeholders import names_in
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import AnyKind, Problem, Site, System, Up
 from tiltyard.systems.mount.checks import strangers
-from tiltyard.systems.service.settings import Ready, ServiceSettings
+from tiltyard.systems.service.settings import ServiceSettings
 from tiltyard.systems.service.steps import (
-    SETPRIV,
     DrawValues,
+    Inside,
     MakeOwned,
-    RunInside,
-    StartService,
     WriteFile,
     short_path,
     values,
-    without_secret,
 )
 
 _SYSTEM: Final = "{system}"
 """Output: the directory of the system below, or the scratch folder."""
 _NOBODY: Final = "nobody"
+_COMMAND_S: Final = 10.0
+"""How long what a command has left behind may take to end."""
 
 
 def serviceable(kind: AnyKind) -> AnyKind:
@@ -99,7 +98,7 @@ class Serviced(System):
     def _missing(self) -> Iterator[Problem]:
         """Programs that are not there; one that a placeholder leads to may come yet."""
         ready = self._settings.ready
-        commands = [(SETPRIV,), *self._settings.initialise, self._settings.start]
+        commands = [*self._settings.initialise, self._settings.start]
         commands += [ready.command] if ready and ready.command else []
         for program in dict.fromkeys(self._words(words)[0] for words in commands):
             if not any(names_in(program)) and find_program(program) is None:
@@ -174,22 +173,19 @@ class Serviced(System):
             up,
             commands=(*up.commands, *self._own.executed),
             recipe=up.recipe + self._own.recipe,
-            servers=lambda: (*inner(), *self._server.pids()),
+            servers=lambda: (*inner(), *pids((self._mark,))),
             lost=lambda: up.lost() or self._lost(),
-            variables=values(self._home, self._own),
+            variables=values(self._home, self._own.outputs),
             facts={**up.facts, **facts},
         )
 
     @property
-    def _server(self) -> Supervised:
-        """The one that was started last."""
-        server = self._own.running[-1]
-        assert isinstance(server, Supervised)
-        return server
+    def _mark(self) -> str:
+        return self._home.name
 
     def _lost(self) -> str:
-        state = self._server.state()
-        return "" if state.runs else f"the service {without_secret(state.why, self._own)}"
+        (server,) = servers((self._mark,))
+        return server.ended and f"the service {server.ended}"
 
     def _prepare(self) -> Iterator[Step]:
         """A directory on the system, what is in it, the server."""
@@ -202,7 +198,16 @@ class Serviced(System):
         for name, text in settings.files.items():
             yield WriteFile(name=name, text=text, **common)
         for argv in settings.initialise:
-            yield RunInside(argv=self._words(argv), timeout_s=settings.timeout, **common)
+            yield Inside(
+                argv=self._words(argv),
+                mark=f"{self._mark}-command",
+                ready=Ready(),
+                limit_s=settings.timeout,
+                stop_s=_COMMAND_S,
+                what="service, initialise",
+                env=settings.env,
+                **self._works,
+            )
         yield self._start
 
     @property
@@ -217,38 +222,47 @@ class Serviced(System):
 
     def _pause(self) -> Iterator[Step]:
         """Nothing of it holds the system."""
-        yield UndoTemporarily(change=self._start.change)
+        yield UndoTemporarily(change=self._start.made())
         if self._is_root:
             yield UndoTemporarily(change=MountedAt(target=self._home))
 
     def _go_on(self) -> Iterator[Step]:
         if self._is_root:
             yield Run(argv=self._show.argv)
-        yield self._start.model_copy(update={"recorded": False})
+        yield self._start.model_copy(update={"again": True})
 
     @property
-    def _start(self) -> StartService:
-        settings, ready = self._settings, self._settings.sign
-        if ready.command is not None:
-            ready = Ready(command=self._words(ready.command))
-        return StartService(
+    def _start(self) -> Inside:
+        settings, sign, stop = self._settings, self._settings.sign, self._settings.stop
+        ready = Ready(
+            command=self._words(sign.command) if sign.command else (),
+            address=self._system.server_end.address,
+            port="" if sign.port is None else str(sign.port),
+            seen_from=self._system.server_end.client,
+            path=sign.path or "",
+        )
+        return Inside(
             argv=self._words(settings.start),
+            mark=self._mark,
             directories=(self._home, self._files),
             ready=ready,
-            timeout_s=settings.timeout,
-            stop=settings.stop if isinstance(settings.stop, str) else self._words(settings.stop),
+            limit_s=settings.timeout,
+            stop=Stop(signal=stop) if isinstance(stop, str) else Stop(command=self._words(stop)),
             stop_s=settings.stop_timeout,
-            **self._common,
+            what="service",
+            env=settings.env,
+            **self._works,
         )
 
     @property
     def _common(self) -> dict[str, Any]:
-        return {
-            "home": self._home,
-            "user": self._user,
-            "env": self._settings.env,
-            "end": self._system.server_end,
-        }
+        return {"home": self._home, "user": self._user, "end": self._system.server_end}
+
+    @property
+    def _works(self) -> dict[str, Any]:
+        """The same of what is started."""
+        network = self._system.server_end.network
+        return {**self._common, "directory": str(self._home), "network": network}
 
 
 def _exists(user: str) -> bool:

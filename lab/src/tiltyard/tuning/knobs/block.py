@@ -71,11 +71,16 @@ def _settings(table: BlockTable, scene: Scene) -> Iterator[Setting]:
 
 def _name(place: Place, device: str) -> str:
     """The name of the whole disk in ``/sys/block``."""
-    node = place.run(("readlink", "-f", device)).stdout.rpartition("/")[2]
-    entry = place.run(("readlink", "-f", f"/sys/class/block/{node}")).stdout
-    if place.read(f"{entry}/partition") is not None:
-        entry = entry.rpartition("/")[0]
-    return entry.rpartition("/")[2]
+    node = device.rpartition("/")[2]
+    link = f"/sys/class/block/{node}"
+    partition = f"{link}/partition"
+    with place.looking(files=[partition], links=[device, link]):
+        found = place.find_all([device, link])
+        is_partition = place.read(partition) is not None
+    real, entry = found.get(device, device), found.get(link, link)
+    if real.rpartition("/")[2] != node:
+        return _name(place, real)
+    return (entry.rpartition("/")[0] if is_partition else entry).rpartition("/")[2]
 
 
 def _beneath(place: Place, name: str) -> Iterator[str]:

@@ -12,7 +12,8 @@ from pydantic import Field
 from tiltyard.errors import TiltyardError
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.place import Place
-from tiltyard.host.steps import Start, Step, Steps
+from tiltyard.host.start import Ready, Start
+from tiltyard.host.steps import Step, Steps
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.setting import Absent, LackError, Scene, Setting
@@ -69,11 +70,11 @@ class HeldLatency(Setting):
         """Ask for it here ourselves; on another host by a process, which is known by its mark."""
         if not self.place.ssh:
             return KeepLatency(latency_us=self.latency_us)
-        hold = f"{KeepLatency(latency_us=self.latency_us).script} && exec cat"
+        hold = f"{KeepLatency(latency_us=self.latency_us).script} && echo held && exec cat"
         # The sleeper keeps the standard input of the holder open through ssh.
         words = ("sh", "-c", 'sleep infinity | "$@"', "sh", *self.place.argv(("sh", "-c", hold)))
         mark = f"{PREFIX}latency-{secrets.token_hex(4)}"
-        return HoldLatency(argv=words, mark=mark, ssh=self.place.ssh, latency_us=self.latency_us)
+        return Start(argv=words, mark=mark, ready=Ready(line=True))
 
     def why_not_set(self, now: str, wanted: str, said: str) -> str:
         """Why the process does not hold it."""
@@ -120,19 +121,6 @@ class _OpenFile:
                 self.stop = opened.pop_all().close
         except OSError as error:
             raise TiltyardError(f"{_LATENCY}: {error.strerror}") from None
-
-
-class HoldLatency(Start):
-    """A process that asks for a latency on another host as long as it runs."""
-
-    kind: Literal["hold-latency"] = "hold-latency"
-    ssh: tuple[str, ...]
-    latency_us: int
-
-    def is_ready(self) -> bool:
-        """Whether a request at least as strict is in force."""
-        setting = HeldLatency(Place(self.ssh), self.latency_us)
-        return setting.holds(setting.read(), "")
 
 
 def _settings(table: IdleTable, scene: Scene) -> Iterator[Setting]:

@@ -81,10 +81,16 @@ class Priority(Launch):
         return f"nice {said[_NICE]}"
 
 
+def _niceness(place: Place) -> int:
+    """Of what we start."""
+    if place.ssh:
+        return int(place.run(("cat", _STAT)).stdout.rpartition(")")[2].split()[_NICE])
+    return os.getpriority(os.PRIO_PROCESS, 0)
+
+
 def _settings(table: PriorityTable, scene: Scene) -> Iterator[Priority]:
     if table.nice is not None:
-        more = table.nice - os.getpriority(os.PRIO_PROCESS, 0)
-        argv = ("nice", "-n", str(more))
+        argv = ("nice", "-n", str(table.nice - _niceness(scene.place)))
         yield Priority(scene.place, argv, f"nice {table.nice}")
     if table.fifo is not None:
         yield Priority(scene.place, ("chrt", "-f", str(table.fifo)), f"fifo {table.fifo}")
