@@ -316,6 +316,7 @@ def test_a_dry_run_tells_of_it_and_does_nothing(tmp_path: Path) -> None:
     folder = StudyFolder(tmp_path)
     told = dry_run(folder, [image_system("ext4", "24M", state={"filled": "50%"})])
     lines = "\n".join(line for part in told for line in part.lines)
+    assert all(line for part in told for line in part.lines)
     order = ["mkfs.ext4", "write and delete files in", "copy ", "write what differs from"]
     places = [lines.index(words) for words in order]
     assert places == sorted(places)

@@ -61,7 +61,7 @@ class Preview:
                 raise refused
             if isinstance(step, TakeBack):
                 self.tell_way_back("turn", everything=step.everything)
-            else:
+            elif step.line:
                 self.lines.append(step.line)
                 if isinstance(step, PutZeros):
                     self._disk_bytes += step.disk_bytes
