@@ -23,7 +23,7 @@ import pytest
 from support.hosts import needs_root
 from support.kills import ledgers_in
 from support.patience import PATIENCE_S, wait_until
-from support.runs import directory_system, image_system, place, plan_of
+from support.runs import BY_DEPUTY, directory_system, image_system, place, plan_of
 from support.snapshots import assert_same, processes_of, snapshot
 from support.sshd import Sshd, children_of, sshd
 from tiltyard.executors.engine import NAME
@@ -174,6 +174,7 @@ def test_kills_at_any_moment(
     who: str,
     seed: int,
     rounds: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each kind is killed in each fifth of a turn; the host is as before, and no trial is lost."""
     moments = Random(seed)
@@ -181,8 +182,8 @@ def test_kills_at_any_moment(
     kills = [(kind, (part + moments.random()) / rounds) for kind in kinds for part in range(rounds)]
     moments.shuffle(kills)
     far = {"host": server.far, "ssh_options": server.options, "tuning": ["./one.toml"]}
-    if who == "deputy":  # It is needed for more than ops.
-        far["service"] = {"start": ["sleep", "600"]}
+    if who == "deputy":
+        monkeypatch.setenv(BY_DEPUTY, "1")
     systems = (image_system("ext4", "32M", **far), directory_system("here", tmp_path / "here"))
     # Seldom are there two turns between two kills; some must be left for the last one.
     plan = plan_of(systems, workloads=(WORK,), blocks=len(kills) * 3 // 2 + 2)

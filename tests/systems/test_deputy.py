@@ -42,8 +42,8 @@ from tiltyard.workloads import load
 
 KEY = "vm.page_lock_unfairness"
 LOOP: dict[str, Any] = {"filesystem": "ext4", "backing": {"image": "16M"}, "sysctl": {KEY: 9}}
-BY_DEPUTY: dict[str, Any] = {"service": {"start": ["sleep", "600"]}}
-"""With it, not all of its steps are ops."""
+BY_DEPUTY: dict[str, Any] = {"by_deputy": True}
+"""Its steps are not taken as ops."""
 
 
 @pytest.fixture
@@ -64,9 +64,12 @@ def system(server: Sshd, tmp_path: Path) -> Iterator[System]:
         yield system_of(server, Site(tmp_path, tmp_path, ledger, deputies=deputies), **BY_DEPUTY)
 
 
-def system_of(server: Sshd, site: Site, **other: object) -> System:
+def system_of(server: Sshd, site: Site, *, by_deputy: bool = False, **other: object) -> System:
     there = {"host": server.far, "ssh_options": server.options}
-    return kind("loop-image").system("one", {**LOOP, **there, **other}, site)
+    with pytest.MonkeyPatch.context() as patch:
+        if by_deputy:
+            patch.setattr("tiltyard.systems.deputy.system._by_ops", lambda *_: False)
+        return kind("loop-image").system("one", {**LOOP, **there, **other}, site)
 
 
 def deputy_of(system: System) -> Deputy:

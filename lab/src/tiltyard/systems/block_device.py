@@ -31,8 +31,6 @@ from tiltyard.host.devices.held import (
 )
 from tiltyard.host.settings import SetValue, in_force
 from tiltyard.host.steps import Step
-from tiltyard.systems.filesystems import filesystem
-from tiltyard.systems.filesystems.zfs import PoolDriver
 from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, Size
 from tiltyard.systems.state.keeper import Keeper
 from tiltyard.systems.volume import (
@@ -40,6 +38,7 @@ from tiltyard.systems.volume import (
     VolumeSettings,
     brings,
     check_filesystem,
+    is_by_ops,
     redraws,
 )
 from tiltyard.units import format_size
@@ -208,19 +207,13 @@ class BlockDeviceVolume(Volume):
         return device_facts(self._seen, self.place)
 
 
-def _by_ops(settings: BlockDeviceSettings) -> bool:
-    """Where no host is booted, and no pool is imported."""
-    driver = filesystem(settings.filesystem).driver
-    return settings.reset != "reboot" and not isinstance(driver, PoolDriver)
-
-
 KIND = Kind(
     name="block-device",
     about="a fresh file system on a blank disk or partition, which is left blank; needs root",
     Settings=BlockDeviceSettings,
     target="directory",
     open=BlockDeviceVolume,
-    by_ops=_by_ops,
+    by_ops=is_by_ops,
     redraws=redraws,
     brings=brings,
 )

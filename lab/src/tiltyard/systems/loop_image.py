@@ -17,12 +17,17 @@ from tiltyard.folder import sha256
 from tiltyard.host.devices import loops, throttles
 from tiltyard.host.op import AttachLoop, RequireBehind, SetOfLoop
 from tiltyard.host.steps import Op, Step, Text
-from tiltyard.systems.filesystems import filesystem
-from tiltyard.systems.filesystems.zfs import PoolDriver
 from tiltyard.systems.image_file import ImageBacking, ImageFile
 from tiltyard.systems.kind import Kind, Problem, Site, Size
 from tiltyard.systems.state.keeper import Keeper
-from tiltyard.systems.volume import Volume, VolumeSettings, brings, check_host, redraws
+from tiltyard.systems.volume import (
+    Volume,
+    VolumeSettings,
+    brings,
+    check_host,
+    is_by_ops,
+    redraws,
+)
 from tiltyard.units import format_size
 
 
@@ -162,19 +167,13 @@ class LimitBandwidth(Op):
         return f"# take the limit of /dev/{self.device} away"
 
 
-def _by_ops(settings: LoopImageSettings) -> bool:
-    """Where no host is booted, and no pool is imported."""
-    driver = filesystem(settings.filesystem).driver
-    return settings.reset != "reboot" and not isinstance(driver, PoolDriver)
-
-
 KIND = Kind(
     name="loop-image",
     about="a fresh file system on a loop device over an image file; needs root",
     Settings=LoopImageSettings,
     target="directory",
     open=LoopImage,
-    by_ops=_by_ops,
+    by_ops=is_by_ops,
     redraws=redraws,
     brings=brings,
 )

@@ -31,6 +31,7 @@ from tiltyard.systems.brought import Brought
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
 from tiltyard.systems.filesystems.driver import Mounting
 from tiltyard.systems.filesystems.server import ServerDriver
+from tiltyard.systems.filesystems.zfs import PoolDriver
 from tiltyard.systems.image_file import check_size
 from tiltyard.systems.kind import (
     Problem,
@@ -344,6 +345,11 @@ class Volume(System):
                 **(self._keeper.facts if self._keeper else {"state": FRESH}),
             },
         )
+
+
+def is_by_ops(settings: VolumeSettings) -> bool:
+    """Where no pool is imported."""
+    return not isinstance(filesystem(settings.filesystem).driver, PoolDriver)
 
 
 def redraws(settings: VolumeSettings) -> str:

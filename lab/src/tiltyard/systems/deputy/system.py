@@ -88,9 +88,10 @@ def _place_of(kind: AnyKind, settings: Any, site: Site) -> Place | None:
 
 
 def _by_ops(kind: AnyKind, settings: Any, site: Site) -> bool:
-    """Whether all that is asked for is done by ops; others are kept off CPUs by a deputy."""
+    """Whether all that is asked for is done by ops; a deputy boots, and keeps others off CPUs."""
     isolated = site.conditions is not None and site.conditions.isolate
-    return kind.by_ops(settings) and not isolated
+    booted = getattr(settings, "reset", "") == "reboot"
+    return kind.by_ops(settings) and not booted and not isolated
 
 
 class FarSystem(System):
