@@ -182,7 +182,7 @@ def test_kills_at_any_moment(
     moments.shuffle(kills)
     far = {"host": server.far, "ssh_options": server.options, "tuning": ["./one.toml"]}
     if who == "deputy":  # It is needed for more than ops.
-        far["service"] = {"start": ["sleep", "600"]}
+        far["service"] = {"start": ["sleep", "600"], "ready": {"command": ["true"]}}
     systems = (image_system("ext4", "32M", **far), directory_system("here", tmp_path / "here"))
     # Seldom are there two turns between two kills; some must be left for the last one.
     plan = plan_of(systems, workloads=(WORK,), blocks=len(kills) * 3 // 2 + 2)

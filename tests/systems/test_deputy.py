@@ -42,7 +42,7 @@ from tiltyard.workloads import load
 
 KEY = "vm.page_lock_unfairness"
 LOOP: dict[str, Any] = {"filesystem": "ext4", "backing": {"image": "16M"}, "sysctl": {KEY: 9}}
-BY_DEPUTY: dict[str, Any] = {"service": {"start": ["sleep", "600"]}}
+BY_DEPUTY: dict[str, Any] = {"service": {"start": ["sleep", "600"], "ready": {"command": ["true"]}}}
 """With it, not all of its steps are ops."""
 
 
