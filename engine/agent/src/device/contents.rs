@@ -23,7 +23,7 @@ use crate::request::shown;
 const BLKFLSBUF: libc::Ioctl = 0x1261;
 const BLKZEROOUT: libc::Ioctl = 0x127F;
 const CHUNK: usize = 1 << 20;
-static ZEROS: [u8; CHUNK] = [0; CHUNK];
+static ZEROS: [u8; 4 << 10] = [0; 4 << 10];
 const WHAT: [(&str, &str); 12] = [
     ("LVM2_member", "a physical volume of LVM"),
     ("linux_raid_member", "a member of a RAID (md)"),
@@ -130,7 +130,8 @@ pub fn first_written(file: &File, parts: &[Part]) -> io::Result<Option<u64>> {
             file.read_exact_at(data, at).map_err(|error| {
                 io::Error::new(error.kind(), format!("byte {at} cannot be read: {error}"))
             })?;
-            if *data != ZEROS[..data.len()] {
+            let mut pieces = data.chunks(ZEROS.len());
+            if pieces.any(|piece| *piece != ZEROS[..piece.len()]) {
                 let place = data.iter().position(|byte| *byte != 0).unwrap_or(0);
                 return Ok(Some(at + place as u64));
             }
