@@ -5,7 +5,6 @@
 //! and still ours, and says what he did. A removal is synced: the ledger forgets it, and a power cut must
 //! not bring back what nobody remembers.
 
-use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -22,11 +21,10 @@ use crate::command::reason;
 use crate::device::formatted::Formatted;
 use crate::device::identity::backing_file;
 use crate::marked::Marked;
+use crate::names::{refused, require_prefix};
 use crate::network;
 use crate::throttle;
 
-/// Names of all that is made begin so: a damaged ledger must not be able to name somebody's home.
-const PREFIX: &str = "tiltyard-";
 /// Values are set again only here.
 const SETTINGS: [&str; 3] = ["/proc/sys/", "/proc/irq/", "/sys/"];
 const BLOCK: &str = "/sys/block";
@@ -131,25 +129,6 @@ impl Change {
             Self::Ran(back) => back.take_back(),
             Self::Formatted { is } => is.take_back(),
             Self::Started { marked, mounted } => end(marked, mounted.as_deref()),
-        }
-    }
-}
-
-fn refused(what: impl Display, why: impl Display) -> io::Error {
-    io::Error::other(format!("{what}: {why}"))
-}
-
-/// Makes sure that a path has a name of ours; if not, that something was `not` done.
-///
-/// # Errors
-/// It has another.
-pub fn require_prefix(path: &Path, not: &str) -> io::Result<()> {
-    let name = path.file_name().and_then(|name| name.to_str());
-    match path.is_absolute() && name.is_some_and(|name| name.starts_with(PREFIX)) {
-        true => Ok(()),
-        false => {
-            let why = format!("{not}: its name does not begin with {PREFIX}");
-            Err(refused(path.display(), why))
         }
     }
 }

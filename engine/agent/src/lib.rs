@@ -25,6 +25,7 @@ mod ledger;
 mod machine;
 mod marked;
 mod meanwhile;
+mod names;
 mod network;
 mod ops;
 mod pattern;

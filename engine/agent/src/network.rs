@@ -10,8 +10,8 @@ use kit::proc;
 use rustix::io::Errno;
 use rustix::mount::{unmount, UnmountFlags};
 
-use crate::change::require_prefix;
 use crate::marked::end_all;
+use crate::names::require_prefix;
 
 const DIRECTORY: &str = "/run/netns";
 

@@ -19,7 +19,7 @@ use wire::{
     OpRelease, OpRequire, OpStart, OpText, StartReady, StartStop,
 };
 
-use crate::change::{require_prefix, Change};
+use crate::change::Change;
 use crate::command::{self, failed, failure, reason};
 use crate::content;
 use crate::device::identity::backing_file;
@@ -28,6 +28,7 @@ use crate::ledger::{self, recover, Ledger};
 use crate::machine::Machine;
 use crate::marked::Marked;
 use crate::meanwhile::Meanwhile;
+use crate::names::require_prefix;
 use crate::network;
 use crate::request::shown;
 use crate::start::Keepers;

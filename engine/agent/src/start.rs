@@ -15,10 +15,10 @@ use program::keeper::{Answer, VERB};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use wire::{HostFailure, HostFailureKind, HostServer, HostStarted, Start, StartReady, StartStop};
 
-use crate::change::require_prefix;
 use crate::command::failure;
 use crate::marked::begun;
 use crate::meanwhile::Meanwhile;
+use crate::names::require_prefix;
 use crate::request::shown;
 
 /// Between two looks whether a keeper has said something.

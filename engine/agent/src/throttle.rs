@@ -9,31 +9,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use wire::{HostFailure, HostFailureKind, OpLimit};
-
-use crate::change::Change;
-use crate::command::{failure, reason};
+use crate::command::reason;
 use crate::device::identity::backing_file;
-use crate::ops::List;
-use crate::request::shown;
 
 const GROUP: &str = "/sys/fs/cgroup/blkio";
 const LIMITS: [&str; 2] = [
     "blkio.throttle.read_bps_device",
     "blkio.throttle.write_bps_device",
 ];
-
-impl List<'_> {
-    pub(crate) fn limit(&mut self, limit: &OpLimit) -> Result<(), HostFailure> {
-        let (device, file) = self.require(&limit.behind, "nothing is limited")?;
-        self.note(Change::Limited {
-            device: device.clone(),
-            file,
-        })?;
-        set(&device, limit.bytes_per_s)
-            .map_err(|error| failure(HostFailureKind::Lacks, shown(&error.to_string())))
-    }
-}
 
 /// Takes the limits of a device away while that file is behind it.
 ///
@@ -53,7 +36,10 @@ pub fn take_away(device: &str, file: &Path) -> io::Result<Option<String>> {
 }
 
 /// Limits reads and writes, each; 0 takes the limits away.
-fn set(device: &str, bytes_per_s: u64) -> io::Result<()> {
+///
+/// # Errors
+/// The kernel does not take it.
+pub fn set(device: &str, bytes_per_s: u64) -> io::Result<()> {
     let number = number_of(device)?;
     for path in LIMITS.map(path) {
         let of_path = |error| of(&path, &error);

@@ -4,16 +4,28 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::time::Duration;
 
-use wire::{HostFailure, OpAge, OpKeep, OpMount, OpPutBack};
+use wire::{HostFailure, HostFailureKind, OpAge, OpKeep, OpLimit, OpMount, OpPutBack};
 
 use super::List;
 use crate::age::{age, expected_bytes, Around};
 use crate::change::Change;
-use crate::command::failed;
+use crate::command::{failed, failure};
 use crate::copy;
 use crate::meanwhile::Told;
+use crate::request::shown;
+use crate::throttle;
 
 impl List<'_> {
+    pub(super) fn limit(&mut self, limit: &OpLimit) -> Result<(), HostFailure> {
+        let (device, file) = self.require(&limit.behind, "nothing is limited")?;
+        self.note(Change::Limited {
+            device: device.clone(),
+            file,
+        })?;
+        throttle::set(&device, limit.bytes_per_s)
+            .map_err(|error| failure(HostFailureKind::Lacks, shown(&error.to_string())))
+    }
+
     pub(super) fn keep(&mut self, keep: &OpKeep) -> Result<(), HostFailure> {
         let (device, copy) = (self.path(&keep.device)?, self.path(&keep.copy)?);
         self.record(Change::Put { path: copy.clone() }, &copy)?;
