@@ -146,38 +146,23 @@ def open_inside(above: int, name: str) -> Iterator[int]:
         os.close(inside)
 
 
-def make_inside(above: int, name: str, mode: int, owner: str, *, exist_ok: bool = False) -> None:
-    """Make a directory in one that is held open.
+def make_directory(path: Path, mode: int = 0o777, *, exist_ok: bool = False) -> None:
+    """Make a directory; see :func:`held_open`.
 
     Args:
-        above: that one.
-        name: of the new one.
+        path: where.
         mode: of it.
-        owner: user that it is handed to; empty: nobody.
         exist_ok: whether one that is there already will do.
 
     Raises:
+        RefusedError: if another user could exchange what leads to it.
         OSError: if it cannot be made, or is no directory.
     """
-    with contextlib.suppress(*((FileExistsError,) if exist_ok else ())):
-        os.mkdir(name, mode, dir_fd=above)
-    with open_inside(above, name) as made:
-        if owner:
-            give(made, owner)
-
-
-def make_directory(
-    path: Path, mode: int = 0o777, *, owner: str = "", exist_ok: bool = False
-) -> None:
-    """The same by its path; see :func:`held_open`."""
     with held_open(path.parent) as above, named_in_errors(path):
-        make_inside(above, path.name, mode, owner, exist_ok=exist_ok)
-
-
-def give(file: int, user: str) -> None:
-    """Hand what is open to a user and his group."""
-    account = pwd.getpwnam(user)
-    os.fchown(file, account.pw_uid, account.pw_gid)
+        with contextlib.suppress(*((FileExistsError,) if exist_ok else ())):
+            os.mkdir(path.name, mode, dir_fd=above)
+        with open_inside(above, path.name):
+            pass
 
 
 def require_plain(path: Path, *, is_directory: bool = False) -> None:

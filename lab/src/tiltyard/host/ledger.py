@@ -13,7 +13,7 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
@@ -217,16 +217,6 @@ class Ledger:
     def outstanding(self) -> tuple[Change, ...]:
         """Changes that are recorded and not taken back, in order."""
         return tuple(self._outstanding.values())
-
-    def changes_of_other_processes(self) -> Iterator[tuple[int, Change]]:
-        """Changes of other processes that are not taken back, each with the process's number."""
-        for path in self._directory.glob("*.jsonl"):
-            if path != self.path:
-                # One that is damaged is told of by whoever puts things back.
-                with contextlib.suppress(OSError, TiltyardError, ValueError):
-                    content = read_ledger(path)
-                    for recorded in () if content.is_elsewhere else content.outstanding.values():
-                        yield int(path.name.partition("-")[0]), recorded.change
 
     def undo(self, change: Change) -> str | None:
         """Take one change back and say what was done; harmless if it is not outstanding.

@@ -40,10 +40,6 @@ class Preview:
         """Changes of the run, then of the turn."""
         return tuple(change for lasts in ("run", "turn") for change, _ in self._changes[lasts])
 
-    def changes_of_other_processes(self) -> Iterator[tuple[int, Change]]:
-        """The run itself will see them."""
-        return iter(())
-
     def new_disk_bytes(self) -> int:
         """Room that is taken since the last time."""
         taken, self._disk_bytes = self._disk_bytes, 0
