@@ -20,6 +20,7 @@ from tiltyard.errors import InterruptedRunError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.packages import find_program
+from tiltyard.ownership import name_of
 from tiltyard.plan.model import Plan
 from tiltyard.plan.sessions import session_plan
 from tiltyard.plan.store import write_plan
@@ -139,10 +140,11 @@ def test_a_name_that_the_search_path_finds_elsewhere(
 @needs_root
 def test_a_service(folder: StudyFolder) -> None:
     server = shutil.copy(sys.executable, folder.root / "server")
-    systems = """
+    systems = f"""
 [systems.service]
+user = "{name_of(os.geteuid())}"
 start = ["HERE/server", "-c", "import time; time.sleep(1000)"]
-ready = { command = ["true"] }
+ready = {{ command = ["true"] }}
 """
     plan = planned_as(folder, '["true"]', systems)
 
