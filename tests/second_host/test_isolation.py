@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support.hosts import needs_root
-from support.second_host import LAB, LIBRARIES, second_host
+from support.second_host import ENGINE, LAB, LIBRARIES, second_host
 
 pytestmark = needs_root
 
@@ -107,7 +107,8 @@ def said() -> dict[str, Any]:
     """What became of one attempt after another."""
     with second_host(cpus=2) as host:
         host.ask("mount -t cgroup2 cgroup2 /sys/fs/cgroup")
-        run = f"PYTHONPATH={LAB}:{LIBRARIES} python3 - <<'END'\n{SCRIPT}\nEND\n"
+        known = f"PYTHONPATH={LAB}:{LIBRARIES} TILTYARD_ENGINE={ENGINE}"
+        run = f"{known} python3 - <<'END'\n{SCRIPT}\nEND\n"
         return dict(json.loads(host.ask(run)))
 
 

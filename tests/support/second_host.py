@@ -28,6 +28,7 @@ from typing import Final
 from support.lossy_disk import LossyDisk
 from support.patience import PATIENCE_S
 from support.sshd import free_port, key_pair
+from tiltyard.executors.engine import Engine
 from tiltyard.host import kvm
 from tiltyard.host.place import Place
 from tiltyard.systems.vm.kernels import kernel_of_series
@@ -45,6 +46,7 @@ STATE: Final = DISK / "state"
 """Where Tiltyard's is by default, there."""
 LAB: Final = Path("/run/lab")
 LIBRARIES: Final = Path("/run/libraries")
+ENGINE: Final = Path("/run/tiltyard-engine")
 """This lab and what it imports, wherever they are here."""
 _FIRST: Final = f"""#!/bin/busybox sh
 # Process 1 until the root is there.
@@ -71,6 +73,8 @@ mount -t sysfs sysfs /sys
 mkdir -p {LAB} {LIBRARIES}
 mount --bind {Path(__file__).parents[2] / "lab/src"} {LAB}
 mount --bind {sysconfig.get_path("purelib")} {LIBRARIES}
+touch {ENGINE}
+mount --bind {Engine.find().path} {ENGINE}
 mount -t tmpfs tmp /tmp
 mkdir -p /dev/pts /dev/shm /var/lib/tiltyard
 mount -t devpts -o ptmxmode=666 pts /dev/pts
