@@ -80,7 +80,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             mount("--bind", f"/{name}", at=root / name)
         # A test that is killed leaves it there, and whoever removes old directories would empty it.
         subprocess.run(("mount", "-o", "remount,bind,ro", root / "dev"), check=True)
-        for name in ("bin", "root", "srv"):
+        for name in ("bin", "root", "run", "srv"):
             (root / name).mkdir()
         shutil.copy(busybox, root / "bin" / "busybox")
         subprocess.run((chroot, root, "/bin/busybox", "--install", "-s", "/bin"), check=True)
@@ -243,8 +243,9 @@ def test_a_file_system_is_aged_there_and_put_back_in_each_turn(root: Path, tmp_p
     assert there["state"] == "aged: mail-spool, seed 1"
     assert 59 <= float(there["state: space in use"].split()[0]) <= 61
     assert len(there["state: SHA-256"]) == 64
-    drawn = ("state: files", "state: written in all")
-    assert [there[name] for name in drawn] == [here[name] for name in drawn]
+    # How much is written at the end goes by how full the file system says it is.
+    files, as_many = (int(one["state: files"].split()[0]) for one in (there, here))
+    assert abs(files - as_many) <= 0.02 * as_many
     assert mounted_in(root) == []
 
 
