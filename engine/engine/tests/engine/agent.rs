@@ -149,7 +149,10 @@ fn it_says_who_it_is() {
     );
     assert_eq!(
         hello.does,
-        ["read", "run", "watch", "ops", "undo", "recover", "keep", "hold", "let_go", "cancel"]
+        [
+            "read", "run", "watch", "ops", "undo", "recover", "keep", "hold", "let_go", "servers",
+            "cancel"
+        ]
     );
 }
 
