@@ -23,6 +23,7 @@ from support.far import Far, here_and_there
 from support.hosts import host_state, needs_root
 from support.patience import wait_until
 from support.runs import Watcher, go_on, plan_of
+from support.snapshots import processes_of
 from tiltyard.errors import BusyError, HostLacksError, RefusedError, TiltyardError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
@@ -244,6 +245,7 @@ def test_killed_at_random_moments_it_is_blank_again(
                 process.stdin.close()
                 time.sleep(moments.uniform(0, 0.4))
             process.send_signal(signal.SIGKILL)
+        assert processes_of(state) == [], "its agent takes back by itself what is under way"
         said += recover()
         assert str(tmp_path) not in host_state(tmp_path)
         assert scheduler.read_text() == before
