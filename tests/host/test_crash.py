@@ -39,7 +39,7 @@ ENDS = {"congestion_control": "cubic", "sysctl": {"net.core.netdev_max_backlog":
     [
         ("loop-image", IMAGE, 10),
         ("loop-image", {**IMAGE, "state": {"aged": "downloads"}}, 10),
-        ("pair", {**ENDS, "busy_poll": 7, "rate": "500mbit"}, 10),
+        ("pair", {**ENDS, "busy_poll": 7, "rate": "500mbit"}, 4),
         ("loopback", ENDS, 2),
     ],
 )
@@ -56,7 +56,10 @@ def test_killed_at_random_moments(
             assert process.stdout is not None
             token = process.stdout.readline().decode().strip()
             assert token
-            kill_when({process: in_the_middle(moments.randint(2, most))}, state, moments)
+            try:
+                kill_when({process: in_the_middle(moments.randint(2, most))}, state, moments)
+            finally:
+                process.kill()
         said += recover()
         assert_as_before(before, tmp_path)
         assert parameters() == parameters_before
