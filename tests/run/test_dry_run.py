@@ -64,6 +64,7 @@ def command_of(op: Mapping[str, Any]) -> str:
     argv = {
         "run": lambda: op["argv"],
         "format": lambda: op["argv"],
+        "network": lambda: ("ip", "netns", "add", op["name"]),
         "loop": lambda: ("losetup", "--find", "--show", "--direct-io=on", op["file"]),
         "mount": lambda: ("mount", "-t", op["kind"], *options, op["from"], op["at"]),
     }.get(op["op"], lambda: ())()
@@ -96,7 +97,11 @@ def executed_commands(
 
     def undone(host: Host, *what: Any, **how: Any) -> HostUndone:
         told = undo(host, *what, **how)
-        for said, command in (("unmounted ", "umount "), ("detached ", "losetup -d ")):
+        for said, command in (
+            ("unmounted ", "umount "),
+            ("detached ", "losetup -d "),
+            ("removed network namespace ", "ip netns del "),
+        ):
             executed.extend(line.replace(said, command) for line in told.done if said in line)
         return told
 

@@ -153,6 +153,9 @@ class Host:
                 start_new_session=True,
                 bufsize=0,
             )
+        except OSError as error:
+            self._words.abandon()
+            raise HostLacksError(f"{program}: cannot be started: {error.strerror}") from None
         except BaseException:
             self._words.abandon()
             raise
