@@ -28,7 +28,7 @@ from tiltyard.study.model import SystemSpec, WorkloadSpec
 EXCHANGE = WorkloadSpec(name="exchange", use="tcp_rr", parameters={"seconds": 0.1})
 CHANGES = {
     "volumes": ("put", "attached", "set", "mounted"),
-    "networks": ("namespace", "set", "server"),
+    "networks": ("network", "set", "started"),
 }
 """Of the host, by the run that makes them: in each round each run is killed while one is made."""
 PARAMETERS = {"net.core.netdev_max_backlog": 4321, "net.core.somaxconn": 999}
