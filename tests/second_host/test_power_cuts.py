@@ -250,8 +250,9 @@ def test_cuts_at_any_moment_of_a_turn(
     assert [*why] == [(block.number, "ext4") for block in plan.blocks]
     failed = [reason for reason in why.values() if reason]
     assert len(failed) <= cuts
-    gone = rf"(the agent on {re.escape(str(host.far))} that has prepared it has ended: )?"
-    way = re.compile(rf"{gone}(lost the connection to|cannot reach) {re.escape(str(host.far))}: ")
+    far = re.escape(str(host.far))
+    gone = f"the agent on {far} that has prepared it has ended"
+    way = re.compile(rf"{gone}$|({gone}: )?(lost the connection to|cannot reach) {far}: ")
     assert all(map(way.match, failed)), failed
     assert not [*state.iterdir()]
 

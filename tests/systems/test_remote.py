@@ -125,18 +125,18 @@ def test_slurm_is_what_a_node_of_slurm_lacks(
 
 
 @needs_root
-def test_the_priority_of_a_workload_there_is_skipped_and_told(
-    make: Make, server: Sshd, tmp_path: Path
-) -> None:
+def test_a_workload_there_has_the_priority_of_its_profile(make: Make, tmp_path: Path) -> None:
     profile = tmp_path / "p.toml"
     profile.write_text('about = "x"\n[priority]\nnice = -3\n')
     system = make(tuning=str(profile))
-    (problem,) = system.problems()
-    assert problem.text == (
-        f"{server.far}: tuning priority of the workload: skipped: "
-        "the workload is started on another host, or in a guest"
-    )
-    assert not [step for step in system.steps_up() if "start the workload by" in step.line]
+    assert system.problems() == []
+    assert [step for step in system.steps_up() if "start the workload by" in step.line]
+    *ssh, program = system.bring_up().engine
+    asked = program.replace("/proc/", "nice #/proc/", 1)
+    assert asked != program
+    said = subprocess.run((*ssh, asked), capture_output=True, text=True, check=True).stdout
+    system.take_down()
+    assert said == "-3\n"
 
 
 @needs_root

@@ -10,10 +10,11 @@ import pytest
 from support.hosts import needs_root
 from support.patience import wait_until
 from support.places import pretend
+from support.snapshots import processes_of
 from tiltyard.host import ethtool, sysctls
 from tiltyard.host.changes.op import UsedAgent
 from tiltyard.host.host import Host
-from tiltyard.host.ledger import recover
+from tiltyard.host.ledger import recover, state_directory
 from tiltyard.host.op import MakeNetwork
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
@@ -276,6 +277,7 @@ def set_and_die(tmp_path: Path, place: Place) -> None:
     (tmp_path / "die.py").write_text(DIE.format(ssh=place.ssh, home=str(tmp_path)))
     done = subprocess.run((sys.executable, str(tmp_path / "die.py")), check=False)
     assert done.returncode == -9
+    processes_of(state_directory())  # waits for its agent, which takes back what it has changed
 
 
 DIE = """
