@@ -20,6 +20,7 @@ use crate::back::Back;
 use crate::command::reason;
 use crate::device::formatted::Formatted;
 use crate::device::identity::backing_file;
+use crate::isolate::Partition;
 use crate::marked::Marked;
 use crate::names::{refused, require_prefix};
 use crate::network;
@@ -81,6 +82,8 @@ pub enum Change {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mounted: Option<PathBuf>,
     },
+    /// CPUs that others are kept off.
+    Isolated { partition: Partition },
 }
 
 impl Change {
@@ -100,7 +103,7 @@ impl Change {
                 let file = file.to_string_lossy();
                 !OF_LOOPS.iter().any(|above| file.starts_with(above))
             }
-            Self::Ran(_) => true,
+            Self::Ran(_) | Self::Isolated { .. } => true,
             _ => false,
         }
     }
@@ -129,6 +132,7 @@ impl Change {
             Self::Ran(back) => back.take_back(),
             Self::Formatted { is } => is.take_back(),
             Self::Started { marked, mounted } => end(marked, mounted.as_deref()),
+            Self::Isolated { partition } => partition.take_back(),
         }
     }
 }
@@ -334,7 +338,7 @@ fn set_again(file: &Path, before: &str, value: &str) -> io::Result<Option<String
 }
 
 /// Whether it is so in the end.
-fn until(mut is_so: impl FnMut() -> bool) -> bool {
+pub fn until(mut is_so: impl FnMut() -> bool) -> bool {
     for _ in 0..TRIES {
         if is_so() {
             return true;

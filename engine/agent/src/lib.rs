@@ -21,6 +21,7 @@ mod copy;
 mod device;
 mod extents;
 mod found;
+mod isolate;
 mod ledger;
 mod machine;
 mod marked;

@@ -1,6 +1,7 @@
 //! Carrying out changes that are data, each of them in the ledger before.
 
 mod disks;
+mod isolate;
 mod setting;
 mod state;
 
@@ -334,6 +335,7 @@ impl List<'_> {
             HostOp::PutBack(put) => self.put_back(put),
             HostOp::Age(age) => self.age(age),
             HostOp::Limit(limit) => self.limit(limit),
+            HostOp::Isolate(isolate) => self.isolate(isolate),
         }
     }
 

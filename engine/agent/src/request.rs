@@ -239,6 +239,7 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
             .try_for_each(check_op_text),
         HostOp::Age(age) => check_age(age),
         HostOp::Limit(limit) => limit.behind.iter().try_for_each(check_op_text),
+        HostOp::Isolate(isolate) => check_name(&isolate.group),
     })
 }
 

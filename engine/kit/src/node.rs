@@ -20,12 +20,28 @@ pub fn cpus_of(node: u32) -> io::Result<Vec<u32>> {
 }
 
 /// A list as the kernel writes it, `0-3,8`.
-fn parse_list(text: &str) -> Vec<u32> {
+pub fn parse_list(text: &str) -> Vec<u32> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         Some(first.parse().ok()?..=last.parse().ok()?)
     };
     text.split(',').filter_map(range).flatten().collect()
+}
+
+/// Ascending numbers as the kernel lists them.
+pub fn as_list(cpus: impl IntoIterator<Item = u32>) -> String {
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for cpu in cpus {
+        match parts.last_mut().filter(|(_, last)| *last + 1 == cpu) {
+            Some((_, last)) => *last = cpu,
+            None => parts.push((cpu, cpu)),
+        }
+    }
+    let part = |(first, last): (u32, u32)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    parts.into_iter().map(part).collect::<Vec<_>>().join(",")
 }
 
 /// Lets this thread, and those it starts, take memory of `node` while there is some; `None`: as by
@@ -82,6 +98,9 @@ mod tests {
         assert_eq!(parse_list("0-2,7"), [0, 1, 2, 7]);
         assert_eq!(parse_list("5"), [5]);
         assert!(parse_list("").is_empty());
+        for text in ["0-2,7", "5", "", "0-1,3-4"] {
+            assert_eq!(as_list(parse_list(text)), text);
+        }
     }
 
     #[test]

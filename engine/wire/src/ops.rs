@@ -68,6 +68,7 @@ pub enum HostOp {
     PutBack(OpPutBack),
     Age(Box<OpAge>),
     Limit(OpLimit),
+    Isolate(OpIsolate),
 }
 
 /// A text: as it stands, or joined of parts that only execution yields.
@@ -339,6 +340,19 @@ pub struct OpLimit {
     pub bytes_per_s: u64,
 }
 
+/// CPUs for what measures alone, by a group that is a partition of cpuset; where that would harm somebody,
+/// or cannot be, it is told and skipped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpIsolate {
+    pub cpus: Vec<u32>,
+    /// A name of ours, of the group that what measures enters.
+    pub group: String,
+    /// Whether it could be is all that is asked; nothing is changed.
+    #[serde(default)]
+    pub looks_only: bool,
+}
+
 /// What came of ops.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostDid {
@@ -360,6 +374,18 @@ pub struct HostDid {
     /// What a history came to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aged: Option<HostAged>,
+    /// What has CPUs for itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolated: Option<HostIsolated>,
+}
+
+/// A group that others are kept off the CPUs of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostIsolated {
+    /// The file to which a process writes that enters it.
+    pub enter: String,
+    /// Threads of the kernel that may still run there.
+    pub kernel_threads: u32,
 }
 
 /// A file system that was aged, and the files that were made.

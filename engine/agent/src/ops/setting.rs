@@ -36,7 +36,8 @@ impl List<'_> {
         }
     }
 
-    fn skip(&mut self, why: NotSet) -> Result<(), HostFailure> {
+    /// Takes back what this op has changed, and tells why.
+    pub(super) fn skip(&mut self, why: NotSet) -> Result<(), HostFailure> {
         let at = self.at;
         let is_its = |one: &HostChanged| one.at == at;
         let numbers: Vec<u64> = self

@@ -77,7 +77,7 @@ class Measuring:
 
 def _cpus(text: str | None) -> list[int] | None:
     from tiltyard.errors import UsageError
-    from tiltyard.host.tasks import parse_cpus
+    from tiltyard.host.cpus import parse_cpus
 
     if text is None:
         return None

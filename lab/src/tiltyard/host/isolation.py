@@ -1,30 +1,28 @@
 """Isolation: keep the work of others off the CPUs that measure, and give these back afterwards.
 
-What measures goes into a control group of ours that is a partition: the kernel itself keeps
-everybody else off its CPUs, and nothing is written of any task that we have not started. Only
-version 2 of control groups can do that.
-
-Source: Documentation/admin-guide/cgroup-v2.rst of the kernel, "cpuset.cpus.partition".
+The agent of the host makes a group for what measures whose CPUs the kernel keeps everybody else off
+(``isolate.rs``); it says why not where that would harm somebody, or cannot be.
 """
 
 import contextlib
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from tiltyard.errors import BusyError
-from tiltyard.host.changes.isolation import CONTROL, NAME, MadePartition
+from tiltyard.host.commands import shown
+from tiltyard.host.cpus import cpu_list
+from tiltyard.host.host import Host
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.mounts import mounts
-from tiltyard.host.tasks import Task, cpu_list, parse_cpus, tasks
+from tiltyard.host.place import HERE, Place
+from tiltyard.host.steps import Op, Steps, Text
 from tiltyard.units import count_of
+from tiltyard.wire import HostDid
 
 _ENTER: Final = 'echo 0 > "$0" && exec "$@"'
 """Moves itself to a control group, and becomes a command."""
-_NAMED: Final = 3
-"""So many tasks are named that stand in the way."""
+_ENTRANCE: Final = "ENTRANCE"
+_THREADS: Final = "THREADS"
 
 
 @dataclass(frozen=True)
@@ -38,182 +36,126 @@ class Isolation:
     """Starts what measures, so that it is on these CPUs; nothing else is."""
 
 
+class Isolate(Op):
+    """CPUs for what measures alone. Where that cannot be, nothing is changed and it is skipped."""
+
+    kind: Literal["isolate"] = "isolate"
+    lasts: Literal["turn", "run"] = "run"
+    cpus: tuple[int, ...]
+    group: str
+    """Name of the one that what measures enters."""
+    looks_only: bool = False
+
+    def op(self, text: Text) -> dict[str, object]:  # noqa: ARG002  it names no output
+        """Which, and by what group."""
+        how = {"group": self.group, "looks_only": self.looks_only}
+        return {"op": "isolate", "cpus": [*self.cpus], **how}
+
+    def yields(self, did: HostDid) -> dict[str, str]:
+        """How the group is entered, and who may still run there."""
+        if (made := did.isolated) is None:
+            return {}
+        return {_ENTRANCE: made.enter, _THREADS: count_of(made.kernel_threads, "thread")}
+
+    @property
+    def of_machine(self) -> str:
+        """Others lose CPUs by it."""
+        return f"CPU {cpu_list(self.cpus)}"
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# keep others off CPU {cpu_list(self.cpus)}"
+
+    @property
+    def way_back(self) -> str:
+        """They get the CPUs back."""
+        return f"# let others run on CPU {cpu_list(self.cpus)} again"
+
+
 def isolate(
-    ledger: Ledger, cpus: tuple[int, ...], note: Callable[[str], None] = lambda _: None
+    ledger: Ledger,
+    cpus: tuple[int, ...],
+    note: Callable[[str], None] = lambda _: None,
+    place: Place = HERE,
 ) -> Isolation:
     """Keep others off CPUs until the ledger takes it back.
 
     Args:
-        ledger: has it before it is done.
+        ledger: of the run that has them then.
         cpus: those that measure.
         note: gets what a run that was killed had left, and is put back first.
+        place: the host.
 
     Raises:
         BusyError: if another run has CPUs for itself, or has set something else of this machine.
         TiltyardError: if what was half done cannot be taken back.
     """
-    root = _root()
-    if isinstance(root, str):
-        return Isolation(False, root)
+    (steps := Steps(ledger, note=note, place=place)).begin()
+    # One that has them may have been killed: what it left is put back when the machine is held.
+    with contextlib.suppress(BusyError):
+        if reason := _hindrance(cpus, place):
+            return Isolation(False, reason)
     try:
-        for line in ledger.hold_machine(f"CPU {cpu_list(cpus)}"):
-            note(line)
-        return _isolate(ledger, root, cpus)
+        steps.take((Isolate(cpus=cpus, group=ledger.name("measures")),))
     finally:
-        ledger.let_go_of_machine()
+        ledger.let_go_of_machine(place)
+    if steps.skipped:
+        ((_, skipped),) = steps.skipped
+        return Isolation(False, shown(skipped.text))
+    with place.understood():
+        entrance, staying = (steps.outputs[name] for name in (_ENTRANCE, _THREADS))
+    return Isolation(
+        granted=True,
+        text=f"CPU {cpu_list(cpus)} for what measures alone; "
+        f"{staying} of the kernel may still run there",
+        command=("sh", "-c", _ENTER, entrance),
+    )
 
 
 def hindrance(cpus: tuple[int, ...]) -> str:
     """Why others could not be kept off these CPUs now; empty: they could. Nothing is changed."""
-    root = _root()
     try:
-        return root if isinstance(root, str) else _in_the_way(root, cpus)
+        return _hindrance(cpus, HERE)
     except BusyError as error:
         return str(error)
 
 
-def _root() -> Path | str:
-    """Where groups can be made that keep others off a CPU, or why there is no such place."""
-    if os.geteuid() != 0:
-        return "only root can keep others off a CPU"
-    return _hierarchy("cgroup2") or _lacking()
-
-
-def _isolate(ledger: Ledger, root: Path, cpus: tuple[int, ...]) -> Isolation:
-    """For who holds the machine."""
-    if reason := _in_the_way(root, cpus):
-        return Isolation(False, reason)
-    handed_down = "cpuset" in _text(root / CONTROL).split()
-    made = ledger.record(
-        MadePartition(root=root, group=ledger.name("measures"), handed_down=handed_down)
-    )
-    try:
-        reason = _make(made, cpus)
-    except BaseException:
-        ledger.undo(made)
-        raise
-    if reason:
-        ledger.undo(made)
-        return Isolation(False, f"this host does not take it ({reason})")
-    enter = ("sh", "-c", _ENTER, str(made.inside / "cgroup.procs"))
-    return Isolation(True, f"CPU {cpu_list(cpus)} for what measures alone; {_staying(cpus)}", enter)
-
-
-def _make(made: MadePartition, cpus: tuple[int, ...]) -> str:
-    """Make the groups; why the kernel does not take it, or nothing.
-
-    Raises:
-        BusyError: if another run was first.
-    """
-    try:
-        (made.root / CONTROL).write_text("+cpuset")
-        try:
-            made.path.mkdir()
-        except FileExistsError:
-            raise BusyError(_taken(made.path)) from None
-        made.inside.mkdir()
-        (made.path / "cpuset.cpus").write_text(cpu_list(cpus))
-        partition = made.path / "cpuset.cpus.partition"
-        partition.write_text("root")
-        if (state := _text(partition)) != "root":
-            return f'{partition} says "{state}"'
-    except OSError as error:
-        return str(error)
-    # Groups with a bound of memory, which the engine makes for itself, are then inside, too.
-    with contextlib.suppress(OSError):
-        (made.path / CONTROL).write_text("+memory")
-    return ""
-
-
-def _in_the_way(root: Path, cpus: tuple[int, ...]) -> str:
-    """Why it would harm somebody, or cannot be.
+def _hindrance(cpus: tuple[int, ...], place: Place) -> str:
+    """The same.
 
     Raises:
         BusyError: if another run has CPUs for itself.
     """
-    if (group := root / NAME).exists():
-        raise BusyError(_taken(group))
-    all_cpus = set(parse_cpus(_text(root / "cpuset.cpus.effective")))
-    if not all_cpus.issuperset(cpus):
-        return (
-            f"others have only CPU {cpu_list(all_cpus)}: the rest is not here, or somebody's alone"
-        )
-    if not all_cpus - set(cpus):
-        return "no CPU would be left for others"
-    bound = [task for task in _others() if _is_bound(task, cpus, all_cpus)]
-    if not bound:
-        return ""
-    named = ", ".join(str(task.tid) for task in bound[:_NAMED])
-    more = ", …" if len(bound) > _NAMED else ""
-    return f"{count_of(len(bound), 'task')} of others bound to CPUs among these ({named}{more})"
+    look = Isolate(cpus=cpus, group="tiltyard-none", looks_only=True)
+    did = place.ask(lambda host: host.change([look.op(str)]))
+    return "; ".join(shown(skipped.text) for skipped in did.skipped)
 
 
-def _is_bound(task: Task, cpus: tuple[int, ...], all_cpus: set[int]) -> bool:
-    """Whether somebody has chosen CPUs for it, and would lose some of them."""
-    own = set(parse_cpus(task.cpus))
-    return not own >= all_cpus and not own.isdisjoint(cpus)
+class Isolations:
+    """What is granted on other hosts, each time from the first turn there to the end of the run."""
 
+    def __init__(self, cpus: tuple[int, ...] = ()) -> None:
+        """Nothing is asked for yet.
 
-def _taken(group: Path) -> str:
-    """Who has it, as far as it can be seen from here."""
-    inside = " ".join(_text(path) for path in group.glob("**/cgroup.procs")).split()
-    who = f"process {inside[0]}" if inside else "no process in it"
-    return (
-        f"{group} is taken by another run ({who}), perhaps of a container. Wait for its end; "
-        f"if it has none any more: find {group} -depth -type d -delete"
-    )
+        Args:
+            cpus: those that measure, if others are to be kept off them.
+        """
+        self.cpus = cpus
+        self._found: dict[Host, Isolation] = {}
+        """By the agent: with one that has ended, it has ended as well."""
 
+    def at(self, place: Place, ledger: Ledger, note: Callable[[str], None]) -> Isolation:
+        """What is granted there; it is asked for where it was not.
 
-def _lacking() -> str:
-    if _hierarchy("cgroup") is None:
-        return "this kernel has no cpusets (control groups of version 2)"
-    return (
-        "with control groups of version 1 it would be the tasks of others that are moved; "
-        "boot with systemd.unified_cgroup_hierarchy=1"
-    )
+        Raises:
+            BusyError, TiltyardError: see :func:`isolate`.
+        """
+        if (agent := place.host) not in self._found:
+            self._found[agent] = isolate(ledger, self.cpus, note, place)
+        return self._found[agent]
 
-
-def _hierarchy(type_: str) -> Path | None:
-    """Where control groups with cpusets are mounted."""
-    for mount in mounts():
-        controllers = _text(mount.target / "cgroup.controllers").split()
-        has_cpusets = "cpuset" in (*mount.options.split(","), *controllers)
-        if mount.type == type_ and has_cpusets:
-            return mount.target
-    return None
-
-
-def _others() -> list[Task]:
-    """All tasks but ours and those of the kernel."""
-    found = list(tasks())
-    ours = _own(found)
-    return [task for task in found if not task.is_kernel and task.pid not in ours]
-
-
-def _own(found: list[Task]) -> set[int]:
-    """This process and all that it has started."""
-    parents = {task.pid: task.parent for task in found}
-    mine = os.getpid()
-
-    def is_ours(pid: int) -> bool:
-        while pid not in (0, mine):
-            pid = parents.get(pid, 0)
-        return pid == mine
-
-    return {pid for pid in parents if is_ours(pid)}
-
-
-def _staying(cpus: tuple[int, ...]) -> str:
-    """Who may still run there."""
-    kernel = sum(
-        task.is_kernel and not set(cpus).isdisjoint(parse_cpus(task.cpus)) for task in tasks()
-    )
-    return f"{count_of(kernel, 'thread')} of the kernel may still run there"
-
-
-def _text(path: Path) -> str:
-    """A setting; empty where there is none."""
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""
+    def fact(self, found: Isolation) -> dict[str, str]:
+        """What a system says of it."""
+        kept = "others are kept off" if found.granted else "others are not kept off"
+        return {"isolation": f"{kept} CPU {cpu_list(self.cpus)}: {found.text}"}

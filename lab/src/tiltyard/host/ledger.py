@@ -144,13 +144,10 @@ class Ledger:
         """Write down a change that is about to be made; on return it is on disk.
 
         Raises:
-            BusyError: if it is of the whole machine, which another run holds.
             OSError: with the ledger's name, if it is not; the change must not be made.
 
         What an agent has made is in the agent's own ledger, and here only for the order.
         """
-        if change.is_machine_wide:
-            self.hold_machine(change.way_back.removeprefix("# "))
         self._number += 1
         if isinstance(change, MadeByOp):
             self._of_agents.add(self._number)
@@ -202,12 +199,7 @@ class Ledger:
 
     def let_go_of_machine(self, place: Place = HERE) -> None:
         """Let others change what is machine-wide, unless something of ours is changed."""
-        if place.ssh or not self._changes_machine:
-            hosts.let_go(str(self.path), place.ssh)
-
-    @property
-    def _changes_machine(self) -> bool:
-        return any(change.is_machine_wide for change in self._outstanding.values())
+        hosts.let_go(str(self.path), place.ssh)
 
     def holds(self, change: Change) -> bool:
         """Whether a change is recorded and not taken back."""
@@ -308,8 +300,7 @@ class Ledger:
     def _let_go(self) -> None:
         """Of the ledger, and then of the machine: a later holder finds the ledger as it is."""
         os.close(self._file)
-        if not self._changes_machine:
-            hosts.let_go(str(self.path))
+        hosts.let_go(str(self.path))
 
     def _undo_all(self, *, keep: bool = False) -> None:
         """Take changes back, last one first; ``keep``: without those kept over a boot.

@@ -21,8 +21,6 @@ _DIES_S = 30.0
 """How long one that was killed may take: it has no choice, but a busy kernel makes it wait."""
 _STEP_S = 0.02
 _NAME_LENGTH = 15
-KERNEL_THREAD = 0x0020_0000
-"""PF_KTHREAD in field 9 of ``/proc/PID/stat``."""
 
 _WAIT_FOR_LOGINS = {"agetty", "getty", "login", "mgetty", "mingetty"}
 _FIRST_PERSON = 1000

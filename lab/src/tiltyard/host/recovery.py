@@ -176,12 +176,12 @@ def put_back(directory: Path, *, kept: bool = False) -> PutBack:
         kept: take back as well what a run keeps to go on with after a boot.
     """
     paths = sorted(directory.glob("*.jsonl"))
-    return _put_back(directory, paths, kept=kept, of_holder=False)
+    return _put_back(directory, paths, kept=kept)
 
 
 def put_back_ledger(path: Path) -> PutBack:
     """The same of one ledger, for who holds the machine."""
-    return _put_back(path.parent, [path], kept=False, of_holder=True)
+    return _put_back(path.parent, [path], kept=False)
 
 
 class _Agents:
@@ -204,8 +204,7 @@ class _Agents:
         return [f"could not take back what an earlier run left: {said}" for said in found.left]
 
 
-def _put_back(directory: Path, paths: Sequence[Path], *, kept: bool, of_holder: bool) -> PutBack:
-    """What is machine-wide stays recorded while a process that lives holds the machine."""
+def _put_back(directory: Path, paths: Sequence[Path], *, kept: bool) -> PutBack:
     done: list[str] = []
     left: list[str] = []
     agents = _Agents(directory, done, kept=kept)
@@ -221,38 +220,23 @@ def _put_back(directory: Path, paths: Sequence[Path], *, kept: bool, of_holder: 
             reverse=True,
         )
         gone: list[Recorded] = []
-        holds_machine = of_holder
-        if not holds_machine and any(
-            one.change.is_machine_wide and not one.is_gone for one, _ in newest_first
-        ):
-            holds_machine = _hold_machine(left)
         for recorded, ledger in newest_first:
             agents.put_back(recorded.at_ns)
             if recorded.is_gone:
                 ledger.mark(recorded)
                 gone.append(recorded)
-            elif holds_machine or not recorded.change.is_machine_wide:
+            else:
                 ledger.undo(recorded, done, left)
         left += agents.put_back(0)
         for ledger in dead:
             ledger.remove_if_done(left)
-        if dead and not of_holder:
+        if dead:
             _let_go_of_machine()
     return PutBack(done=(*_told_of_boot(gone), *done), left=tuple(left))
 
 
-def _hold_machine(left: list[str]) -> bool:
-    """Whether what is machine-wide may be put back now; if not, why is added."""
-    try:
-        here().hold("what an earlier run left", "")
-    except TiltyardError as error:
-        left.append(f"could not take back what an earlier run left: {error}")
-        return False
-    return True
-
-
 def _let_go_of_machine() -> None:
-    """What its last holder could not put back, the next one is to know of."""
+    """Of one whose holder has left nothing any more, nobody has to know; who has it keeps it."""
     with contextlib.suppress(TiltyardError):  # It ends with the agent.
         here().let_go("")
 

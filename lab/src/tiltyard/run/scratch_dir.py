@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder
+from tiltyard.host.isolation import Isolations
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.recorder import Recorder
 from tiltyard.ownership import held_open, make_directory, open_inside
@@ -75,5 +76,6 @@ def open_systems(
 ) -> dict[str, System]:
     """The systems by name, in the order of the study; nothing of them is up yet."""
     given, work = (folder.paths_from or folder.root).resolve(), folder.work.resolve()
-    site = Site(given, work, ledger, place, there, check, note, deputies, clients, conditions)
+    apart = Isolations(conditions.cpus if conditions and conditions.isolate else ())
+    site = Site(given, work, ledger, place, there, check, note, deputies, clients, apart)
     return {spec.name: kind(spec.kind).system(spec.name, spec.settings, site) for spec in specs}

@@ -17,13 +17,14 @@ from pydantic.json_schema import JsonSchemaValue
 from tiltyard.executors.engine import FarPlace, Inject, Target
 from tiltyard.frozen import Frozen
 from tiltyard.host.commands import Command
+from tiltyard.host.isolation import Isolations
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.recorder import Recorder
 from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.host.telemetry import Watching
 from tiltyard.ownership import expanded
 from tiltyard.recipe import Recipe
-from tiltyard.study.model import Clock, ConditionsSpec, HostName
+from tiltyard.study.model import Clock, HostName
 from tiltyard.study.problems import not_a, shown
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.deputy.link import Deputies
@@ -223,8 +224,8 @@ class Site:
     """Those who prepare systems on other hosts."""
     clients: int = 1
     """So many load a system at once."""
-    conditions: ConditionsSpec | None = None
-    """Of a run; of them other hosts bring about that others are kept off CPUs."""
+    isolations: Isolations = field(default_factory=Isolations)
+    """Of a run, on other hosts."""
 
     @property
     def scratch(self) -> Path:

@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from tiltyard.host.cpus import Cpus
 from tiltyard.host.packages import Tool
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.resumption import BOOT_COMMAND
-from tiltyard.host.tasks import Cpus
 from tiltyard.study.renamed import PLACEMENT, of_today, typed_today
 from tiltyard.systems.booting import BootCommand, boot_command
 from tiltyard.systems.brought import Brought

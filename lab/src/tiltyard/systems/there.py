@@ -9,6 +9,7 @@ from tiltyard.host.changes.op import MadeByOp
 from tiltyard.host.devices.disks import DISKS, LOOKED_AT
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.host import Host
+from tiltyard.host.isolation import Isolation
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.processes import BOOT_ID
 from tiltyard.host.steps import Step
@@ -30,6 +31,7 @@ class There(System):
         self._system = system
         self._host = OtherHost(site.place)
         self._recorder = site.ledger
+        self._isolations, self._note = site.isolations, site.note
         self.place = site.place
         self.on = str(site.place)
         self.rest = system.rest
@@ -65,9 +67,10 @@ class There(System):
     def bring_up(self) -> Up:
         """Bring it up, and see it from here."""
         self._forget(agent := self.place.host)
+        apart = self._kept_off()
         up = self._system.bring_up()
         try:
-            return self._as_seen_here(up, agent)
+            return self._as_seen_here(up, agent, apart)
         except BaseException:
             self.take_down()
             raise
@@ -84,7 +87,14 @@ class There(System):
             ):
                 ledger.undo(change)
 
-    def _as_seen_here(self, up: Up, agent: Host) -> Up:
+    def _kept_off(self) -> Isolation | None:
+        """What is granted of the CPUs that others are to be kept off, if any are."""
+        if not self._isolations.cpus:
+            return None
+        assert isinstance(self._recorder, Ledger)
+        return self._isolations.at(self.place, self._recorder, self._note)
+
+    def _as_seen_here(self, up: Up, agent: Host, apart: Isolation | None) -> Up:
         place = self.place
         with place.looking(files=(*LOOKED_AT, str(BOOT_ID)), links=(DISKS,)):
             disk = disk_under(up.target, place) if isinstance(up.target, Path) else None
@@ -96,8 +106,15 @@ class There(System):
         gone = f"the agent on {place} that has prepared it has ended"
         return replace(
             up,
-            facts={"host": self.on, **facts, **up.facts},
-            engine=self._host.argv(agent.engine, prefix=up.prefix),
+            facts={
+                "host": self.on,
+                **facts,
+                **up.facts,
+                **(self._isolations.fact(apart) if apart else {}),
+            },
+            engine=self._host.argv(
+                agent.engine, prefix=(*(apart.command if apart else ()), *up.prefix)
+            ),
             place=place,
             prefix=(),
             lost=lambda: up.lost() if agent.is_there else gone,

@@ -181,6 +181,15 @@ class HostAged(Message):
     and Seltzer (1997) over all files; 1 is a perfect layout."""
 
 
+class HostIsolated(Message):
+    """A group that others are kept off the CPUs of."""
+
+    enter: str
+    """The file to which a process writes that enters it."""
+    kernel_threads: Count
+    """Threads of the kernel that may still run there."""
+
+
 class HostDid(Message):
     """What came of ops."""
 
@@ -195,6 +204,7 @@ class HostDid(Message):
     digest: str | None = None
     """SHA-256 of what was copied last, in hex."""
     aged: HostAged | None = None
+    isolated: HostIsolated | None = None
 
 
 class HostUndone(Message):

@@ -21,7 +21,6 @@ from tiltyard.folder import sync_directory
 from tiltyard.host import commands
 from tiltyard.host.changes.change import PREFIX, HostChange
 from tiltyard.host.changes.cleanup import ProgramCleanup
-from tiltyard.host.changes.isolation import MadePartition
 from tiltyard.host.changes.network import (
     CopiedLab,
 )
@@ -146,7 +145,6 @@ Change = Annotated[
     | CopiedLab
     | HeldNodes
     | MadeResumption
-    | MadePartition
     | ProgramCleanup,
     Field(discriminator="kind"),
 ]

@@ -16,11 +16,6 @@ class HostChange(Frozen):
     is_kept_over_boot: ClassVar[bool] = False
     """Whether a run that lets the host be booted goes on with it after that."""
 
-    @property
-    def is_machine_wide(self) -> bool:
-        """Whether it is of this whole machine: one run at a time may make such changes."""
-        return False
-
     def is_same(self, other: object) -> bool:
         """Whether it changes the same thing to the same."""
         return self == other

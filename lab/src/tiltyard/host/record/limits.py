@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from tiltyard.host.cpus import parse_cpus
 from tiltyard.host.record.section import ABSENT, Command, Section, Seen
-from tiltyard.host.tasks import parse_cpus
 from tiltyard.units import format_size
 
 _OWN = "/proc/self/cgroup"

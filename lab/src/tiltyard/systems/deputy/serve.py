@@ -20,7 +20,7 @@ from tiltyard.executors.words import MESSAGE_BYTES
 from tiltyard.host import commands
 from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.changes.change import PREFIX
-from tiltyard.host.isolation import isolate
+from tiltyard.host.isolation import Isolations, isolate
 from tiltyard.host.ledger import Ledger, recover, restore
 from tiltyard.host.processes import Process, end_processes
 from tiltyard.host.record.stack import DISK_UNDER_TEST, disks_below
@@ -314,9 +314,7 @@ class _Deputy:
         """Keep others off the CPUs that measure here, from the first turn on to the end."""
         assert isinstance(self._recorder, Ledger)
         found = isolate(self._recorder, tuple(asked), self._note)
-        which = ", ".join(map(str, asked))
-        granted = "others are kept off" if found.granted else "others are not kept off"
-        self._isolated = {"isolation": f"{granted} CPU {which}: {found.text}"}
+        self._isolated = Isolations(tuple(asked)).fact(found)
         self._apart = found.command
 
     def _bring_up(self, request: Request) -> UpThere:

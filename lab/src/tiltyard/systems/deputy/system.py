@@ -55,7 +55,7 @@ def anywhere(kind: AnyKind) -> AnyKind:
         if place is None:
             return kind.open(name, settings, site)
         there = replace(site, place=place)
-        if _by_ops(kind, settings, site):
+        if _by_ops(kind, settings):
             return There(kind.open(name, settings, there), there)
         return FarSystem(kind.there or kind.name, name, settings, there)
 
@@ -87,11 +87,9 @@ def _place_of(kind: AnyKind, settings: Any, site: Site) -> Place | None:
     return site.place if site.place.ssh and kind.placed else None
 
 
-def _by_ops(kind: AnyKind, settings: Any, site: Site) -> bool:
-    """Whether all that is asked for is done by ops; a deputy boots, and keeps others off CPUs."""
-    isolated = site.conditions is not None and site.conditions.isolate
-    booted = getattr(settings, "reset", "") == "reboot"
-    return kind.by_ops(settings) and not booted and not isolated
+def _by_ops(kind: AnyKind, settings: Any) -> bool:
+    """Whether all that is asked for is done by ops; a deputy boots."""
+    return kind.by_ops(settings) and getattr(settings, "reset", "") != "reboot"
 
 
 class FarSystem(System):
@@ -174,10 +172,8 @@ class FarSystem(System):
 
     def _kept_off(self) -> dict[str, JsonValue]:
         """What the deputy is told of the CPUs that others are to be kept off."""
-        asked = self._site.conditions
-        if asked is None or not asked.isolate:
-            return {}
-        return {"isolate": list(asked.cpus)}
+        cpus = self._site.isolations.cpus
+        return {"isolate": list(cpus)} if cpus else {}
 
     def refresh(self) -> None:
         """Refresh it there."""

@@ -6,7 +6,7 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticKnownError
 
-from tiltyard.host.tasks import Cpus
+from tiltyard.host.cpus import Cpus
 from tiltyard.systems.filesystems import FILESYSTEMS
 from tiltyard.systems.image_file import ImageBacking
 from tiltyard.systems.kind import ReachableSettings, Size

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tiltyard.host.tasks import Cpus, cpu_list
+from tiltyard.host.cpus import Cpus, cpu_list
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.setting import Absent, Scene, Setting

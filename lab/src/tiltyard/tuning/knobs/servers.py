@@ -7,9 +7,9 @@ from typing import Final, Literal
 from pydantic import Field
 
 from tiltyard.host import commands
+from tiltyard.host.cpus import Cpus, cpu_list, parse_cpus
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Step, Steps
-from tiltyard.host.tasks import Cpus, cpu_list, parse_cpus
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.setting import Absent, LackError, Scene, Setting
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import Field
 
-from tiltyard.host.tasks import Cpus
+from tiltyard.host.cpus import Cpus
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.setting import Absent, LackError, Scene, Setting
