@@ -1,6 +1,5 @@
 """One run at a time changes the machine, also where two have state directories of their own."""
 
-import json
 import os
 import re
 import signal
@@ -18,7 +17,7 @@ from support.patience import PATIENCE_S
 from support.watcher import LOCK
 from tiltyard.errors import BusyError, ExitCode
 from tiltyard.host import sysctls
-from tiltyard.host.changes.isolation import MadePartition
+from tiltyard.host.isolation import Isolate
 from tiltyard.host.ledger import Ledger, restore
 from tiltyard.host.settings import SetValue
 from tiltyard.host.steps import Steps
@@ -179,34 +178,28 @@ def test_the_next_one_does_not_begin_where_that_cannot_be_put_back(
     ledger.write_text(kept)
 
 
-def test_what_a_living_run_holds_is_not_put_back_for_a_dead_one(tmp_path: Path) -> None:
-    """It stays recorded, and what is not of the whole machine is put back all the same."""
-    one = partition(tmp_path)
-    with Ledger(tmp_path / "b") as living:
-        living.hold_machine("all")
-        dead = Ledger(tmp_path / "c")
-        os.close(dead.hold[0])
-        with dead.path.open("a") as file:
-            line = {"change": 1, "at_ns": 1, "is": one.model_dump(mode="json")}
-            file.write(json.dumps(line) + "\n")
-        found = restore(tmp_path / "c")
-        assert found.done == ()
-        assert [f"process {os.getpid()}, {living.path}" in line for line in found.left] == [True]
-        assert dead.path.exists()
-    assert restore(tmp_path / "c").left == ()
-    assert not dead.path.exists()
+def test_what_a_living_run_holds_is_not_put_back_for_a_dead_one(
+    hold: Callable[[str, int], Holds],
+) -> None:
+    before = sysctls.read(KEY)
+    (first := hold("a", 2801)).kill()
+    LOCK.unlink()  # So the second one does not know of it.
+    second = hold("b", 2700)
+    found = restore(first.state)
+    assert found.done == ()
+    assert [f"process {second.pid}, {second.state}/" in line for line in found.left] == [True]
+    assert sysctls.read(KEY) == "2700"
+    assert first.ledgers
+    second.press_ctrl_c()
+    assert restore(first.state).left == ()
+    assert not first.ledgers
+    assert sysctls.read(KEY) == before
 
 
 def test_the_machine_is_let_go_when_nothing_of_it_is_changed(tmp_path: Path) -> None:
-    change, before = partition(tmp_path), sysctls.read(KEY)
+    before = sysctls.read(KEY)
     op = SetValue(name=KEY, path=str(sysctls.path_of(KEY)), value="2801", before=before)
     with Ledger(tmp_path / "a") as first, Ledger(tmp_path / "b") as second:
-        first.record(change)
-        first.let_go_of_machine()
-        with pytest.raises(BusyError, match="is taken by another run"):
-            second.hold_machine("it")
-        first.undo(change)
-        first.let_go_of_machine()
         (steps := Steps(second)).take((op,))
         second.let_go_of_machine()
         with pytest.raises(BusyError, match=re.escape(f"{os.getpid()}, {second.path}")):
@@ -218,22 +211,17 @@ def test_the_machine_is_let_go_when_nothing_of_it_is_changed(tmp_path: Path) -> 
     assert not LOCK.exists()
 
 
-def test_which_changes_are_of_the_whole_machine(tmp_path: Path) -> None:
+def test_which_changes_are_of_the_whole_machine() -> None:
     def of_machine(path: str) -> str:
         return SetValue(name="it", path=path, before="1", value="2").of_machine
 
     assert of_machine("/proc/sys/vm/swappiness") == "it"
     assert of_machine("/sys/block/sda/queue/nr_requests") == "it"
     assert of_machine("/sys/block/loop0/queue/nr_requests") == ""
-    assert partition(tmp_path).is_machine_wide
+    assert Isolate(cpus=(1, 2), group="tiltyard-measures").of_machine == "CPU 1-2"
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "/proc/sys/../../etc/x", "/sys/x/", "/proc/1/mem"])
 def test_only_settings_of_the_kernel_are_set(path: str) -> None:
     with pytest.raises(ValueError, match="should match pattern"):
         SetValue(name="it", path=path, before="0", value="1")
-
-
-def partition(root: Path) -> MadePartition:
-    """A change of the whole machine that was not made."""
-    return MadePartition(root=root, group="tiltyard-measures", handed_down=True)

@@ -4,12 +4,25 @@ Nothing is written of a task of others: the kernel keeps them off, and lets them
 """
 
 import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.hosts import needs_root
-from support.second_host import ENGINE, LAB, LIBRARIES, second_host
+from support.patience import wait_until
+from support.runs import Watcher, go_on, place, plan_of
+from support.second_host import ENGINE, LAB, LIBRARIES, SecondHost, second_host
+from tiltyard.executors.engine import Engine
+from tiltyard.host.isolation import isolate
+from tiltyard.host.ledger import Ledger, restore
+from tiltyard.host.place import Place
+from tiltyard.run.read import read_run
+from tiltyard.run.runner import run_study
+from tiltyard.study.model import SystemSpec
 
 pytestmark = needs_root
 
@@ -17,26 +30,39 @@ SCRIPT = """
 import json, os, signal, subprocess, sys
 from pathlib import Path
 from tiltyard.errors import BusyError
+from tiltyard.host.host import here
 from tiltyard.host.isolation import isolate
-from tiltyard.host.ledger import Ledger, restore
-from tiltyard.host.tasks import tasks
+from tiltyard.host.ledger import Ledger, recover, restore
 
 ROOT, GROUP = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/tiltyard")
 CONTROL = ROOT / "cgroup.subtree_control"
 STATE = [Path("/run/state", name) for name in "abc"]
 told = []
 
-def others():
-    "Where those may run who are there all the time; threads of the kernel come and go."
-    return {t.tid: t.cpus for t in tasks() if not t.is_kernel and t.tid in LASTING}
+def tasks():
+    "Where each may run now."
+    found = {}
+    for task in Path("/proc").glob("[0-9]*/task/[0-9]*"):
+        try:
+            found[int(task.name)] = os.sched_getaffinity(int(task.name))
+        except ProcessLookupError:
+            pass
+    return found
 
-LASTING = {t.tid for t in tasks()} - {os.getpid()}
+def others():
+    "Those that are there all the time; threads of the kernel come and go."
+    return {tid: cpus for tid, cpus in tasks().items() if tid in LASTING}
+
+AGENT = here().pid
+LINES = Path("/proc").glob("[0-9]*/cmdline")
+COMMANDS = {int(line.parent.name): line.read_text() for line in LINES}
+LASTING = {tid for tid in tasks() if COMMANDS.get(tid)} - {os.getpid(), AGENT}
 BEFORE = others(), CONTROL.read_text()
 
 def differs():
     "What is not as it was."
     allowed, control = BEFORE
-    found = [(tid, allowed[tid], cpus) for tid, cpus in others().items() if cpus != allowed[tid]]
+    found = [tid for tid, cpus in others().items() if cpus != allowed[tid]]
     found += [text for text in [CONTROL.read_text()] if text != control]
     return found + [str(path) for path in [GROUP] if path.exists()]
 
@@ -51,7 +77,7 @@ said = {}
 with Ledger(STATE[0]) as first, Ledger(STATE[1]) as second:
     said["granted"] = attempt(first)
     kept = others()
-    said["off"] = [cpus for tid, cpus in kept.items() if "1" in cpus]
+    said["off"] = [tid for tid, cpus in kept.items() if 1 in cpus]
     argv = (*said["granted"][2], "grep", "Cpus_allowed_list", "/proc/self/status")
     said["measures on"] = subprocess.run(argv, capture_output=True, text=True).stdout
     said["second"] = attempt(second)
@@ -71,16 +97,28 @@ with Ledger(STATE[0]) as ledger:
     said["all"] = attempt(ledger, (0, 1))
 os.kill(stranger, signal.SIGKILL)
 
-if (child := os.fork()) == 0:
-    attempt(Ledger(STATE[0]))
-    os.kill(os.getpid(), signal.SIGKILL)
-os.waitpid(child, 0)
-said["left"] = GROUP.exists()
-with Ledger(STATE[1]) as ledger:
-    said["next"] = attempt(ledger)[0]
-said["told"] = told
-said["after the next"] = differs()
-said["nothing left"] = restore(STATE[0]) == restore(STATE[2])
+def killed(*agents):
+    "A run that has the CPU and is killed, perhaps with its agent."
+    os.environ["TILTYARD_STATE"] = str(STATE[0])
+    if (child := os.fork()) == 0:
+        attempt(Ledger(STATE[0]))
+        for agent in agents:
+            os.kill(agent().pid, signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    said["left"].append(GROUP.exists())
+
+said["left"], said["next"], said["told"] = [], [], []
+for agents in ((), (here,)):
+    killed(*agents)
+    with Ledger(STATE[1]) as ledger:
+        said["next"].append(attempt(ledger)[0])
+    said["next"] += differs()
+    said["told"].append(told.copy())
+    told.clear()
+    said["nothing left"] = restore(STATE[0]) == restore(STATE[2])
+killed(here)
+said["recovered"] = [recover(STATE[0]), differs()]
 
 (GROUP / "inside").mkdir(parents=True)
 with Ledger(STATE[0]) as ledger:
@@ -103,13 +141,19 @@ print(json.dumps(said))
 
 
 @pytest.fixture(scope="module")
-def said() -> dict[str, Any]:
-    """What became of one attempt after another."""
+def host() -> Iterator[SecondHost]:
+    """A host with two CPUs, and control groups of version 2."""
     with second_host(cpus=2) as host:
         host.ask("mount -t cgroup2 cgroup2 /sys/fs/cgroup")
-        known = f"PYTHONPATH={LAB}:{LIBRARIES} TILTYARD_ENGINE={ENGINE}"
-        run = f"{known} python3 - <<'END'\n{SCRIPT}\nEND\n"
-        return dict(json.loads(host.ask(run)))
+        yield host
+
+
+@pytest.fixture(scope="module")
+def said(host: SecondHost) -> dict[str, Any]:
+    """What became of one attempt after another."""
+    known = f"PYTHONPATH={LAB}:{LIBRARIES} TILTYARD_ENGINE={ENGINE}"
+    run = f"{known} python3 - <<'END'\n{SCRIPT}\nEND\n"
+    return dict(json.loads(host.ask(run)))
 
 
 def test_others_are_kept_off_while_what_measures_has_the_cpu(said: dict[str, Any]) -> None:
@@ -139,12 +183,16 @@ def test_what_somebody_has_bound_to_the_cpu_is_left_there(said: dict[str, Any]) 
 
 
 def test_what_a_killed_run_left_is_put_back_by_the_next_one(said: dict[str, Any]) -> None:
-    assert said["left"]
-    assert said["next"]
-    (told,) = said["told"]
-    assert "gave the CPUs of /sys/fs/cgroup/tiltyard back" in told
-    assert said["after the next"] == []
+    """Also where its agent was killed, too; a recovery does it as well."""
+    assert said["left"] == [True, True, True]
+    assert said["next"] == [True, True]
+    for told in said["told"]:
+        (line,) = told
+        assert "gave the CPUs of /sys/fs/cgroup/tiltyard back" in line
     assert said["nothing left"]
+    (line,), differs = said["recovered"]
+    assert "gave the CPUs of /sys/fs/cgroup/tiltyard back" in line
+    assert differs == []
 
 
 def test_a_group_that_another_one_made_is_never_removed(said: dict[str, Any]) -> None:
@@ -160,3 +208,60 @@ def test_what_somebody_has_alone_stays_with_him(said: dict[str, Any]) -> None:
     assert said["refused and gone"]
     assert said["theirs"].strip() == "root"
     assert said["handed down"], "somebody else has begun to use it"
+
+
+def is_taken(host: SecondHost) -> bool:
+    return "tiltyard" in host.ask("ls /sys/fs/cgroup")
+
+
+def test_a_run_has_the_cpu_of_another_host_to_its_end(host: SecondHost, tmp_path: Path) -> None:
+    """For two systems there it is asked for once."""
+    far = {"host": host.far, "ssh_options": host.options}
+    systems = tuple(
+        SystemSpec(name=size, levels={"size": size}, kind="tmpfs", settings={"size": size, **far})
+        for size in ("8M", "9M")
+    )
+    plan = plan_of(systems, blocks=1)
+    conditions = plan.conditions.model_copy(update={"cpus": (1,), "isolate": True})
+    plan = plan.model_copy(update={"conditions": conditions})
+    folder = place(tmp_path / "study", plan)
+    seen = list[bool]()
+
+    class Looking(Watcher):
+        def trial_started(self, *_: object) -> None:
+            seen.append(is_taken(host))
+
+    run_study(folder, plan, Engine.find(), go_on, Looking())
+    record = read_run(folder, plan)
+    assert [trial.outcome for trial in record.trials] == ["done", "done"]
+    assert seen == [True, True]
+    for prepared in record.prepared:
+        fact = prepared.facts["isolation"]
+        assert fact.startswith("others are kept off CPU 1: CPU 1 for what measures alone; "), fact
+    for trial in record.trials:
+        assert trial.hello is not None
+        assert trial.hello.conditions.cpus == [1]
+    assert not is_taken(host)
+
+
+@pytest.mark.parametrize("who", ["lab", "agent"])
+def test_whoever_is_killed_another_host_gets_its_cpus_back(
+    host: SecondHost, tmp_path: Path, who: str
+) -> None:
+    """By its agent, which loses its input; where that was killed, by the next one there."""
+    there = Place.over_ssh(host.far, host.options)
+    reads, writes = os.pipe()
+    if (child := os.fork()) == 0:
+        found = isolate(Ledger(tmp_path / "state"), (1,), place=there)
+        os.write(writes, found.text.encode())
+        if who == "agent":
+            host.ask(f"kill -9 {there.host.engine.split('/')[2]}")
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    os.close(writes)
+    with os.fdopen(reads) as pipe:
+        assert pipe.read().startswith("CPU 1 for what measures alone; ")
+    if who == "agent":
+        assert is_taken(host)
+        restore(tmp_path / "state")
+    wait_until(lambda: not is_taken(host), "the CPU is not given back")

@@ -1,4 +1,4 @@
-"""Isolation on another host, here a real ssh to this one: what is copied there asks for it."""
+"""Isolation on another host, here a real ssh to this one: the agent there is asked for it."""
 
 import os
 from pathlib import Path
@@ -9,8 +9,7 @@ from support.hosts import needs_root
 from support.runs import Watcher, go_on, image_system, place, plan_of
 from support.sshd import sshd
 from tiltyard.executors.engine import Engine
-from tiltyard.host.isolation import _hierarchy
-from tiltyard.host.tasks import tasks
+from tiltyard.host.isolation import hindrance
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
 
@@ -18,7 +17,7 @@ CPUS = sorted(os.sched_getaffinity(0))
 
 pytestmark = [
     needs_root,
-    pytest.mark.skipif(_hierarchy("cgroup") is None, reason="no cpusets of version 1"),
+    pytest.mark.skipif("version 1" not in hindrance((CPUS[-1],)), reason="no cpusets of version 1"),
 ]
 
 
@@ -27,10 +26,10 @@ class _Looking(Watcher):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first: list[str] = []
+        self.first: list[set[int]] = []
 
     def trial_started(self, *_: object) -> None:
-        self.first += [task.cpus for task in tasks() if task.tid == 1]
+        self.first.append(os.sched_getaffinity(1))
 
 
 @pytest.mark.parametrize("isolate", [True, False])
@@ -38,7 +37,7 @@ def test_what_came_of_it_there_is_a_fact_and_nobody_is_moved(
     tmp_path: Path, *, isolate: bool
 ) -> None:
     cpu = CPUS[-1]
-    before = [task.cpus for task in tasks() if task.tid == 1]
+    before = [os.sched_getaffinity(1)]
     with sshd(tmp_path / "server", state=tmp_path / "state") as server:
         system = image_system("ext4", "16M", host=server.far, ssh_options=server.options)
         plan = plan_of((system,), blocks=1)

@@ -17,9 +17,9 @@ use kit::proc;
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
-use crate::change::until;
 use crate::command::reason;
 use crate::names::{refused, require_prefix};
+use crate::patience::until;
 
 /// Of the group at the top of the hierarchy. To make it is the lock of all who see that hierarchy, containers
 /// too: only one can.

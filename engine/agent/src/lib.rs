@@ -29,6 +29,7 @@ mod meanwhile;
 mod names;
 mod network;
 mod ops;
+mod patience;
 mod pattern;
 pub mod request;
 mod start;
