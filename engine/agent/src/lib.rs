@@ -13,6 +13,7 @@
 //! many.
 
 mod age;
+mod apart;
 mod back;
 mod change;
 mod command;
@@ -28,6 +29,7 @@ mod meanwhile;
 mod names;
 mod network;
 mod ops;
+mod owed;
 mod pattern;
 pub mod request;
 mod start;
