@@ -21,7 +21,6 @@ from tiltyard.errors import ExitCode
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.changes import MadeDirectory, MadeFile
-from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.ledger import Ledger
 
 GENUINE = Path(__file__).parents[1] / "run/fixtures/version_8daef3c/finished"
@@ -96,7 +95,6 @@ class Studies:
         ledger = Ledger()
         for change in (
             MadeDirectory(path=self.one.root / ledger.name("directory")),
-            MountedAt(target=self.one.root / ledger.name("directory") / ledger.name("mnt")),
             MadeFile(path=self.one.root / ledger.name("file")),
         ):
             ledger.record(change)

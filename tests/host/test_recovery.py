@@ -14,7 +14,7 @@ from tiltyard.cli.restore import restore as restore_verb
 from tiltyard.errors import ExitCode
 from tiltyard.host import processes
 from tiltyard.host.changes import Change, MadeDirectory, MadeFile
-from tiltyard.host.changes.settings import MountedAt
+from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.ledger import Ledger, recover, restore
 
 
@@ -71,14 +71,10 @@ def test_a_boot_has_undone_what_lives_in_the_kernel(
     left.path.mkdir()
     image = MadeFile(path=left.path / "tiltyard-image")
     image.path.touch()
-    die_with(
-        left,
-        image,
-        MountedAt(target=left.path / "tiltyard-mnt"),
-    )
+    die_with(left, image, StartedProcess(mark="tiltyard-server"))
     boot(monkeypatch, tmp_path)
     assert recover() == [
-        "the boot of this host has undone 1 change of an earlier run: mount-at",
+        "the boot of this host has undone 1 change of an earlier run: process",
         f"an earlier run was killed: removed {image.path}",
         f"an earlier run was killed: removed {left.path}",
     ]

@@ -4,11 +4,14 @@
 //! is the host's own, and neither ends with the agent nor holds the lock of its ledger.
 
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{memfd_create, MemfdFlags};
+use rustix::process::{kill_process_group, Pid, Signal};
 use serde::{Deserialize, Serialize};
 use wire::HostOutput;
 
@@ -16,6 +19,7 @@ use crate::command::{complaint, find_program};
 
 /// Read of what one prints.
 const SAID_BYTES: u64 = 64 << 10;
+const STEP: Duration = Duration::from_millis(10);
 
 /// A setting that is looked at and set back by commands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,16 +79,41 @@ impl Back {
 
 /// Runs one to its end, and gives what it has printed.
 fn run(argv: &[String]) -> io::Result<String> {
+    let output = ended(argv, None, None)?;
+    match output.status {
+        Some(0) => Ok(output.stdout),
+        _ => Err(io::Error::other(complaint(argv, &output).text)),
+    }
+}
+
+/// Runs one to its end.
+///
+/// # Arguments
+/// `input` is what it reads; without any it speaks the language of programs. After `limit` it is killed,
+/// with all in its session.
+///
+/// # Errors
+/// There is no such program, it cannot be started, or its time has passed.
+pub fn ended(
+    argv: &[String],
+    input: Option<&str>,
+    limit: Option<Duration>,
+) -> io::Result<HostOutput> {
     let name = argv.first().map_or("", String::as_str);
     let path = find_program(name)
         .ok_or_else(|| io::Error::other(format!("there is no program \"{name}\" on this host")))?;
     let in_memory = || memfd_create("said", MemfdFlags::CLOEXEC).map(File::from);
     // Not through pipes: what stays may keep them open.
-    let [mut stdout, mut stderr] = [in_memory()?, in_memory()?];
+    let [mut stdin, mut stdout, mut stderr] = [in_memory()?, in_memory()?, in_memory()?];
     let mut command = Command::new(path);
     command.arg0(name).args(&argv[1..]);
-    command.env("LC_ALL", "C").stdin(Stdio::null());
+    match input {
+        None => drop(command.env("LC_ALL", "C")),
+        Some(input) => stdin.write_all(input.as_bytes())?,
+    }
+    stdin.rewind()?;
     command
+        .stdin(stdin)
         .stdout(stdout.try_clone()?)
         .stderr(stderr.try_clone()?);
     // SAFETY: setsid(2) and sigprocmask(2) are all that is done before exec.
@@ -97,21 +126,41 @@ fn run(argv: &[String]) -> io::Result<String> {
             Ok(())
         });
     }
-    let status = program::without_orphans(|| command.spawn().and_then(|mut child| child.wait()))?;
+    let status = program::without_orphans(|| command.spawn().and_then(|child| wait(child, limit)))?;
     let text = |file: &mut File| -> io::Result<String> {
         let mut bytes = Vec::new();
-        file.rewind()?;
+        // The end of what is longer: there it says how it has ended.
+        let size = file.metadata()?.len();
+        file.seek(SeekFrom::Start(size.saturating_sub(SAID_BYTES)))?;
         file.take(SAID_BYTES).read_to_end(&mut bytes)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
-    let output = HostOutput {
+    Ok(HostOutput {
         status: status.code(),
         stdout: text(&mut stdout)?,
         stderr: text(&mut stderr)?,
         ..HostOutput::default()
+    })
+}
+
+fn wait(mut child: Child, limit: Option<Duration>) -> io::Result<ExitStatus> {
+    let Some(limit) = limit else {
+        return child.wait();
     };
-    match output.status {
-        Some(0) => Ok(output.stdout),
-        _ => Err(io::Error::other(complaint(argv, &output).text)),
+    let give_up = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if Instant::now() > give_up {
+            if let Some(session) = Pid::from_raw(child.id().cast_signed()) {
+                // It may have ended meanwhile.
+                let _ = kill_process_group(session, Signal::KILL);
+            }
+            child.wait()?;
+            let text = format!("it has not ended within {} s", limit.as_secs());
+            return Err(io::Error::new(ErrorKind::TimedOut, text));
+        }
+        thread::sleep(STEP);
     }
 }

@@ -14,6 +14,7 @@ use kit::removal;
 use rustix::mount::{unmount, UnmountFlags};
 use serde::{Deserialize, Serialize};
 
+use crate::apart;
 use crate::back::Back;
 use crate::command::reason;
 use crate::device::formatted::Formatted;
@@ -22,6 +23,7 @@ use crate::isolate::Partition;
 use crate::marked::Marked;
 use crate::names::{refused, require_prefix};
 use crate::network;
+use crate::owed::Owed;
 use crate::patience::until;
 use crate::throttle;
 
@@ -42,7 +44,12 @@ const LOOP_CLR_FD: libc::Ioctl = 0x4C01;
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Change {
     /// A directory, with all that is in it.
-    Made { directory: PathBuf },
+    Made {
+        directory: PathBuf,
+        /// The inode of one that another user could exchange: no other is removed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        apart: Option<u64>,
+    },
     /// A file.
     Put { path: PathBuf },
     /// A file behind a loop device; behind which, the kernel decides later.
@@ -69,6 +76,8 @@ pub enum Change {
     Network { name: String },
     /// What a command has set.
     Ran(Back),
+    /// What is owed at the end.
+    Owes(Owed),
     /// A file system on a block device that was blank.
     Formatted { is: Formatted },
     /// A process that stays, with its keeper.
@@ -86,7 +95,7 @@ impl Change {
     /// Whether a boot of the host undoes it; what is there afterwards is then not ours.
     pub fn ends_with_boot(&self) -> bool {
         match self {
-            Self::Made { .. } | Self::Put { .. } | Self::Formatted { .. } => false,
+            Self::Made { .. } | Self::Put { .. } | Self::Formatted { .. } | Self::Owes(_) => false,
             Self::Ran(back) => back.ends_with_boot,
             _ => true,
         }
@@ -110,7 +119,11 @@ impl Change {
     /// It cannot be, or is not ours any more; the message says what stays.
     pub fn take_back(&self) -> io::Result<Option<String>> {
         match self {
-            Self::Made { directory } => remove_directory(directory),
+            Self::Made {
+                directory,
+                apart: Some(inode),
+            } => apart::remove(directory, *inode),
+            Self::Made { directory, .. } => remove_directory(directory),
             Self::Put { path } => remove_file(path),
             Self::Attached { file } => detach(file),
             Self::Mounted { at, behind } => unmount_ours(at, behind.as_deref()),
@@ -126,6 +139,7 @@ impl Change {
             Self::Limited { device, file } => throttle::take_away(device, file),
             Self::Network { name } => network::remove(name),
             Self::Ran(back) => back.take_back(),
+            Self::Owes(owed) => owed.take_back(),
             Self::Formatted { is } => is.take_back(),
             Self::Started { marked, mounted } => end(marked, mounted.as_deref()),
             Self::Isolated { partition } => partition.take_back(),

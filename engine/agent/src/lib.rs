@@ -13,6 +13,7 @@
 //! many.
 
 mod age;
+mod apart;
 mod back;
 mod change;
 mod command;
@@ -29,6 +30,7 @@ mod meanwhile;
 mod names;
 mod network;
 mod ops;
+mod owed;
 mod patience;
 mod pattern;
 pub mod request;

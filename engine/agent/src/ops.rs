@@ -1,5 +1,6 @@
 //! Carrying out changes that are data, each of them in the ledger before.
 
+mod apart;
 mod disks;
 mod isolate;
 mod setting;
@@ -16,8 +17,8 @@ use std::time::{Duration, Instant};
 use wire::{
     HostBeat, HostChanged, HostDid, HostDone, HostFailure, HostFailureKind, HostHeld, HostHold,
     HostKeep, HostLast, HostLetGo, HostOp, HostOps, HostProgress, HostRan, HostRecover,
-    HostServers, HostUndo, HostUndone, OpLoop, OpMake, OpMend, OpMount, OpNetwork, OpPut,
-    OpRelease, OpRequire, OpStart, OpText, StartReady, StartStop,
+    HostServers, HostUndo, HostUndone, OpLoop, OpMake, OpMend, OpMount, OpNetwork, OpRelease,
+    OpRequire, OpStart, OpText, StartReady, StartStop,
 };
 
 use crate::change::Change;
@@ -292,11 +293,7 @@ impl List<'_> {
         self.meanwhile.wait(Some(Duration::ZERO))?;
         match op {
             HostOp::Make(make) => self.make(make),
-            HostOp::Put(OpPut { path, zeros }) => {
-                let path = self.path(path)?;
-                self.record(Change::Put { path: path.clone() }, &path)?;
-                content::lay_out(&path, *zeros, self.at, self.meanwhile)
-            }
+            HostOp::Put(put) => self.put(put),
             HostOp::Mend(OpMend { path }) => {
                 content::mend(&self.path(path)?, self.at, self.meanwhile)
             }
@@ -336,6 +333,7 @@ impl List<'_> {
             HostOp::Age(age) => self.age(age),
             HostOp::Limit(limit) => self.limit(limit),
             HostOp::Isolate(isolate) => self.isolate(isolate),
+            HostOp::Owe(owe) => self.owe(owe),
         }
     }
 
@@ -381,9 +379,13 @@ impl List<'_> {
 
     fn make(&mut self, make: &OpMake) -> Result<(), HostFailure> {
         let directory = self.path(&make.directory)?;
+        if let Some(name) = &make.apart {
+            return self.make_apart(directory, name);
+        }
         if !make.inside {
             let change = Change::Made {
                 directory: directory.clone(),
+                apart: None,
             };
             self.record(change, &directory)?;
         }
@@ -416,6 +418,9 @@ impl List<'_> {
         match mount.again {
             true => change.take_back().map(drop).map_err(plain)?,
             false => self.note(change)?,
+        }
+        if let Some(apart) = &mount.apart {
+            return self.show_apart(&from, apart, &at);
         }
         let mut argv = vec!["mount".to_owned()];
         if !mount.kind.is_empty() {

@@ -214,9 +214,15 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
             let texts = set.while_behind.iter().flatten().chain(&set.excludes);
             texts.chain([&set.file]).try_for_each(check_op_text)
         }
-        HostOp::Put(put) => check_op_text(&put.path),
+        HostOp::Put(put) => [&put.path]
+            .into_iter()
+            .chain(&put.link)
+            .try_for_each(check_op_text),
         HostOp::Mend(mend) => check_op_text(&mend.path),
-        HostOp::Make(make) => check_op_text(&make.directory),
+        HostOp::Make(make) => {
+            make.apart.iter().try_for_each(|name| check_text(name))?;
+            check_op_text(&make.directory)
+        }
         HostOp::Mount(mount) => check_mount(mount),
         HostOp::Loop(one) => check_text(&one.name).and_then(|()| check_op_text(&one.file)),
         HostOp::Require(require) => require.behind.iter().try_for_each(check_op_text),
@@ -240,14 +246,26 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
         HostOp::Age(age) => check_age(age),
         HostOp::Limit(limit) => limit.behind.iter().try_for_each(check_op_text),
         HostOp::Isolate(isolate) => check_name(&isolate.group),
+        HostOp::Owe(owe) => {
+            check_text(&owe.what)?;
+            check_op_argv(&owe.argv)?;
+            owe.directory
+                .iter()
+                .chain(&owe.look)
+                .try_for_each(check_op_text)
+        }
     })
 }
 
 fn check_mount(mount: &OpMount) -> Result<(), String> {
     let words = mount.options.iter().chain([&mount.kind]);
     words.into_iter().try_for_each(|word| check_text(word))?;
+    let apart = mount.apart.as_ref();
+    apart.map_or(Ok(()), |apart| check_text(&apart.why))?;
     let texts = [&mount.from, &mount.at].into_iter().chain(&mount.behind);
-    texts.into_iter().try_for_each(check_op_text)
+    texts
+        .chain(apart.map(|apart| &apart.inode))
+        .try_for_each(check_op_text)
 }
 
 /// A history comes to its end.

@@ -40,9 +40,9 @@ pub use machine::{HostHeld, HostHold, HostLast, HostLetGo};
 pub use network::{Network, Side};
 pub use ops::{
     HostAged, HostChanged, HostDid, HostIsolated, HostKeep, HostOp, HostOps, HostProgress, HostRan,
-    HostRecover, HostSkipped, HostUndo, HostUndone, OpAge, OpBack, OpDevice, OpFormat, OpHold,
-    OpIsolate, OpKeep, OpLimit, OpLoop, OpMade, OpMake, OpMend, OpMount, OpNetwork, OpProfile,
-    OpPut, OpPutBack, OpRelease, OpRequire, OpRun, OpSet, OpStart, OpText,
+    HostRecover, HostSkipped, HostUndo, HostUndone, OpAge, OpApart, OpBack, OpDevice, OpFormat,
+    OpHold, OpIsolate, OpKeep, OpLimit, OpLoop, OpMade, OpMake, OpMend, OpMount, OpNetwork, OpOwe,
+    OpProfile, OpPut, OpPutBack, OpRelease, OpRequire, OpRun, OpSet, OpStart, OpText,
 };
 pub use runner::{Held, RunnerLine, RunnerReply, RunnerRequest, RECORD_SEPARATOR};
 pub use start::{HostServer, HostServers, HostStarted, Start, StartReady, StartStop};

@@ -69,6 +69,7 @@ pub enum HostOp {
     Age(Box<OpAge>),
     Limit(OpLimit),
     Isolate(OpIsolate),
+    Owe(OpOwe),
 }
 
 /// A text: as it stands, or joined of parts that only execution yields.
@@ -147,13 +148,17 @@ pub struct OpSet {
 }
 
 /// A file that is not there, with blocks of its own that are written, past the page cache where that
-/// can be.
+/// can be; or a symbolic link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OpPut {
     pub path: OpText,
     /// So many bytes, all zero.
+    #[serde(default)]
     pub zeros: u64,
+    /// Where a link leads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<OpText>,
 }
 
 /// A file of ours is written where it has holes or unwritten extents; what it holds stays.
@@ -174,6 +179,10 @@ pub struct OpMake {
     /// Others cannot look into it.
     #[serde(default)]
     pub private: bool,
+    /// It lies among names that another user can exchange: it yields its inode by this name, and no other
+    /// directory is removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<String>,
 }
 
 /// A file system, mounted.
@@ -191,6 +200,35 @@ pub struct OpMount {
     /// It is ours already: it is unmounted before. The ledger has it all the time.
     #[serde(default)]
     pub again: bool,
+    /// `from` is a directory that another user can exchange: that one is shown, and no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<OpApart>,
+}
+
+/// A directory that was made apart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpApart {
+    pub inode: OpText,
+    /// Who could exchange it, for who is told that nothing can be mounted.
+    pub why: String,
+}
+
+/// A command that is owed at the end, which takes back what others are about to make.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpOwe {
+    /// What it does, as a sentence that begins with a verb of the past.
+    pub what: String,
+    pub argv: Vec<OpText>,
+    #[serde(default)]
+    pub stdin: String,
+    /// Nothing is to be done without this directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<OpText>,
+    /// Nothing is to be done, and all is done, once this command prints nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub look: Vec<OpText>,
 }
 
 /// A file behind a loop device that passes the page cache by, where that can be; yields its name.

@@ -1,51 +1,16 @@
 """The kernel's table of mounts, read from ``/proc/self/mountinfo`` (proc(5))."""
 
-import ctypes
 import functools
-import os
 import re
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltyard.errors import HostLacksError, TiltyardError
-from tiltyard.host import commands
+from tiltyard.errors import HostLacksError
 
 _BUSY_TRIES = 20
 _BUSY_PAUSE_S = 0.25
 
 
-def unmount(target: Path) -> None:
-    """Unmount; what is busy gets a few seconds, because a stopped engine takes a moment to end.
-
-    Raises:
-        TiltyardError: if it is busy all the same, or cannot be unmounted.
-    """
-    for attempt in range(_BUSY_TRIES):
-        try:
-            commands.run(("umount", str(target)))
-            return
-        except TiltyardError as error:
-            if "busy" not in str(error) or attempt == _BUSY_TRIES - 1:
-                raise
-            time.sleep(_BUSY_PAUSE_S)
-
-
-def bind(directory: int, target: Path) -> None:
-    """Mount a directory that is held open on another one, whatever its path leads to meanwhile.
-
-    Raises:
-        OSError: with the target's name.
-    """
-    source = os.fsencode(f"/proc/self/fd/{directory}")
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.mount(source, os.fsencode(target), None, ctypes.c_ulong(_MS_BIND), None) != 0:
-        error = ctypes.get_errno()
-        raise OSError(error, os.strerror(error), str(target))
-
-
-_MS_BIND = 4096
-"""<linux/mount.h>."""
 _MOUNTINFO = Path("/proc/self/mountinfo")
 _OCTAL = re.compile(r"\\([0-7]{3})")
 

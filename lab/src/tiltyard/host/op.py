@@ -38,10 +38,13 @@ class MakeDirectory(Op):
     """Whether it is in another one that was made, and goes with that; it may be there already."""
     private: bool = False
     """Whether others are kept from looking into it."""
+    apart: bool = False
+    """Whether it lies among names that another user can exchange; it yields its inode then."""
 
     def op(self, text: Text) -> dict[str, object]:
         """Where."""
-        how = {"inside": self.inside, "private": self.private}
+        how: dict[str, object] = {"inside": self.inside, "private": self.private}
+        how |= {"apart": self.output} if self.apart else {}
         return {"op": "make", "directory": text(self.path), **how}
 
     @property
@@ -104,6 +107,72 @@ class PutZeros(Op):
     def back_script(self) -> str:
         """The command for it."""
         return shlex.join(("rm", "-f", str(self.path)))
+
+
+class Link(Op):
+    """A symbolic link that is not there."""
+
+    kind: Literal["link"] = "link"
+    path: Path
+    to: Path
+    outlasts_boot = True
+
+    def op(self, text: Text) -> dict[str, object]:
+        """Where, and where it leads."""
+        return {"op": "put", "path": text(self.path), "link": text(self.to)}
+
+    @property
+    def line(self) -> str:
+        """The command."""
+        return shlex.join(("ln", "--symbolic", str(self.to), str(self.path)))
+
+    @property
+    def way_back(self) -> str:
+        """It is removed."""
+        return f"# remove {self.path}"
+
+    @property
+    def back_script(self) -> str:
+        """The command for it."""
+        return shlex.join(("rm", "-f", str(self.path)))
+
+
+class Owe(Op):
+    """A command that is owed at the end, which takes back what others are about to make."""
+
+    kind: Literal["owe"] = "owe"
+    what: str
+    """What it does, as a sentence that begins with a verb of the past."""
+    argv: tuple[str, ...]
+    back: str
+    """As a dry run has it."""
+    stdin: str = ""
+    directory: Path | None = None
+    """Nothing is to be done without it."""
+    look: tuple[str, ...] = ()
+    """Nothing is to be done, and all is done, once this command prints nothing."""
+
+    def op(self, text: Text) -> dict[str, object]:
+        """What is executed, and when."""
+        directory = {} if self.directory is None else {"directory": text(self.directory)}
+        return {
+            "op": "owe",
+            "what": self.what,
+            "argv": [*map(text, self.argv)],
+            "stdin": self.stdin,
+            "look": [*map(text, self.look)],
+            **directory,
+        }
+
+    @property
+    def line(self) -> str:
+        """Nothing is done yet."""
+        return ""
+
+    @property
+    def way_back(self) -> str:
+        """It is executed."""
+        return self.back
 
 
 class Mend(Op):
@@ -228,6 +297,10 @@ class Mount(Op):
     """What the loop device in the source has behind it: it is unmounted only as long as it has."""
     again: bool = False
     """Whether it is ours already, and is unmounted before."""
+    inode: str = ""
+    """Of the source, if another user can exchange that: no other directory is shown."""
+    why: str = ""
+    """Who can."""
 
     def op(self, text: Text) -> dict[str, object]:
         """What, where, and whose."""
@@ -239,6 +312,7 @@ class Mount(Op):
             "options": [*self.options],
             **({} if self.behind is None else {"behind": text(self.behind)}),
             **({"again": True} if self.again else {}),
+            **({"apart": {"inode": text(self.inode), "why": self.why}} if self.inode else {}),
         }
 
     @property

@@ -5,9 +5,8 @@ from collections.abc import Iterable
 
 from tiltyard.folder import StudyFolder
 from tiltyard.host.changes.change import PREFIX
-from tiltyard.host.changes.slurm import HeldNodes
 from tiltyard.host.place import HERE
-from tiltyard.run.nodes import by_ssh, salloc
+from tiltyard.run.nodes import by_ssh, let_go, salloc
 from tiltyard.run.scratch_dir import open_systems
 from tiltyard.study.model import Placement, SystemSpec
 from tiltyard.systems.deputy.link import Deputies
@@ -54,10 +53,10 @@ def dry_run(
 
 def _of_slurm(placement: Placement) -> list[PlannedPart]:
     """What is known before there are nodes: how they are held and let go."""
-    held = HeldNodes(name=f"{PREFIX}TOKEN-nodes-1")
-    line = shlex.join(salloc(placement, held.name, placement.nodes))
+    name = f"{PREFIX}TOKEN-nodes-1"
+    line = shlex.join(salloc(placement, name, placement.nodes))
     inside = "# on each node: copy the engine, make a directory, remove both"
     return [
         PlannedPart("", "at the beginning of the run", (line, inside)),
-        PlannedPart("", END_OF_RUN, (held.way_back,)),
+        PlannedPart("", END_OF_RUN, (let_go(name).way_back,)),
     ]

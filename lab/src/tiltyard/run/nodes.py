@@ -5,7 +5,9 @@ another one, and what there is of it is put aside, kept and reported.
 """
 
 import contextlib
+import os
 import re
+import shlex
 import subprocess
 import tempfile
 import time
@@ -15,9 +17,10 @@ from typing import Final
 
 from tiltyard.errors import BusyError, HostLacksError, TiltyardError
 from tiltyard.host import commands
-from tiltyard.host.changes.slurm import HeldNodes, jobs_named
 from tiltyard.host.ledger import Ledger
+from tiltyard.host.op import Owe
 from tiltyard.host.place import Place
+from tiltyard.host.steps import Steps
 from tiltyard.study.model import Placement
 from tiltyard.units import format_duration
 
@@ -98,7 +101,8 @@ class Nodes:
             HostLacksError: if it would never give them; the message has its words.
         """
         name = self.ledger.name(f"nodes-{len(self.ledger.outstanding) + 1}")
-        held = self.ledger.record(HeldNodes(name=name))
+        steps = Steps(self.ledger, self.check)
+        steps.take([let_go(name)])
         try:
             without = {*self.places, *self.lost}
             # Licences are held with the first nodes: asked for again, they would never be free.
@@ -106,15 +110,33 @@ class Nodes:
             if self.places:
                 asked = asked.model_copy(update={"licenses": ""})
             _allocate(salloc(asked, name, count, wanted, without), wait_s, self.check)
-            if not (jobs := jobs_named(name)):
+            told = commands.run(_jobs_named(name, "%i %N")).stdout
+            jobs = [(words[0], words[-1]) for line in told.splitlines() if (words := line.split())]
+            if not jobs:
                 raise BusyError("Slurm has taken the nodes back. Fix: the same command")
             with commands.understood("Slurm"):
                 ((job, nodes),) = jobs
             names = commands.run(("scontrol", "show", "hostnames", nodes)).stdout.split()
         except BaseException:
-            self.ledger.undo(held)
+            steps.undo()
             raise
         self.places.update({node: Place.through_slurm(job, node) for node in names})
+
+
+def let_go(name: str) -> Owe:
+    """Nodes that are held for the job of that name are given back."""
+    cancel = ("scancel", "--me", f"--name={name}")
+    return Owe(
+        what=f"released the nodes of Slurm's job {name}",
+        argv=cancel,
+        back=shlex.join(cancel),
+        look=_jobs_named(name, "%i"),
+    )
+
+
+def _jobs_named(name: str, shown: str) -> tuple[str, ...]:
+    """The command that lists our jobs of that name that are not over: squeue(1)."""
+    return ("squeue", "--noheader", f"--user={os.geteuid()}", f"--name={name}", "-o", shown)
 
 
 def _allocate(line: tuple[str, ...], wait_s: float, check: Callable[[], None]) -> None:

@@ -17,8 +17,9 @@ from pydantic import JsonValue
 from tiltyard.errors import TrialsFailedError
 from tiltyard.executors.engine import ConditionsWanted, Job, Part, Stage
 from tiltyard.executors.runner import Trial
-from tiltyard.host.changes.cleanup import ProgramCleanup
 from tiltyard.host.commands import Command
+from tiltyard.host.op import Owe
+from tiltyard.host.steps import Steps
 from tiltyard.plan.model import PlannedWorkload
 from tiltyard.plan.program import (
     job_parameters,
@@ -150,7 +151,7 @@ def around(context: Context, where: Place, workloads: Iterable[str]) -> Iterator
         for name in workloads:
             workload = context.plan.workload(name)
             if (workload.program or {}).get(where.level):
-                owed.append((workload, _record(context, where, workload)))
+                owed.append((workload, _owe(context, where, workload)))
                 _set_up(context, where, workload, found)
                 context.interrupt.check()
         yield found
@@ -179,31 +180,33 @@ def _set_up(context: Context, where: Place, workload: PlannedWorkload, found: Ar
 
 
 def _clean_up(
-    context: Context, where: Place, owed: list[tuple[PlannedWorkload, ProgramCleanup | None]]
+    context: Context, where: Place, owed: list[tuple[PlannedWorkload, Steps]]
 ) -> Iterator[str]:
     """Last one first; why one failed."""
-    for workload, change in reversed(owed):
+    for workload, steps in reversed(owed):
         stream = _execute(context, where, workload, "cleanup")
-        if change is not None:
-            context.ledger.undo(change)
+        steps.undo()
         outcome, reason = stream.outcome
         if outcome != "done":
             name = " on ".join(filter(None, (workload.spec.name, where.system)))
             yield f"{name}: {where.level}.{reason}"
 
 
-def _record(context: Context, where: Place, workload: PlannedWorkload) -> ProgramCleanup | None:
+def _owe(context: Context, where: Place, workload: PlannedWorkload) -> Steps:
     """The cleanup is in the ledger, where the engine can be started without the system."""
-    if where.up is not None and where.up.engine:
-        return None
-    prefix = where.up.prefix if where.up else ()
-    return context.ledger.record(
-        ProgramCleanup(
+    steps = Steps(context.ledger)
+    if where.up is None or not where.up.engine:
+        prefix = where.up.prefix if where.up else ()
+        directory = where.target / _room(context, workload, where.level)
+        owe = Owe(
+            what=f"cleaned up what was set up in {directory}",
             argv=(*prefix, str(context.engine.path), "run"),
-            job=_job(context, where, workload, "cleanup").message().decode(),
-            directory=where.target / _room(context, workload, where.level),
+            back=f"# clean up what was set up in {directory}",
+            stdin=_job(context, where, workload, "cleanup").message().decode(),
+            directory=directory,
         )
-    )
+        steps.take([owe])
+    return steps
 
 
 def _job(

@@ -13,28 +13,18 @@ ssh.
 import os
 import secrets
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from pydantic import Field
 
 from tiltyard.errors import RefusedError
 from tiltyard.folder import sha256
-from tiltyard.host.changes import Change, MadeDirectory
-from tiltyard.host.changes.settings import MountedAt
-from tiltyard.host.mounts import bind
-from tiltyard.host.op import MakeDirectory
+from tiltyard.host.op import MakeDirectory, Mount
 from tiltyard.host.place import HERE, MOUNTS, Place
 from tiltyard.host.steps import Step, Steps, TakeBack, UndoTemporarily
-from tiltyard.ownership import (
-    expanded,
-    held_open,
-    led_to,
-    make_directory,
-    open_inside,
-    stranger_above,
-)
+from tiltyard.ownership import expanded, led_to, stranger_above
 from tiltyard.study.model import HostName
 from tiltyard.systems import brought
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
@@ -102,9 +92,16 @@ class Directory(System):
     def steps_up(self) -> Iterable[Step]:
         """Make the subdirectory; the ledger has it from the first turn to the end of the run."""
         if self._stranger:
-            yield MakeApart(path=self._made, output=_INODE)
+            yield MakeDirectory(path=self._made, apart=True, output=_INODE)
             yield MakeDirectory(path=self._path)
-            yield ShowApart(path=self._made, inode=_INODE, at=self._path, why=self._stranger)
+            yield Mount(
+                type="",
+                source=str(self._made),
+                target=self._path,
+                options=("bind",),
+                inode=_INODE,
+                why=self._stranger,
+            )
             return
         made = MakeDirectory(path=self._path, lasts="run")
         if self._ledger.holds(made.made()):
@@ -175,82 +172,6 @@ class DirectoryThere(System):
         with self.place.looking(files=(MOUNTS,), space=(str(self._given),)):
             facts = _facts(self._given, self.place)
         return Up(target=self._path, commands=(), facts=facts, place=self.place)
-
-
-class MakeApart(Step):
-    """A directory among names that another user can exchange; it yields its inode."""
-
-    kind: Literal["make-apart"] = "make-apart"
-    path: Path
-
-    @property
-    def line(self) -> str:
-        """In words."""
-        return f"# make directory {self.path}"
-
-    @property
-    def script(self) -> str:
-        """The command for it."""
-        return shlex.join(("mkdir", str(self.path)))
-
-    def changes(self) -> Sequence[Change]:
-        """Before it is known, nothing is in it."""
-        return (MadeDirectory(path=self.path, inode=0),)
-
-    def execute(self, host: Steps) -> str:
-        """Make it, and make sure that it is it.
-
-        Raises:
-            RefusedError: if another user has put something in its place.
-        """
-        make_directory(self.path)
-        with held_open(self.path.parent) as above, open_inside(above, self.path.name) as made:
-            found, inside = os.fstat(made), os.listdir(made)  # noqa: PTH208  it is open
-            if found.st_uid != os.geteuid() or inside:
-                raise RefusedError(_exchanged(self.path))
-        host.record(MadeDirectory(path=self.path, inode=found.st_ino))
-        return str(found.st_ino)
-
-
-class ShowApart(Step):
-    """That directory, mounted where nobody can exchange it."""
-
-    kind: Literal["show-apart"] = "show-apart"
-    path: Path
-    inode: str
-    at: Path
-    why: str
-
-    @property
-    def line(self) -> str:
-        """The command for it."""
-        return shlex.join(("mount", "--bind", str(self.path), str(self.at)))
-
-    def changes(self) -> Sequence[Change]:
-        """It is unmounted."""
-        return (MountedAt(target=self.at),)
-
-    def execute(self, host: Steps) -> str:  # noqa: ARG002  it needs no command
-        """Mount it.
-
-        Raises:
-            RefusedError: if it is another one, or this process may not mount.
-        """
-        with held_open(self.path.parent) as above, open_inside(above, self.path.name) as made:
-            if str(os.fstat(made).st_ino) != self.inode:
-                raise RefusedError(_exchanged(self.path))
-            try:
-                bind(made, self.at)
-            except OSError as error:
-                raise RefusedError(
-                    f"{self.path.parent}: not used: {self.why}, and nothing can be mounted here "
-                    f"({error.strerror}). Fix: run as that user, or chown root {self.path.parent}"
-                ) from error
-        return ""
-
-
-def _exchanged(path: Path) -> str:
-    return f"{path}: not used: another user has put something else in its place"
 
 
 def open_directory(name: str, settings: DirectorySettings, site: Site) -> System:

@@ -6,7 +6,6 @@ what is there and still ours, says what it did, and returns ``None`` if nothing 
 removal is synced: the ledger forgets it, and a power cut must not bring back what nobody remembers.
 """
 
-import contextlib
 import os
 import shlex
 import shutil
@@ -20,18 +19,16 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import sync_directory
 from tiltyard.host import commands
 from tiltyard.host.changes.change import PREFIX, HostChange
-from tiltyard.host.changes.cleanup import ProgramCleanup
 from tiltyard.host.changes.network import (
     CopiedLab,
 )
 from tiltyard.host.changes.op import KeptCopy, MadeByOp, UsedAgent
-from tiltyard.host.changes.settings import MountedAt, StartedProcess
-from tiltyard.host.changes.slurm import HeldNodes
+from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.mounts import mounts_in
 from tiltyard.host.namespaces import MadeInside
 from tiltyard.host.pools import ImportedPool
 from tiltyard.host.resumption import MadeResumption
-from tiltyard.ownership import held_open, open_inside
+from tiltyard.ownership import held_open
 
 _REMOVAL_S = 24 * 3600.0
 """Nobody waits longer for what millions of files take."""
@@ -75,8 +72,6 @@ class MadeDirectory(HostChange):
 
     kind: Literal["directory"] = "directory"
     path: Path
-    inode: int | None = None
-    """Of one that another user could exchange: no other is removed. 0: only an empty one is."""
 
     @property
     def way_back(self) -> str:
@@ -91,40 +86,12 @@ class MadeDirectory(HostChange):
     def undo(self) -> str | None:
         """Remove it with all that is in it, unless something is mounted there."""
         _require_prefix(self.path)
-        if self.inode is not None:
-            return self._undo_among_others(self.inode)
         if not self.path.is_dir() or self.path.is_symlink():
             return None
         if inside := mounts_in(self.path.resolve()):
             raise RefusedError(f"{self.path}: not removed, because {inside[0].target} is mounted")
         remove_tree(self.path)
         return f"removed {self.path}"
-
-    def _undo_among_others(self, inode: int) -> str | None:
-        """Remove it, and nothing that another user has put in its place."""
-        with contextlib.ExitStack() as held:
-            try:
-                above = held.enter_context(held_open(self.path.parent))
-                made = held.enter_context(open_inside(above, self.path.name))
-            except FileNotFoundError:
-                return None
-            except (RefusedError, OSError):
-                return self._left
-            found = os.listdir(made)  # noqa: PTH208  it is open
-            if os.fstat(made).st_ino != inode and (inode or found):
-                return self._left
-            at = Path(f"/proc/{os.getpid()}/fd/{made}")
-            if inside := mounts_in(at.readlink()):
-                raise RefusedError(
-                    f"{self.path}: not removed, because {inside[0].target} is mounted"
-                )
-            remove_tree(*(at / name for name in found))
-            os.rmdir(self.path.name, dir_fd=above)
-        return f"removed {self.path}"
-
-    @property
-    def _left(self) -> str:
-        return f"left {self.path} alone: another user has put something else in its place"
 
     def sync(self) -> None:
         """Its name is gone."""
@@ -138,14 +105,11 @@ Change = Annotated[
     | MadeByOp
     | KeptCopy
     | UsedAgent
-    | MountedAt
     | StartedProcess
     | ImportedPool
     | MadeInside
     | CopiedLab
-    | HeldNodes
-    | MadeResumption
-    | ProgramCleanup,
+    | MadeResumption,
     Field(discriminator="kind"),
 ]
 

@@ -1,4 +1,4 @@
-"""Changes of processes and mounts by what identifies them everywhere.
+"""Changes of processes by what identifies them everywhere.
 
 The rules are those of :mod:`tiltyard.host.changes`: an ``undo`` acts only on what is there and
 still ours, says what it did, and returns ``None`` if nothing was left to do.
@@ -10,9 +10,7 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
-from tiltyard.errors import RefusedError
 from tiltyard.host.changes.change import PREFIX, HostChange
-from tiltyard.host.mounts import mounts_at, unmount
 from tiltyard.host.processes import end_processes
 
 MARK: Final = "TILTYARD_PROCESS"
@@ -56,32 +54,6 @@ class StartedProcess(HostChange):
             for entry in Path("/proc").iterdir()
             if entry.name.isdigit() and wanted in _environment(entry)
         ]
-
-
-class MountedAt(HostChange):
-    """Something mounted on a directory that we made, whatever it is."""
-
-    kind: Literal["mount-at"] = "mount-at"
-    target: Path
-
-    lives_in_kernel: ClassVar = True
-
-    @property
-    def way_back(self) -> str:
-        """It is unmounted."""
-        return f"umount {self.target}"
-
-    def undo(self) -> str | None:
-        """Unmount what is mounted there."""
-        if not self.target.is_absolute() or not self.target.name.startswith(PREFIX):
-            raise RefusedError(
-                f"{self.target}: not unmounted: its name does not begin with {PREFIX}"
-            )
-        done = None
-        while mounts_at(self.target):
-            unmount(self.target)
-            done = f"unmounted {self.target}"
-        return done
 
 
 def _environment(entry: Path) -> list[bytes]:

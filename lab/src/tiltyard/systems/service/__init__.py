@@ -18,11 +18,10 @@ from typing import Any, Final
 from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.folder import HASHED, hashed
 from tiltyard.host import commands
-from tiltyard.host.changes import MadeFile
-from tiltyard.host.op import MakeDirectory, Mount, Run
+from tiltyard.host.op import Link, MakeDirectory, Mount, Run
 from tiltyard.host.packages import find_program
 from tiltyard.host.start import Ready, Stop, pids, servers
-from tiltyard.host.steps import ChangeByCommand, Step, Steps, TakeBack, UndoTemporarily
+from tiltyard.host.steps import Step, Steps, TakeBack, UndoTemporarily
 from tiltyard.ownership import name_of
 from tiltyard.study.placeholders import names_in
 from tiltyard.systems.brought import Brought
@@ -234,14 +233,12 @@ class Serviced(System):
         yield self._start
 
     @property
-    def _show(self) -> ChangeByCommand | Mount:
+    def _show(self) -> Link | Mount:
         """Its directory at a short path."""
         if self._is_root:
             source = str(self._files)
             return Mount(type="", source=source, target=self._home, options=("bind",))
-        made = MadeFile(path=self._home)
-        argv = ("ln", "--symbolic", str(self._files), str(self._home))
-        return ChangeByCommand(argv=argv, change=made)
+        return Link(path=self._home, to=self._files)
 
     def _pause(self) -> Iterator[Step]:
         """Nothing of it holds the system."""
