@@ -74,7 +74,10 @@ impl Back {
 }
 
 /// Runs one to its end, and gives what it has printed.
-fn run(argv: &[String]) -> io::Result<String> {
+///
+/// # Errors
+/// It cannot be started, or fails.
+pub fn run(argv: &[String]) -> io::Result<String> {
     let name = argv.first().map_or("", String::as_str);
     let path = find_program(name)
         .ok_or_else(|| io::Error::other(format!("there is no program \"{name}\" on this host")))?;

@@ -20,9 +20,11 @@ use crate::back::Back;
 use crate::command::reason;
 use crate::device::formatted::Formatted;
 use crate::device::identity::backing_file;
+use crate::inside::{self, Process};
 use crate::marked::Marked;
 use crate::names::{refused, require_prefix};
 use crate::network;
+use crate::pool;
 use crate::throttle;
 
 /// Values are set again only here.
@@ -81,6 +83,10 @@ pub enum Change {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mounted: Option<PathBuf>,
     },
+    /// A ZFS pool that is imported.
+    Pool { name: String },
+    /// A directory in the mount namespace of a process.
+    Inside { directory: PathBuf, of: Process },
 }
 
 impl Change {
@@ -129,6 +135,8 @@ impl Change {
             Self::Ran(back) => back.take_back(),
             Self::Formatted { is } => is.take_back(),
             Self::Started { marked, mounted } => end(marked, mounted.as_deref()),
+            Self::Pool { name } => pool::export(name),
+            Self::Inside { directory, of } => inside::remove(directory, of),
         }
     }
 }
@@ -334,7 +342,7 @@ fn set_again(file: &Path, before: &str, value: &str) -> io::Result<Option<String
 }
 
 /// Whether it is so in the end.
-fn until(mut is_so: impl FnMut() -> bool) -> bool {
+pub fn until(mut is_so: impl FnMut() -> bool) -> bool {
     for _ in 0..TRIES {
         if is_so() {
             return true;

@@ -1,6 +1,7 @@
 //! Carrying out changes that are data, each of them in the ledger before.
 
 mod disks;
+mod pool;
 mod setting;
 mod state;
 
@@ -334,6 +335,7 @@ impl List<'_> {
             HostOp::PutBack(put) => self.put_back(put),
             HostOp::Age(age) => self.age(age),
             HostOp::Limit(limit) => self.limit(limit),
+            HostOp::Pool(pool) => self.pool(pool),
         }
     }
 
@@ -379,6 +381,9 @@ impl List<'_> {
 
     fn make(&mut self, make: &OpMake) -> Result<(), HostFailure> {
         let directory = self.path(&make.directory)?;
+        if let Some(process) = &make.within {
+            return self.make_within(make, directory, process);
+        }
         if !make.inside {
             let change = Change::Made {
                 directory: directory.clone(),

@@ -68,6 +68,7 @@ pub enum HostOp {
     PutBack(OpPutBack),
     Age(Box<OpAge>),
     Limit(OpLimit),
+    Pool(OpPool),
 }
 
 /// A text: as it stands, or joined of parts that only execution yields.
@@ -173,6 +174,9 @@ pub struct OpMake {
     /// Others cannot look into it.
     #[serde(default)]
     pub private: bool,
+    /// The process in whose mount namespace it is; with the namespace it is out of reach.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<OpText>,
 }
 
 /// A file system, mounted.
@@ -337,6 +341,20 @@ pub struct OpLimit {
     /// Loop device and file.
     pub behind: [OpText; 2],
     pub bytes_per_s: u64,
+}
+
+/// A ZFS pool that is not imported, and is ours once it is; it is exported.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpPool {
+    /// A name of ours.
+    pub name: OpText,
+    /// Imports it, unless that is done; none: a later op does.
+    #[serde(default)]
+    pub argv: Vec<OpText>,
+    /// It is exported before. The ledger has it all the time.
+    #[serde(default)]
+    pub again: bool,
 }
 
 /// What came of ops.

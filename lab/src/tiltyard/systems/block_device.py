@@ -38,7 +38,6 @@ from tiltyard.systems.volume import (
     VolumeSettings,
     brings,
     check_filesystem,
-    is_by_ops,
     redraws,
 )
 from tiltyard.units import format_size
@@ -213,7 +212,7 @@ KIND = Kind(
     Settings=BlockDeviceSettings,
     target="directory",
     open=BlockDeviceVolume,
-    by_ops=is_by_ops,
+    by_ops=lambda _: True,
     redraws=redraws,
     brings=brings,
 )

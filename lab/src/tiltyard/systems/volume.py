@@ -7,6 +7,7 @@ from :class:`Volume`, and says how its device is come by and when it may be form
 import functools
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, Self
 
@@ -31,7 +32,6 @@ from tiltyard.systems.brought import Brought
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
 from tiltyard.systems.filesystems.driver import Mounting
 from tiltyard.systems.filesystems.server import ServerDriver
-from tiltyard.systems.filesystems.zfs import PoolDriver
 from tiltyard.systems.image_file import check_size
 from tiltyard.systems.kind import (
     Problem,
@@ -139,7 +139,11 @@ class VolumeSettings(ServiceableSettings, ReachableSettings):
         """Whether each turn begins with a file system of its own."""
         return self.reset in ("mkfs", "reboot")
 
-    def tuned(self, profile: Profile) -> tuple[Self, Profile, list[Outcome]]:
+    def tuned(
+        self,
+        profile: Profile,
+        place: Place,  # noqa: ARG002
+    ) -> tuple[Self, Profile, list[Outcome]]:
         """A profile's mount options go before our own; what we set of the queue stays ours."""
         mount, left, taken = take_mount_options(profile, self.filesystem, self.mount)
         own = {"scheduler": self.scheduler, "read_ahead_kb": self.read_ahead}
@@ -183,7 +187,7 @@ class Volume(System):
         self._keeper = None if settings.state.is_fresh else self._keeper_of(settings.state)
         self._device = ""
         self.steps = Steps(site.ledger, site.check, site.note, site.place)
-        self._mounter = mounter(self.steps, site.ledger.name(f"fs-{slug}"), site.place)
+        self._mounter = mounter(self.steps, site.ledger.name(f"fs-{slug}"))
 
     @property
     def _target(self) -> Path:
@@ -243,7 +247,7 @@ class Volume(System):
         settings = self._settings
         yield from self._mounter.open()
         yield from self._attach()
-        yield from self._filesystem.driver.prepare(self._mounter, self._device)
+        yield from self._filesystem.driver.prepare(self._mounting())
         if settings.makes_anew or not self._formatted:
             if self._keeper is None:
                 yield from self._format()
@@ -267,7 +271,7 @@ class Volume(System):
             return
         yield from self._mounter.open()
         yield from self._attach()
-        yield from self._filesystem.driver.prepare(self._mounter, self._device)
+        yield from self._filesystem.driver.prepare(self._mounting())
         yield from self._format()
         yield from self._mount()
         yield from self._keeper.make(self._target, self._renew())
@@ -315,7 +319,8 @@ class Volume(System):
         """What the kernel says of what is mounted now, and a directory to work in."""
         queues = (f"/sys/block/*/queue/{name}" for name in (*_QUEUE, "write_cache"))
         files, space = (*LOOKED_AT, *queues), (str(self._target),)
-        with self.place.looking(files=files, links=(DISKS,), space=space):
+        direct = (str(self._target / _TRIALS),)
+        with self.place.looking(files=files, links=(DISKS,), space=space, direct=direct):
             return self._look()
 
     def _look(self) -> Up:
@@ -326,6 +331,7 @@ class Volume(System):
         driver = made.driver
         asked = self._settings.mount if driver.shows_options else ()
         types = driver.types(made.name)
+        driver.require_set(replace(self._mounting(), device=device), self.place)
         facts = mount_facts(self._mounter, directory, types, asked, driver.synonyms)
         return Up(
             target=directory,
@@ -345,11 +351,6 @@ class Volume(System):
                 **(self._keeper.facts if self._keeper else {"state": FRESH}),
             },
         )
-
-
-def is_by_ops(settings: VolumeSettings) -> bool:
-    """Where no pool is imported."""
-    return not isinstance(filesystem(settings.filesystem).driver, PoolDriver)
 
 
 def redraws(settings: VolumeSettings) -> str:

@@ -29,8 +29,6 @@ from tiltyard.host.changes.op import KeptCopy, MadeByOp, UsedAgent
 from tiltyard.host.changes.settings import MountedAt, StartedProcess
 from tiltyard.host.changes.slurm import HeldNodes
 from tiltyard.host.mounts import mounts_in
-from tiltyard.host.namespaces import MadeInside
-from tiltyard.host.pools import ImportedPool
 from tiltyard.host.resumption import MadeResumption
 from tiltyard.ownership import held_open, open_inside
 
@@ -141,8 +139,6 @@ Change = Annotated[
     | UsedAgent
     | MountedAt
     | StartedProcess
-    | ImportedPool
-    | MadeInside
     | CopiedLab
     | HeldNodes
     | MadeResumption

@@ -54,13 +54,20 @@ class Driver(ABC):
         """How mkfs gets the place."""
         return (device,)
 
-    def prepare(self, mounter: Mounter, device: str) -> Iterable[Step]:  # noqa: ARG002
+    def prepare(self, mounting: Mounting) -> Iterable[Step]:  # noqa: ARG002
         """What mkfs needs to be there already; nothing by default."""
         return ()
 
     @abstractmethod
     def mount(self, name: str, mounting: Mounting) -> Iterable[Step]:
         """Mount it; its change is the last one."""
+
+    def require_set(self, mounting: Mounting, place: Place) -> None:  # noqa: B027
+        """Make sure that it is as its options say, where the table of mounts does not show them.
+
+        Raises:
+            TiltyardError: if not. Nothing is asked by default.
+        """
 
     def renew(self, name: str, mounting: Mounting) -> Iterable[Step]:  # noqa: ARG002  as it was
         """Unmount and mount again, so that nothing is cached."""
