@@ -8,8 +8,6 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
 use kit::device::mounts;
 use kit::removal;
@@ -24,6 +22,7 @@ use crate::inside::{self, Process};
 use crate::marked::Marked;
 use crate::names::{refused, require_prefix};
 use crate::network;
+use crate::patience::until;
 use crate::pool;
 use crate::throttle;
 
@@ -36,9 +35,6 @@ const OF_LOOPS: [&str; 3] = [
     "/sys/class/block/loop",
     "/sys/devices/virtual/block/loop",
 ];
-/// What is busy gets a moment: a stopped engine takes one to end, and a loop device to let go.
-const TRIES: u32 = 100;
-const PAUSE: Duration = Duration::from_millis(50);
 /// `<linux/loop.h>`
 const LOOP_CLR_FD: libc::Ioctl = 0x4C01;
 
@@ -339,17 +335,6 @@ fn set_again(file: &Path, before: &str, value: &str) -> io::Result<Option<String
         Ok(()) => Ok(Some(format!("set {path} to \"{before}\" again"))),
         Err(why) => Err(io::Error::other(told(file, before, &why))),
     }
-}
-
-/// Whether it is so in the end.
-pub fn until(mut is_so: impl FnMut() -> bool) -> bool {
-    for _ in 0..TRIES {
-        if is_so() {
-            return true;
-        }
-        thread::sleep(PAUSE);
-    }
-    false
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ mod meanwhile;
 mod names;
 mod network;
 mod ops;
+mod patience;
 mod pattern;
 mod pool;
 pub mod request;

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::back;
-use crate::change::until;
+use crate::patience::until;
 use crate::request::check_name;
 
 /// Whether one of that name is imported; where nobody answers none is: a server that has ended took its
