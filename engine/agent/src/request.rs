@@ -245,8 +245,8 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
         HostOp::Age(age) => check_age(age),
         HostOp::Limit(limit) => limit.behind.iter().try_for_each(check_op_text),
         HostOp::Pool(pool) => {
-            let mut texts = pool.argv.iter().chain([&pool.name]);
-            texts.try_for_each(check_op_text)
+            check_name(&pool.pool)?;
+            pool.argv.iter().try_for_each(check_op_text)
         }
     })
 }

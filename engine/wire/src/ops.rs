@@ -343,13 +343,13 @@ pub struct OpLimit {
     pub bytes_per_s: u64,
 }
 
-/// A ZFS pool that is not imported, and is ours once it is; it is exported.
+/// A ZFS pool that is ours once it is imported: it is exported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OpPool {
     /// A name of ours.
-    pub name: OpText,
-    /// Imports it, unless that is done; none: a later op does.
+    pub pool: String,
+    /// Imports it; none: another op does.
     #[serde(default)]
     pub argv: Vec<OpText>,
     /// It is exported before. The ledger has it all the time.

@@ -11,35 +11,25 @@ use crate::inside::{self, Process};
 use crate::ledger::Ledger;
 use crate::names::require_prefix;
 use crate::pool;
-use crate::request::{check_name, shown};
+use crate::request::shown;
 
 impl List<'_> {
     pub(super) fn pool(&mut self, asked: &OpPool) -> Result<(), HostFailure> {
-        let name = self.text(&asked.name)?;
-        check_name(&name).map_err(|text| failure(HostFailureKind::Request, shown(&text)))?;
-        let argv = self.argv(&asked.argv)?;
+        let (name, argv) = (&asked.pool, self.argv(&asked.argv)?);
         let change = Change::Pool { name: name.clone() };
-        let is_ours = self
-            .ledger
-            .as_ref()
-            .is_some_and(|own: &Ledger| own.has(&change));
-        let is_imported = match asked.again && is_ours {
-            true => {
-                change.take_back().map_err(plain)?;
-                false
+        let ledger = self.ledger.as_ref();
+        let is_ours = ledger.is_some_and(|own: &Ledger| own.has(&change));
+        let is_known = asked.again && is_ours;
+        if is_known {
+            change.take_back().map_err(plain)?;
+        } else {
+            // What imports it makes another one, or has been here already.
+            if pool::is_imported(name) && !(is_ours && argv.is_empty()) {
+                return Err(refused(Path::new(name), "is imported already"));
             }
-            false => pool::is_imported(&name),
-        };
-        if is_imported && !is_ours {
-            return Err(refused(
-                Path::new(&name),
-                "is imported already, and not by us",
-            ));
-        }
-        if !(asked.again && is_ours) {
             self.note(change)?;
         }
-        match is_imported || argv.is_empty() {
+        match argv.is_empty() {
             true => Ok(()),
             false => self.run(argv),
         }

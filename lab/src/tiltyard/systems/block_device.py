@@ -160,7 +160,7 @@ class BlockDeviceVolume(Volume):
         """Without force, and known by a UUID that is in the ledger before it is on the device."""
         identity = self._filesystem.known_by(UUID)
         options = (*identity, *self._settings.mkfs)
-        argv = self._filesystem.mkfs(options, self._device, force=False)
+        argv = self._filesystem.mkfs(options, self._device, self._called, force=False)
         yield self._carries(argv=argv, output=UUID if identity else "")
 
     def _put_back(self, keeper: Keeper) -> Iterator[Step]:

@@ -24,6 +24,10 @@ class Mounting:
     options: tuple[str, ...]
     behind: Path | None
     """The image behind the loop device, if it is on one."""
+    called: str
+    """Name of ours for what mkfs has made, where that needs one on its host."""
+    is_made: bool
+    """Whether mkfs has just made it."""
 
 
 class Driver(ABC):
@@ -50,8 +54,8 @@ class Driver(ABC):
     def problems(self, name: str, place: Place) -> list[Problem]:
         """What a host lacks to mount it; changes nothing."""
 
-    def made_on(self, device: str) -> tuple[str, ...]:
-        """How mkfs gets the place."""
+    def made_on(self, device: str, called: str) -> tuple[str, ...]:  # noqa: ARG002
+        """How mkfs gets the place; ``called``: see :attr:`Mounting.called`."""
         return (device,)
 
     def prepare(self, mounting: Mounting) -> Iterable[Step]:  # noqa: ARG002

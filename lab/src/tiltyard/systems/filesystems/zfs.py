@@ -10,7 +10,6 @@ from pathlib import Path
 
 from tiltyard.errors import BusyError, TiltyardError
 from tiltyard.host import commands
-from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.op import MakeDirectory, Run
 from tiltyard.host.packages import Tool, load_command
 from tiltyard.host.place import Place
@@ -52,9 +51,9 @@ class PoolDriver(Driver):
             found.append(Problem("error", text, "its pools exported, and its end", passes=True))
         return found
 
-    def made_on(self, device: str) -> tuple[str, ...]:
+    def made_on(self, device: str, called: str) -> tuple[str, ...]:
         """The pool's name, and its only device."""
-        return (pool_of(device), device)
+        return (called, device)
 
     def prepare(self, mounting: Mounting) -> Iterator[Step]:
         """The server, a directory with nothing but the device, and the pool that will be there.
@@ -71,19 +70,19 @@ class PoolDriver(Driver):
         links = _links(mounting)
         yield MakeDirectory(path=links)
         yield Run(argv=("ln", "-s", device, str(links)))
-        yield ImportPool(pool=pool_of(device))
+        yield ImportPool(pool=mounting.called)
 
     def mount(self, name: str, mounting: Mounting) -> Iterator[Step]:  # noqa: ARG002  pools: own
         """Give a pool just made its place, or import one that was made before."""
-        pool = pool_of(mounting.device)
-        yield _import(mounting)
+        pool = mounting.called
+        yield ImportPool(pool=pool) if mounting.is_made else _import(mounting)
         for option in mounting.options:
             yield Run(argv=("zfs", "set", option, pool))
         yield Run(argv=("zfs", "set", f"mountpoint={mounting.target}", pool))
 
     def require_set(self, mounting: Mounting, place: Place) -> None:
         """Each property is what it was set to."""
-        pool = pool_of(mounting.device)
+        pool = mounting.called
         for option in mounting.options:
             name, _, value = option.partition("=")
             now = place.run(("zfs", "get", "-H", "-o", "value", name, pool)).stdout
@@ -96,19 +95,14 @@ class PoolDriver(Driver):
 
 
 def _import(mounting: Mounting, *, again: bool = False) -> Step:
-    """What this turn has imported stays, unless that is to be done again."""
-    pool = pool_of(mounting.device)
+    """From the directory with its device alone."""
+    pool = mounting.called
     argv = ("zpool", "import", "-d", str(_links(mounting)), *_NO_TRACE, pool)
     return ImportPool(pool=pool, argv=argv, again=again)
 
 
 def _links(mounting: Mounting) -> Path:
     return mounting.target.with_name(f"{mounting.target.name}-devices")
-
-
-def pool_of(device: str) -> str:
-    """Name of the pool on a device."""
-    return PREFIX + Path(device).name
 
 
 def _taken(server: str, pid: int) -> str:
