@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from support.far import Far, here_and_there
 from support.hosts import assert_as_before, host_state, needs_root, used_s
 from support.patience import wait_until
 from tiltyard.errors import TiltyardError
+from tiltyard.host.facts import ABSENT
 from tiltyard.host.ledger import Ledger, recover, state_directory
 from tiltyard.host.mounts import mounts_at
 from tiltyard.host.packages import find_program, install_command
@@ -18,6 +20,7 @@ from tiltyard.host.processes import named, numbers
 from tiltyard.systems import kind
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
 from tiltyard.systems.kind import Site, System, Up
+from tiltyard.systems.state.keeper import DIRECTORY
 
 Make = Callable[..., System]
 
@@ -34,17 +37,17 @@ def skip_without(*commands: tuple[str, str]) -> None:
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Iterator[Make]:
+def make(tmp_path: Path, far: Far) -> Iterator[Make]:
     """Makes systems that share a scratch folder and a ledger; skips what is not installed."""
     with Ledger() as ledger:
-        site = Site(root=tmp_path, work=tmp_path, ledger=ledger)
+        site = far.site(Site(root=tmp_path, work=tmp_path, ledger=ledger))
 
         def system(name: str, image: str = "64M", **settings: object) -> System:
             wanted = filesystem(name)
             tools = (wanted.tool, *wanted.driver.tools)
             skip_without(*((tool.command, tool.package) for tool in tools))
-            document = {"filesystem": name, "backing": {"image": image}, **settings}
-            return kind("loop-image").system(name, document, site)  # type: ignore[arg-type]
+            document = {"filesystem": name, "backing": {"image": image}, **settings, **far.settings}
+            return far.made(kind("loop-image").system(name, document, site))  # type: ignore[arg-type]
 
         yield system
     assert not list(tmp_path.iterdir())
@@ -74,27 +77,61 @@ def test_nothing_is_overwritten_without_force(wanted: Filesystem) -> None:
     assert len(wanted.mkfs((), "D")) == len(gentle) + len(wanted.force)
 
 
-@needs_root
-@pytest.mark.parametrize("name", SERVED)
-def test_what_a_server_mounts(make: Make, tmp_path: Path, name: str) -> None:
-    system = make(name)
+def skip_where_others_serve(system: System) -> None:
     errors = [found for found in system.problems() if found.severity == "error"]
     if any("FUSE" in found.text or "runs already" in found.text for found in errors):
         pytest.skip(errors[0].text)
     assert not errors
+
+
+@here_and_there
+@needs_root
+@pytest.mark.parametrize("name", SERVED)
+def test_what_a_server_mounts(make: Make, tmp_path: Path, far: Far, name: str) -> None:
+    system = make(name)
+    skip_where_others_serve(system)
     before = host_state(tmp_path)
     up = system.bring_up()
     assert mounts_at(up.target.parent)[-1].type == up.facts["file system"]
-    assert up.servers()
+    assert up.facts["direct I/O"] != ABSENT
+    assert up.servers() or far.settings
     (up.target / "file").write_bytes(bytes(2**20))
     system.refresh()
     assert (up.target / "file").read_bytes() == bytes(2**20)
-    assert up.servers()
+    assert up.servers() or far.settings
+    assert not up.lost()
     servers = named((filesystem(name).driver.tools[-1].command, name))
     system.take_down()
     assert_as_before(before, tmp_path)
     assert servers
     assert not set(servers) & set(named((name,)))
+
+
+@here_and_there
+@needs_root
+@pytest.mark.parametrize("settings", [{"reset": "remount"}, {"state": {"filled": "20%"}}])
+def test_a_pool_that_was_made_before_is_imported(make: Make, settings: dict[str, object]) -> None:
+    system = make("zfs-fuse", mount=["atime=off"], **settings)
+    skip_where_others_serve(system)
+    for turn in range(2):
+        up = system.bring_up()
+        assert up.facts["reset before each turn"] == settings.get("reset", "mkfs")
+        assert (up.target.parent / "file").exists() == (turn > 0 and "reset" in settings)
+        assert (up.target.parent / DIRECTORY).exists() == ("state" in settings)
+        (up.target.parent / "file").touch()
+        system.take_down()
+
+
+@needs_root
+def test_a_property_of_a_pool_that_is_not_as_it_was_set_is_named(
+    make: Make, tmp_path: Path
+) -> None:
+    system = make("zfs-fuse", mount=["recordsize=65536"])
+    skip_where_others_serve(system)
+    before = host_state(tmp_path)
+    with pytest.raises(TiltyardError, match="recordsize=65536: it says recordsize=64K"):
+        system.bring_up()
+    assert_as_before(before, tmp_path)
 
 
 @needs_root

@@ -1,6 +1,9 @@
 """The kinds that mount: tmpfs, overlay, and anything that mount(8) can."""
 
 import os
+import secrets
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,10 +11,13 @@ import pytest
 
 from support.far import Far, here_and_there
 from support.hosts import assert_as_before, host_state, needs_root
+from support.patience import wait_until
 from tiltyard.errors import TiltyardError
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.mounts import mounts_at
 from tiltyard.host.packages import find_program
+from tiltyard.host.place import HERE, Place
+from tiltyard.host.processes import named
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site, System
 
@@ -121,6 +127,34 @@ def test_anything_that_can_be_mounted(make: Make, tmp_path: Path, far: Far) -> N
     facts = up_and_down(make("mount", type="fuse.bindfs", source=source), tmp_path)
     assert facts["source"] == str(below)
     assert [path.name for path in below.iterdir()] == ["theirs"]
+
+
+@here_and_there
+@needs_root
+@needs_bindfs
+def test_who_serves_it_too_is_known_by_name(make: Make, tmp_path: Path, far: Far) -> None:
+    name = f"served-too-{secrets.token_hex(4)}"
+    assert len(name) > 15, "the kernel cuts it"
+    below, program = tmp_path / "below", tmp_path / name
+    below.mkdir()
+    shutil.copy("/bin/sh", program)
+    system = make("mount", type="fuse.bindfs", source=str(below), servers=[name, "nobody"])
+    reach = far.settings
+    place = Place.over_ssh(reach["host"], reach["ssh_options"]) if reach else HERE  # type: ignore[arg-type]
+    with subprocess.Popen((program, "-c", "while :; do :; done")) as process:
+        try:
+            assert named((name, "nobody"), place) == (process.pid,)
+            up = system.bring_up()
+            if up.watch:
+                with up.watch() as watch:
+                    wait_until(lambda: (watch.telemetry().servers_s or 0) > 0, "nothing is told")
+            else:
+                assert {process.pid} < {*up.servers()}
+        finally:
+            process.kill()
+        wait_until(lambda: named((name,), place) == (), "one that nobody waits for is none")
+    assert not up.lost(), "that one is not ours"
+    system.take_down()
 
 
 @needs_root

@@ -233,17 +233,19 @@ ring     = {{ rx = "most" }}
 """
 
 
+@here_and_there
 def test_both_ends_of_a_pair_are_tuned_inside_their_namespaces(make: Make, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(PAIR)
     interval, rmem = sysctls.read(KEY), sysctls.read("net.ipv4.tcp_rmem")
     system = make("pair", sysctl={"net.ipv4.tcp_slow_start_after_idle": 1})
     assert not [each for each in system.problems() if each.severity == "error"]
     up = system.bring_up()
-    inside = subprocess.run(
-        (*up.prefix, "sysctl", "-n", "net.ipv4.tcp_rmem", "net.ipv4.tcp_slow_start_after_idle"),
-        check=True, capture_output=True, text=True,
-    )  # fmt: skip
+    assert up.far_place
+    server = (f"--net={up.far_place.network}", "sysctl", "-n")
+    keys = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_slow_start_after_idle")
+    inside = subprocess.run(("nsenter", *server, *keys), check=True, capture_output=True, text=True)
     assert sysctls.normal(inside.stdout) == "4096 100000 1000000 1"
+    assert up.facts["net.ipv4.tcp_slow_start_after_idle"] == "1"
     assert sysctls.read("net.ipv4.tcp_rmem") == rmem
     assert sysctls.read(KEY) == "7"
     assert up.facts["net.ipv4.tcp_rmem"] == "4096 100000 1000000"

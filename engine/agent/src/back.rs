@@ -78,7 +78,10 @@ impl Back {
 }
 
 /// Runs one to its end, and gives what it has printed.
-fn run(argv: &[String]) -> io::Result<String> {
+///
+/// # Errors
+/// It cannot be started, or fails.
+pub fn run(argv: &[String]) -> io::Result<String> {
     let output = ended(argv, None, None)?;
     match output.status {
         Some(0) => Ok(output.stdout),

@@ -19,12 +19,14 @@ use crate::back::Back;
 use crate::command::reason;
 use crate::device::formatted::Formatted;
 use crate::device::identity::backing_file;
+use crate::inside::{self, Process};
 use crate::isolate::Partition;
 use crate::marked::Marked;
 use crate::names::{refused, require_prefix};
 use crate::network;
 use crate::owed::Owed;
 use crate::patience::until;
+use crate::pool;
 use crate::throttle;
 
 /// Values are set again only here.
@@ -89,6 +91,10 @@ pub enum Change {
     },
     /// CPUs that others are kept off.
     Isolated { partition: Partition },
+    /// A ZFS pool that is imported.
+    Pool { name: String },
+    /// A directory in the mount namespace of a process.
+    Inside { directory: PathBuf, of: Process },
 }
 
 impl Change {
@@ -143,6 +149,8 @@ impl Change {
             Self::Formatted { is } => is.take_back(),
             Self::Started { marked, mounted } => end(marked, mounted.as_deref()),
             Self::Isolated { partition } => partition.take_back(),
+            Self::Pool { name } => pool::export(name),
+            Self::Inside { directory, of } => inside::remove(directory, of),
         }
     }
 }

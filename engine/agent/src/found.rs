@@ -10,6 +10,7 @@ use wire::{HostDevice, HostFound, HostOutput, HostRead, HostSpace, HOST_LINE_BYT
 use crate::command::find_program;
 use crate::device;
 use crate::device::identity::Device;
+use crate::direct;
 use crate::pattern;
 
 /// Read of one file.
@@ -61,6 +62,13 @@ impl Found {
             if let Some(clause) = device::user_of(Path::new(path)) {
                 if found.has_room(path, &clause) {
                     found.answer.users.insert(path.clone(), clause);
+                }
+            }
+        }
+        for path in &asked.direct {
+            if let Some(direct) = direct::within(Path::new(path)) {
+                if found.has_room(path, "") {
+                    found.answer.direct.insert(path.clone(), direct);
                 }
             }
         }

@@ -264,6 +264,11 @@ impl Ledger {
         Some(&self.outstanding.get(&number)?.is)
     }
 
+    /// Whether a change like that is outstanding.
+    pub fn has(&self, change: &Change) -> bool {
+        self.outstanding.values().any(|own| own.is == *change)
+    }
+
     /// Takes back these of what is outstanding, last first; what was done, and what could not be. `still`:
     /// they stay in here.
     pub fn undo(&mut self, numbers: &[u64], still: bool) -> (Vec<String>, Vec<String>) {

@@ -3,6 +3,7 @@
 mod apart;
 mod disks;
 mod isolate;
+mod pool;
 mod setting;
 mod state;
 
@@ -334,6 +335,7 @@ impl List<'_> {
             HostOp::Limit(limit) => self.limit(limit),
             HostOp::Isolate(isolate) => self.isolate(isolate),
             HostOp::Owe(owe) => self.owe(owe),
+            HostOp::Pool(pool) => self.pool(pool),
         }
     }
 
@@ -381,6 +383,9 @@ impl List<'_> {
         let directory = self.path(&make.directory)?;
         if let Some(name) = &make.apart {
             return self.make_apart(directory, name);
+        }
+        if let Some(process) = &make.within {
+            return self.make_within(make, directory, process);
         }
         if !make.inside {
             let change = Change::Made {

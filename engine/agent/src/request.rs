@@ -153,7 +153,9 @@ fn number(line: &[u8]) -> Option<u64> {
 
 fn check_read(read: &HostRead) -> Result<(), String> {
     let paths = [&read.files, &read.links, &read.space];
-    let paths = paths.into_iter().chain([&read.devices, &read.users]);
+    let paths = paths
+        .into_iter()
+        .chain([&read.devices, &read.users, &read.direct]);
     paths.flatten().try_for_each(|path| check_path(path))?;
     read.programs.iter().try_for_each(|name| check_text(name))?;
     read.outputs.iter().try_for_each(|argv| check_argv(argv))
@@ -221,7 +223,8 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
         HostOp::Mend(mend) => check_op_text(&mend.path),
         HostOp::Make(make) => {
             make.apart.iter().try_for_each(|name| check_text(name))?;
-            check_op_text(&make.directory)
+            let mut texts = make.within.iter().chain([&make.directory]);
+            texts.try_for_each(check_op_text)
         }
         HostOp::Mount(mount) => check_mount(mount),
         HostOp::Loop(one) => check_text(&one.name).and_then(|()| check_op_text(&one.file)),
@@ -253,6 +256,10 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
                 .iter()
                 .chain(&owe.look)
                 .try_for_each(check_op_text)
+        }
+        HostOp::Pool(pool) => {
+            check_name(&pool.pool)?;
+            pool.argv.iter().try_for_each(check_op_text)
         }
     })
 }
@@ -358,7 +365,10 @@ fn check_start(start: &OpStart) -> Result<(), String> {
 }
 
 /// A name of ours, of which a ledger makes a path or a mark.
-fn check_name(name: &str) -> Result<(), String> {
+///
+/// # Errors
+/// It is none.
+pub fn check_name(name: &str) -> Result<(), String> {
     let is_of_name = |sign: char| sign.is_ascii_alphanumeric() || "-.".contains(sign);
     match name.starts_with(SIGN) && name.chars().all(is_of_name) {
         true => Ok(()),

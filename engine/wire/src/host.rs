@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::end::Direct;
 use crate::machine::{HostHeld, HostHold, HostLetGo};
 use crate::ops::{HostDid, HostKeep, HostOps, HostProgress, HostRecover, HostUndo, HostUndone};
 use crate::start::{HostServer, HostServers};
@@ -69,6 +70,9 @@ pub struct HostRead {
     pub devices: Vec<String>,
     /// Absolute paths of block devices of which it is to be told who uses them.
     pub users: Vec<String>,
+    /// Absolute paths of directories in which a file is opened for direct I/O; it is made for that, and
+    /// removed.
+    pub direct: Vec<String>,
 }
 
 /// A command: it gets a session of its own, and whatever it has started ends with it.
@@ -291,6 +295,9 @@ pub struct HostFound {
     /// Path → who uses that block device, as a clause.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub users: BTreeMap<String, String>,
+    /// Path → what became of direct I/O there; left out where no file can be made.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub direct: BTreeMap<String, HostDirect>,
     /// What is not whole or has no room in the answer: a file or link by its path, or by its
     /// pattern where that means too many.
     pub cut: Vec<String>,
@@ -320,6 +327,15 @@ pub struct HostDevice {
     /// Why there is none; then nothing else is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
+}
+
+/// What becomes of a file that is opened for direct I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostDirect {
+    pub is_refused: bool,
+    /// As statx(2) has it; `None` where kernel or file system do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alignment: Option<Direct>,
 }
 
 /// Space of a file system, in blocks.

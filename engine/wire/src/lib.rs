@@ -28,9 +28,9 @@ pub use event::{
     Native, Output, Progress, Region, Sample, Step, Timing, Warning, WhichEnd,
 };
 pub use host::{
-    HostBeat, HostDevice, HostDisk, HostDone, HostFailure, HostFailureKind, HostFound, HostHello,
-    HostLine, HostOutput, HostRead, HostRequest, HostRun, HostSeen, HostSpace, HostWatch,
-    HostWatchBegin, HostWatchTell, HostWho, HOST_LINE_BYTES,
+    HostBeat, HostDevice, HostDirect, HostDisk, HostDone, HostFailure, HostFailureKind, HostFound,
+    HostHello, HostLine, HostOutput, HostRead, HostRequest, HostRun, HostSeen, HostSpace,
+    HostWatch, HostWatchBegin, HostWatchTell, HostWho, HOST_LINE_BYTES,
 };
 pub use job::{
     Call, ConditionsWanted, FarEnd, FarPlace, Inject, Job, Part, Stage, Target, FAR_PORT,
@@ -42,7 +42,7 @@ pub use ops::{
     HostAged, HostChanged, HostDid, HostIsolated, HostKeep, HostOp, HostOps, HostProgress, HostRan,
     HostRecover, HostSkipped, HostUndo, HostUndone, OpAge, OpApart, OpBack, OpDevice, OpFormat,
     OpHold, OpIsolate, OpKeep, OpLimit, OpLoop, OpMade, OpMake, OpMend, OpMount, OpNetwork, OpOwe,
-    OpProfile, OpPut, OpPutBack, OpRelease, OpRequire, OpRun, OpSet, OpStart, OpText,
+    OpPool, OpProfile, OpPut, OpPutBack, OpRelease, OpRequire, OpRun, OpSet, OpStart, OpText,
 };
 pub use runner::{Held, RunnerLine, RunnerReply, RunnerRequest, RECORD_SEPARATOR};
 pub use start::{HostServer, HostServers, HostStarted, Start, StartReady, StartStop};

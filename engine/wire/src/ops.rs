@@ -70,6 +70,7 @@ pub enum HostOp {
     Limit(OpLimit),
     Isolate(OpIsolate),
     Owe(OpOwe),
+    Pool(OpPool),
 }
 
 /// A text: as it stands, or joined of parts that only execution yields.
@@ -183,6 +184,9 @@ pub struct OpMake {
     /// directory is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<String>,
+    /// The process in whose mount namespace it is; with the namespace it is out of reach.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<OpText>,
 }
 
 /// A file system, mounted.
@@ -389,6 +393,20 @@ pub struct OpIsolate {
     /// Whether it could be is all that is asked; nothing is changed.
     #[serde(default)]
     pub looks_only: bool,
+}
+
+/// A ZFS pool that is ours once it is imported: it is exported.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpPool {
+    /// A name of ours.
+    pub pool: String,
+    /// Imports it; none: another op does.
+    #[serde(default)]
+    pub argv: Vec<OpText>,
+    /// It is exported before. The ledger has it all the time.
+    #[serde(default)]
+    pub again: bool,
 }
 
 /// What came of ops.

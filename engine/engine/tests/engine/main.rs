@@ -7,6 +7,7 @@ mod hostile;
 mod jobs;
 mod ops;
 mod out_of_cache;
+mod pools;
 mod programs;
 mod programs_held;
 mod programs_outputs;

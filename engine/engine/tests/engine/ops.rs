@@ -17,9 +17,13 @@ pub struct Host {
     pub agent: Agent,
 }
 
-fn start(state: &Path) -> Agent {
+/// Programs of a test go before those of this host.
+pub fn start(state: &Path) -> Agent {
     let mut started = command(&["agent"]);
     started.env("TILTYARD_STATE", state);
+    let programs = state.with_file_name("programs");
+    let others = std::env::var("PATH").unwrap_or_default();
+    started.env("PATH", format!("{}:{others}", programs.display()));
     Agent::begin(started)
 }
 

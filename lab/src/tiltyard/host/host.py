@@ -237,6 +237,7 @@ class Host:
         outputs: Iterable[Sequence[str]] = (),
         devices: Iterable[str] = (),
         users: Iterable[str] = (),
+        direct: Iterable[str] = (),
     ) -> HostFound:
         """What a host has of all this, in one exchange; what it has not is left out.
 
@@ -249,6 +250,8 @@ class Host:
             outputs: commands that only tell; each has a minute.
             devices: absolute paths of block devices that are described.
             users: the same; who uses each.
+            direct: absolute paths of directories in which a file is opened for direct I/O; it is
+                made for that, and removed.
 
         Raises:
             HostLacksError: if it does not answer.
@@ -261,6 +264,7 @@ class Host:
             "outputs": [list(argv) for argv in outputs],
             "devices": list(devices),
             "users": list(users),
+            "direct": list(direct),
         }
         _, done = self._ask({"read": wanted})
         if done.read is None:

@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 from typing import Literal
 
+from tiltyard.host.namespaces import nsenter
 from tiltyard.host.steps import Op, Text
 from tiltyard.recipe import output
 from tiltyard.units import format_size
@@ -40,11 +41,14 @@ class MakeDirectory(Op):
     """Whether others are kept from looking into it."""
     apart: bool = False
     """Whether it lies among names that another user can exchange; it yields its inode then."""
+    within: str = ""
+    """The process in whose mount namespace it is; empty: in the host's."""
 
     def op(self, text: Text) -> dict[str, object]:
         """Where."""
         how: dict[str, object] = {"inside": self.inside, "private": self.private}
         how |= {"apart": self.output} if self.apart else {}
+        how |= {"within": text(self.within)} if self.within else {}
         return {"op": "make", "directory": text(self.path), **how}
 
     @property
@@ -56,7 +60,12 @@ class MakeDirectory(Op):
     def script(self) -> str:
         """The command for it."""
         mode = ("-m", "700") if self.private else ()
-        return shlex.join(("mkdir", *mode, *(("-p",) if self.inside else ()), str(self.path)))
+        parents = ("-p",) if self.inside else ()
+        return shlex.join((*self._there, "mkdir", *mode, *parents, str(self.path)))
+
+    @property
+    def _there(self) -> tuple[str, ...]:
+        return nsenter(self.within) if self.within else ()
 
     @property
     def way_back(self) -> str:
@@ -66,7 +75,8 @@ class MakeDirectory(Op):
     @property
     def back_script(self) -> str:
         """The command for it; never through a mount that was left."""
-        return shlex.join(("rm", "-r", "-f", "--one-file-system", str(self.path)))
+        remove = ("rm", "-r", "-f", "--one-file-system", str(self.path))
+        return shlex.join((*self._there, *remove))
 
 
 class PutZeros(Op):

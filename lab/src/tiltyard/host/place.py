@@ -20,7 +20,7 @@ from tiltyard.host.host import Host, hosts
 from tiltyard.host.mounts import Mount, mount_of, mount_over, mounts, parse_mounts
 from tiltyard.host.packages import find_program, is_known, knows_filesystem
 from tiltyard.host.small_files import read_small
-from tiltyard.wire import HostFound
+from tiltyard.wire import HostDirect, HostFound
 
 T = TypeVar("T")
 _MARK: Final = "\x1e"
@@ -165,6 +165,7 @@ class Place:
         files: Sequence[str] = (),
         links: Sequence[str] = (),
         space: Sequence[str] = (),
+        direct: Sequence[str] = (),
     ) -> Iterator[None]:
         """What is read in the block of another host is asked for at once, and does not change.
 
@@ -172,11 +173,14 @@ class Place:
             files: see :meth:`tiltyard.host.host.Host.read`; what else is read is asked for then.
             links: the same.
             space: the same.
+            direct: the same.
         """
         if not self.ssh:
             yield
             return
-        found = self.ask(lambda host: host.read(files=files, links=links, space=space))
+        found = self.ask(
+            lambda host: host.read(files=files, links=links, space=space, direct=direct)
+        )
         _seen[self.ssh] = _Seen(files, links, found)
         try:
             yield
@@ -318,6 +322,12 @@ class Place:
             raise HostLacksError(f"{self}: there is no {path}")
         unit = told.block_bytes
         return Space(unit, told.blocks * unit, told.available_blocks * unit)
+
+    def direct_io(self, directory: Path) -> HostDirect | None:
+        """What becomes of a file that is opened for direct I/O; ``None`` where none can be made."""
+        asked = str(directory)
+        seen = _seen.get(self.ssh, _NOTHING).found.direct
+        return seen.get(asked) or self.ask(lambda host: host.read(direct=[asked])).direct.get(asked)
 
     def find_all(self, paths: Sequence[str]) -> Mapping[str, str]:
         """Which of some paths are there, and where they really are."""

@@ -1,41 +1,35 @@
-"""ZFS pools: which are imported, and the change of importing one."""
+"""ZFS pools of ours: an op, by which the agent knows that one is imported, and exports it."""
 
+import shlex
 from typing import Literal
 
-from pydantic import Field
-
-from tiltyard.errors import TiltyardError
-from tiltyard.host import commands
-from tiltyard.host.changes.change import PREFIX, HostChange
-from tiltyard.host.packages import find_program
+from tiltyard.host.steps import Op, Text
 
 
-class ImportedPool(HostChange):
-    """A pool of ours that was made or imported on this host, and mounted with it."""
+class ImportPool(Op):
+    """A pool that is ours once it is imported."""
 
     kind: Literal["pool"] = "pool"
-    pool: str = Field(pattern=rf"^{PREFIX}[A-Za-z0-9.-]+$")
+    pool: str
+    argv: tuple[str, ...] = ()
+    """Imports it. Empty: the command that makes it does."""
+    again: bool = False
+    """Whether it is exported before; the agent's ledger has it all the time."""
+
+    def op(self, text: Text) -> dict[str, object]:
+        """Which, and how."""
+        argv = [*map(text, self.argv)]
+        return {"op": "pool", "pool": self.pool, "argv": argv, "again": self.again}
+
+    @property
+    def line(self) -> str:
+        """The command, or in words."""
+        if not self.argv:
+            return f"# the command that makes {self.pool} imports it, too"
+        before = f"zpool export {self.pool}; " if self.again else ""
+        return before + shlex.join(self.argv)
 
     @property
     def way_back(self) -> str:
-        """It is exported."""
-        return f"zpool export {self.pool}"
-
-    def undo(self) -> str | None:
-        """Unmount and export it; a server that has ended took its pools with it."""
-        if self.pool not in pools():
-            return None
-        commands.run(("zpool", "export", self.pool))
-        if self.pool in pools():
-            raise TiltyardError(f"{self.pool}: still imported")
-        return f"exported {self.pool}"
-
-
-def pools() -> tuple[str, ...]:
-    """Names of the pools that are imported; none if nobody answers."""
-    if find_program("zpool") is None:
-        return ()
-    try:
-        return tuple(commands.run(("zpool", "list", "-H", "-o", "name")).stdout.split())
-    except TiltyardError:
-        return ()
+        """It is exported, unless it is known already."""
+        return "" if self.again else f"zpool export {self.pool}"

@@ -11,6 +11,7 @@ from typing import Self
 
 from tiltyard.errors import TiltyardError
 from tiltyard.frozen import Frozen
+from tiltyard.host.place import HERE, Place
 from tiltyard.host.small_files import read_small
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -21,6 +22,7 @@ _DIES_S = 30.0
 """How long one that was killed may take: it has no choice, but a busy kernel makes it wait."""
 _STEP_S = 0.02
 _NAME_LENGTH = 15
+_PROCESSES = "/proc/[0-9]*"
 
 _WAIT_FOR_LOGINS = {"agetty", "getty", "login", "mgetty", "mingetty"}
 _FIRST_PERSON = 1000
@@ -164,15 +166,17 @@ def _terminal(number: int) -> str:
     return f"tty{minor}" if major == _CONSOLES else f"terminal {major}:{minor}"
 
 
-def named(names: Iterable[str]) -> tuple[int, ...]:
-    """The processes of this host with one of these names, as ``/proc/PID/comm`` cuts them.
+def named(names: Iterable[str], place: Place = HERE) -> tuple[int, ...]:
+    """The processes of a host with one of these names, as ``/proc/PID/comm`` cuts them.
 
     One that has ended, and that nobody has reaped yet, is none.
     """
     wanted = {name[:_NAME_LENGTH] for name in names}
-    entries = (entry for entry in Path("/proc").iterdir() if entry.name.isdigit())
-    found = sorted(int(entry.name) for entry in entries if _name(entry) in wanted)
-    return tuple(pid for pid in found if _started(pid))
+    comms = place.ask(lambda host: host.read(files=[f"{_PROCESSES}/comm"])).files
+    with place.understood():
+        pids = sorted(int(path.split("/")[2]) for path in comms if comms[path].rstrip() in wanted)
+        stats = place.read_all(map(_stat, pids)) if pids else {}
+        return tuple(pid for pid in pids if _begun(stats.get(_stat(pid), "")))
 
 
 def _name(entry: Path) -> str | None:
@@ -187,7 +191,11 @@ def _fields(pid: int) -> list[str]:
 
     Source: proc(5), which counts the state as field 3.
     """
-    return (read_small(f"/proc/{pid}/stat") or "").rpartition(") ")[2].split()
+    return _fields_of(read_small(_stat(pid)) or "")
+
+
+def _fields_of(stat: str) -> list[str]:
+    return stat.rpartition(") ")[2].split()
 
 
 def _state_and_start(pid: int) -> tuple[str, int] | None:
@@ -198,7 +206,16 @@ def _state_and_start(pid: int) -> tuple[str, int] | None:
 
 def _started(pid: int) -> int:
     """Start time in ticks since boot; 0 of a process that has ended with all its threads."""
-    fields = _fields(pid)
+    return _begun(read_small(_stat(pid)) or "")
+
+
+def _stat(pid: int) -> str:
+    return f"/proc/{pid}/stat"
+
+
+def _begun(stat: str) -> int:
+    """The same by its ``/proc/PID/stat``."""
+    fields = _fields_of(stat)
     has_ended = not fields or (fields[0] in "ZX" and int(fields[17]) <= 1)
     return 0 if has_ended else int(fields[19])
 

@@ -38,7 +38,6 @@ from tiltyard.systems.volume import (
     VolumeSettings,
     brings,
     check_filesystem,
-    is_by_ops,
     redraws,
 )
 from tiltyard.units import format_size
@@ -161,7 +160,7 @@ class BlockDeviceVolume(Volume):
         """Without force, and known by a UUID that is in the ledger before it is on the device."""
         identity = self._filesystem.known_by(UUID)
         options = (*identity, *self._settings.mkfs)
-        argv = self._filesystem.mkfs(options, self._device, force=False)
+        argv = self._filesystem.mkfs(options, self._device, self._called, force=False)
         yield self._carries(argv=argv, output=UUID if identity else "")
 
     def _put_back(self, keeper: Keeper) -> Iterator[Step]:
@@ -213,7 +212,7 @@ KIND = Kind(
     Settings=BlockDeviceSettings,
     target="directory",
     open=BlockDeviceVolume,
-    by_ops=is_by_ops,
+    by_ops=lambda _: True,
     redraws=redraws,
     brings=brings,
 )

@@ -138,8 +138,16 @@ class SystemSettings(KindSettings):
         "What was mounted for the turn is not cached yet; for a directory this is the way.",
     )
 
-    def tuned(self, profile: Profile) -> tuple[Self, Profile, list[Outcome]]:
+    def tuned(
+        self,
+        profile: Profile,
+        place: Place,  # noqa: ARG002
+    ) -> tuple[Self, Profile, list[Outcome]]:
         """What a profile becomes for these settings, before anything is set.
+
+        Args:
+            profile: what is asked for.
+            place: the host of the system; some look what it has.
 
         Returns:
             The settings with what the system sets by itself, the profile that is left, and what

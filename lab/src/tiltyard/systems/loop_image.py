@@ -25,7 +25,6 @@ from tiltyard.systems.volume import (
     VolumeSettings,
     brings,
     check_host,
-    is_by_ops,
     redraws,
 )
 from tiltyard.units import format_size
@@ -173,7 +172,7 @@ KIND = Kind(
     Settings=LoopImageSettings,
     target="directory",
     open=LoopImage,
-    by_ops=is_by_ops,
+    by_ops=lambda _: True,
     redraws=redraws,
     brings=brings,
 )

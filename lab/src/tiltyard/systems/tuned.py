@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from tiltyard.errors import HostLacksError
 from tiltyard.folder import HASHED
 from tiltyard.host.mounts import mount_of
-from tiltyard.host.place import Place
+from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import AnyKind, Problem, Site, System, SystemSettings, Up
@@ -54,7 +54,9 @@ def tunable(kind: AnyKind) -> AnyKind:
 
     def brings(settings: Any, root: Path) -> Iterator[Brought]:
         profile = load_profiles(settings.profiles, root)
-        yield from kind.brings(settings.tuned(profile)[0] if settings.profiles else settings, root)
+        # Nothing is asked of another host for it: what is brought does not depend on what is there.
+        own = settings.tuned(profile, HERE)[0] if settings.profiles else settings
+        yield from kind.brings(own, root)
         yield from _commands_of_kernel("tuning", profile)
         yield from _commands_of_kernel("server_tuning", load_profiles(_of_server(settings), root))
 
@@ -87,12 +89,13 @@ class Tuned(System):
         Raises:
             UsageError: if a profile is not there, or is none.
         """
-        profile = load_profiles(settings.profiles, site.root)
-        own, self._profile, self._taken = settings.tuned(profile)
-        self._names, self._required = profile.names, settings.required
-        system = kind.open(name, own, site)
+        self._profile = load_profiles(settings.profiles, site.root)
+        self._taken: list[Outcome] = []
+        self._names, self._required = self._profile.names, settings.required
+        system = kind.open(name, settings, site)
+        self._known_as = (kind, name, settings, site)
         # Where an agent prepares it, its own file is what is started.
-        self._starts_there = bool(system.place.ssh) and kind.by_ops(own)
+        self._starts_there = bool(system.place.ssh) and kind.by_ops(settings)
         self._is_elsewhere = kind.elsewhere or bool(system.place.ssh)
         self._begin(system, system.place, settings.profiles, settings, site)
 
@@ -115,6 +118,18 @@ class Tuned(System):
         self.place, self.far = system.place, system.far
         self.rest = (*self._system.rest, "set what the profile has for the devices")
 
+    _known_as: tuple[AnyKind, str, SystemSettings, Site] | None = None
+    """What it is opened by again when it is first used."""
+
+    def _open(self) -> None:
+        """Open it without what it sets by itself of the profile; some look at their host for it."""
+        if self._known_as is None:
+            return
+        kind, name, settings, site = self._known_as
+        with self._at.understood():
+            own, self._profile, self._taken = settings.tuned(self._profile, self._at)
+        self._system, self._known_as = kind.open(name, own, site), None
+
     _key = "tuning"
     """The setting."""
     _known_ahead: tuple[Stage, ...] = ("host",)
@@ -126,6 +141,7 @@ class Tuned(System):
 
     def problems(self) -> list[Problem]:
         """Those of the system, and what the host lacks of the profile, as far as it is known."""
+        self._open()
         problems = self._system.problems()
         if self._at.ssh and any(problem.severity == "error" for problem in problems):
             return problems  # A host that is not reached has nothing to be looked at.
@@ -139,6 +155,7 @@ class Tuned(System):
 
     def steps_up(self) -> Iterator[Step]:
         """What is the host's, then the system, then what is known before its devices are."""
+        self._open()
         scene = self._scene_ahead()
         yield from self._steps_of(self._profile.settings("host", scene))
         yield from self._system.steps_up()
@@ -174,6 +191,7 @@ class Tuned(System):
 
     def bring_up(self) -> Up:
         """Set what is the host's, bring the system up, set what is its devices'."""
+        self._open()
         self._around.begin()
         self._inside.begin()
         try:

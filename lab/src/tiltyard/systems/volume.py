@@ -7,6 +7,7 @@ from :class:`Volume`, and says how its device is come by and when it may be form
 import functools
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, Self
 
@@ -31,7 +32,6 @@ from tiltyard.systems.brought import Brought
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
 from tiltyard.systems.filesystems.driver import Mounting
 from tiltyard.systems.filesystems.server import ServerDriver
-from tiltyard.systems.filesystems.zfs import PoolDriver
 from tiltyard.systems.image_file import check_size
 from tiltyard.systems.kind import (
     Problem,
@@ -139,7 +139,11 @@ class VolumeSettings(ServiceableSettings, ReachableSettings):
         """Whether each turn begins with a file system of its own."""
         return self.reset in ("mkfs", "reboot")
 
-    def tuned(self, profile: Profile) -> tuple[Self, Profile, list[Outcome]]:
+    def tuned(
+        self,
+        profile: Profile,
+        place: Place,  # noqa: ARG002
+    ) -> tuple[Self, Profile, list[Outcome]]:
         """A profile's mount options go before our own; what we set of the queue stays ours."""
         mount, left, taken = take_mount_options(profile, self.filesystem, self.mount)
         own = {"scheduler": self.scheduler, "read_ahead_kb": self.read_ahead}
@@ -180,10 +184,13 @@ class Volume(System):
         self._formatted = False
         self._home = home
         self.place = site.place
-        self._keeper = None if settings.state.is_fresh else self._keeper_of(settings.state)
+        key = _key_of(settings)
+        self._keeper = None if settings.state.is_fresh else self._keeper_of(settings.state, key)
+        # Who shares what is kept finds it by the name that it was made with.
+        self._called = site.ledger.name(f"pool-{key if self._keeper else slug}")
         self._device = ""
         self.steps = Steps(site.ledger, site.check, site.note, site.place)
-        self._mounter = mounter(self.steps, site.ledger.name(f"fs-{slug}"), site.place)
+        self._mounter = mounter(self.steps, site.ledger.name(f"fs-{slug}"))
 
     @property
     def _target(self) -> Path:
@@ -218,7 +225,7 @@ class Volume(System):
     def _format(self) -> Iterator[Step]:
         """Make the file system; with force, for it is made sure that the device is ours."""
         self._require_formattable()
-        yield Run(argv=self._filesystem.mkfs(self._settings.mkfs, self._device))
+        yield Run(argv=self._filesystem.mkfs(self._settings.mkfs, self._device, self._called))
 
     def _limit(self) -> Iterable[Step]:
         """Limit it, after it is formatted and before it is mounted; nothing by default."""
@@ -243,8 +250,10 @@ class Volume(System):
         settings = self._settings
         yield from self._mounter.open()
         yield from self._attach()
-        yield from self._filesystem.driver.prepare(self._mounter, self._device)
+        yield from self._filesystem.driver.prepare(self._mounting())
+        is_made = False
         if settings.makes_anew or not self._formatted:
+            is_made = self._keeper is None
             if self._keeper is None:
                 yield from self._format()
             else:
@@ -256,7 +265,7 @@ class Volume(System):
         if settings.read_ahead is not None:
             yield self._queue_step("read_ahead_kb", str(settings.read_ahead // 1024))
         yield from self._limit()
-        yield from self._mount()
+        yield from self._mount(is_made=is_made)
 
     def _make_state(self) -> Iterator[Step]:
         """Make and keep the state, if it is not kept yet, and leave nothing up.
@@ -267,9 +276,9 @@ class Volume(System):
             return
         yield from self._mounter.open()
         yield from self._attach()
-        yield from self._filesystem.driver.prepare(self._mounter, self._device)
+        yield from self._filesystem.driver.prepare(self._mounting())
         yield from self._format()
-        yield from self._mount()
+        yield from self._mount(is_made=True)
         yield from self._keeper.make(self._target, self._renew())
         yield TakeBack(everything=False)
         yield self._keeper.keep(self._device)
@@ -280,10 +289,7 @@ class Volume(System):
         self._require_formattable()
         yield keeper.put_back(self._device)
 
-    def _keeper_of(self, state: StateSettings) -> Keeper:
-        """Systems whose file systems are made alike share what is kept."""
-        alike = {"filesystem", "mkfs", "mount", "state", "backing", "device"}
-        key = sha256(self._settings.model_dump_json(include=alike).encode())[:8]
+    def _keeper_of(self, state: StateSettings, key: str) -> Keeper:
         home = self._home or self._site.scratch
         return Keeper(state, self._site, home / self._site.ledger.name(f"state-{key}.img"))
 
@@ -291,17 +297,18 @@ class Volume(System):
         """What keeps a state from being made; ``needed_bytes``: room for it and its device."""
         return self._keeper.problems(needed_bytes) if self._keeper else []
 
-    def _mount(self) -> Iterator[Step]:
-        """Mount it on a directory that is made for it."""
+    def _mount(self, *, is_made: bool) -> Iterator[Step]:
+        """Mount it on a directory that is made for it; ``is_made``: mkfs has just made it."""
         yield MakeDirectory(path=self._target)
-        yield from self._filesystem.driver.mount(self._filesystem.name, self._mounting())
+        mounting = self._mounting(is_made=is_made)
+        yield from self._filesystem.driver.mount(self._filesystem.name, mounting)
         yield self._mounter.make(self._target / _TRIALS, stays=False)
 
     def _renew(self) -> Iterable[Step]:
         """Unmount and mount again."""
         return self._filesystem.driver.renew(self._filesystem.name, self._mounting())
 
-    def _mounting(self) -> Mounting:
+    def _mounting(self, *, is_made: bool = False) -> Mounting:
         """The last step, which is taken again for each refresh."""
         return Mounting(
             mounter=self._mounter,
@@ -309,13 +316,16 @@ class Volume(System):
             target=self._target,
             options=self._settings.mount,
             behind=self._behind,
+            called=self._called,
+            is_made=is_made,
         )
 
     def look(self) -> Up:
         """What the kernel says of what is mounted now, and a directory to work in."""
         queues = (f"/sys/block/*/queue/{name}" for name in (*_QUEUE, "write_cache"))
         files, space = (*LOOKED_AT, *queues), (str(self._target),)
-        with self.place.looking(files=files, links=(DISKS,), space=space):
+        direct = (str(self._target / _TRIALS),)
+        with self.place.looking(files=files, links=(DISKS,), space=space, direct=direct):
             return self._look()
 
     def _look(self) -> Up:
@@ -326,6 +336,7 @@ class Volume(System):
         driver = made.driver
         asked = self._settings.mount if driver.shows_options else ()
         types = driver.types(made.name)
+        driver.require_set(replace(self._mounting(), device=device), self.place)
         facts = mount_facts(self._mounter, directory, types, asked, driver.synonyms)
         return Up(
             target=directory,
@@ -347,9 +358,10 @@ class Volume(System):
         )
 
 
-def is_by_ops(settings: VolumeSettings) -> bool:
-    """Where no pool is imported."""
-    return not isinstance(filesystem(settings.filesystem).driver, PoolDriver)
+def _key_of(settings: VolumeSettings) -> str:
+    """Systems whose file systems are made alike share what is kept."""
+    alike = {"filesystem", "mkfs", "mount", "state", "backing", "device"}
+    return sha256(settings.model_dump_json(include=alike).encode())[:8]
 
 
 def redraws(settings: VolumeSettings) -> str:

@@ -4,6 +4,7 @@ from typing import Literal
 
 from tiltyard.wire.end_types import (
     Count,
+    Direct,
     Message,
     Quantity,
 )
@@ -73,6 +74,13 @@ class HostDevice(Message):
     """Why there is none; then nothing else is told."""
 
 
+class HostDirect(Message):
+    """What becomes of a file that is opened for direct I/O."""
+
+    is_refused: bool
+    alignment: Direct | None = None
+
+
 class HostFound(Message):
     """What was found."""
 
@@ -88,6 +96,7 @@ class HostFound(Message):
     devices: dict[str, HostDevice] = {}
     users: dict[str, str] = {}
     """Path → who uses that block device, as a clause."""
+    direct: dict[str, HostDirect] = {}
 
 
 class HostSeen(Message):

@@ -25,8 +25,6 @@ from tiltyard.host.changes.network import (
 from tiltyard.host.changes.op import KeptCopy, MadeByOp, UsedAgent
 from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.mounts import mounts_in
-from tiltyard.host.namespaces import MadeInside
-from tiltyard.host.pools import ImportedPool
 from tiltyard.host.resumption import MadeResumption
 from tiltyard.ownership import held_open
 
@@ -106,8 +104,6 @@ Change = Annotated[
     | KeptCopy
     | UsedAgent
     | StartedProcess
-    | ImportedPool
-    | MadeInside
     | CopiedLab
     | MadeResumption,
     Field(discriminator="kind"),

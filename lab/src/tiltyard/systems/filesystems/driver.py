@@ -24,6 +24,10 @@ class Mounting:
     options: tuple[str, ...]
     behind: Path | None
     """The image behind the loop device, if it is on one."""
+    called: str
+    """Name of ours for what mkfs has made, where that needs one on its host."""
+    is_made: bool
+    """Whether mkfs has just made it."""
 
 
 class Driver(ABC):
@@ -50,17 +54,24 @@ class Driver(ABC):
     def problems(self, name: str, place: Place) -> list[Problem]:
         """What a host lacks to mount it; changes nothing."""
 
-    def made_on(self, device: str) -> tuple[str, ...]:
-        """How mkfs gets the place."""
+    def made_on(self, device: str, called: str) -> tuple[str, ...]:  # noqa: ARG002
+        """How mkfs gets the place; ``called``: see :attr:`Mounting.called`."""
         return (device,)
 
-    def prepare(self, mounter: Mounter, device: str) -> Iterable[Step]:  # noqa: ARG002
+    def prepare(self, mounting: Mounting) -> Iterable[Step]:  # noqa: ARG002
         """What mkfs needs to be there already; nothing by default."""
         return ()
 
     @abstractmethod
     def mount(self, name: str, mounting: Mounting) -> Iterable[Step]:
         """Mount it; its change is the last one."""
+
+    def require_set(self, mounting: Mounting, place: Place) -> None:  # noqa: B027
+        """Make sure that it is as its options say, where the table of mounts does not show them.
+
+        Raises:
+            TiltyardError: if not. Nothing is asked by default.
+        """
 
     def renew(self, name: str, mounting: Mounting) -> Iterable[Step]:  # noqa: ARG002  as it was
         """Unmount and mount again, so that nothing is cached."""

@@ -35,12 +35,15 @@ class Filesystem:
         """Options of its mkfs that make it known by that UUID."""
         return tuple(word.format(uuid) for word in self.uuid)
 
-    def mkfs(self, options: tuple[str, ...], device: str, *, force: bool = True) -> tuple[str, ...]:
+    def mkfs(
+        self, options: tuple[str, ...], device: str, called: str = "", *, force: bool = True
+    ) -> tuple[str, ...]:
         """The argument list that formats a device, or an image file, with options of the study.
 
         Args:
             options: of mkfs, one word each.
             device: path of the device.
+            called: name of ours for what is made, where that needs one on its host.
             force: whether it overwrites what is there.
         """
         extended, rest = _split_extended(options)
@@ -51,7 +54,7 @@ class Filesystem:
             *(self.force if force else ()),
             *(("-E", merged) if merged else ()),
             *rest,
-            *self.driver.made_on(device),
+            *self.driver.made_on(device, called),
         )
 
 

@@ -4,28 +4,23 @@ Making a pool imports it at once, into no file that would bring it back after a 
 anew it is exported and imported, for only that empties its own cache.
 """
 
-import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from tiltyard.errors import BusyError, TiltyardError
 from tiltyard.host import commands
-from tiltyard.host.changes import Change, MadeDirectory
-from tiltyard.host.changes.change import PREFIX
-from tiltyard.host.op import Run
-from tiltyard.host.packages import Tool, knows_filesystem, load_command
+from tiltyard.host.op import MakeDirectory, Run
+from tiltyard.host.packages import Tool, load_command
 from tiltyard.host.place import Place
-from tiltyard.host.pools import ImportedPool, pools
+from tiltyard.host.pools import ImportPool
 from tiltyard.host.processes import named
 from tiltyard.host.start import Ready, Start
-from tiltyard.host.steps import Step, Steps, TakeBack
+from tiltyard.host.steps import Step
 from tiltyard.systems.filesystems.driver import Driver, Mounting
 from tiltyard.systems.filesystems.filesystem import MIB, Filesystem
 from tiltyard.systems.filesystems.server import server_problems
 from tiltyard.systems.kind import Problem
-from tiltyard.systems.mount.mounter import Mounter
 
 _NO_TRACE = ("-o", "cachefile=none")
 
@@ -47,125 +42,67 @@ class PoolDriver(Driver):
     def problems(self, name: str, place: Place) -> list[Problem]:
         """The server or the module; one server is all that a host can have."""
         if self.server is None:
-            if knows_filesystem(name):
+            if place.knows_filesystem(name):
                 return []
             return [Problem("error", f"this kernel has no driver for {name}", load_command(name))]
         found = server_problems(self.server, place)
-        if running := named((self.server.command,)):
+        if running := named((self.server.command,), place):
             text = _taken(self.server.command, running[0])
             found.append(Problem("error", text, "its pools exported, and its end", passes=True))
         return found
 
-    def made_on(self, device: str) -> tuple[str, ...]:
+    def made_on(self, device: str, called: str) -> tuple[str, ...]:
         """The pool's name, and its only device."""
-        return (pool_of(device), device)
+        return (called, device)
 
-    def prepare(self, mounter: Mounter, device: str) -> Iterator[Step]:
-        """The server, and in the ledger the pool that will be there."""
+    def prepare(self, mounting: Mounting) -> Iterator[Step]:
+        """The server, a directory with nothing but the device, and the pool that will be there.
+
+        From that directory it is imported, so that no other device is tried.
+        """
+        mounter, device = mounting.mounter, mounting.device
         if self.server is not None:
-            if running := named((self.server.command,)):
+            if running := named((self.server.command,), mounter.steps.place):
                 raise BusyError(_taken(self.server.command, running[0]))
             argv = mounter.command((self.server.command, "--no-daemon"))
             answers = Ready(command=(self.tools[0].command, "list"))
             yield Start(argv=argv, mark=mounter.server_mark, ready=answers, outlives=True)
-        yield RecordPool(pool=pool_of(device))
+        links = _links(mounting)
+        yield MakeDirectory(path=links)
+        yield Run(argv=("ln", "-s", device, str(links)))
+        yield ImportPool(pool=mounting.called)
 
     def mount(self, name: str, mounting: Mounting) -> Iterator[Step]:  # noqa: ARG002  pools: own
         """Give a pool just made its place, or import one that was made before."""
-        pool = pool_of(mounting.device)
-        yield _import(mounting)
+        pool = mounting.called
+        yield ImportPool(pool=pool) if mounting.is_made else _import(mounting)
         for option in mounting.options:
-            yield SetPoolOption(pool=pool, option=option)
+            yield Run(argv=("zfs", "set", option, pool))
         yield Run(argv=("zfs", "set", f"mountpoint={mounting.target}", pool))
+
+    def require_set(self, mounting: Mounting, place: Place) -> None:
+        """Each property is what it was set to."""
+        pool = mounting.called
+        for option in mounting.options:
+            name, _, value = option.partition("=")
+            now = place.run(("zfs", "get", "-H", "-o", "value", name, pool)).stdout
+            if now != value:
+                raise TiltyardError(f"{pool}: {option}: it says {name}={commands.shown(now)}")
 
     def renew(self, name: str, mounting: Mounting) -> Iterator[Step]:  # noqa: ARG002  pools: own
         """Export and import; a pool remembers its place and its properties."""
-        yield TakeBack(everything=False)
-        yield _import(mounting)
+        yield _import(mounting, again=True)
 
 
-class RecordPool(Step):
-    """A pool that mkfs will make and import."""
-
-    kind: Literal["record-pool"] = "record-pool"
-    pool: str
-
-    @property
-    def line(self) -> str:
-        """In words."""
-        return f"# the next command imports {self.pool}, too"
-
-    def changes(self) -> Sequence[Change]:
-        """It is exported."""
-        return (ImportedPool(pool=self.pool),)
-
-    def execute(self, host: Steps) -> str:  # noqa: ARG002  mkfs does it
-        """Nothing more."""
-        return ""
+def _import(mounting: Mounting, *, again: bool = False) -> Step:
+    """From the directory with its device alone."""
+    pool = mounting.called
+    argv = ("zpool", "import", "-d", str(_links(mounting)), *_NO_TRACE, pool)
+    return ImportPool(pool=pool, argv=argv, again=again)
 
 
-class ImportPool(RecordPool):
-    """A pool that is not imported, from a directory with its device alone in it.
-
-    So no other device is tried, and one that is imported already stays as it is.
-    """
-
-    kind: Literal["import-pool"] = "import-pool"  # type: ignore[assignment]
-    device: str
-    links: Path
-
-    @property
-    def line(self) -> str:
-        """In words."""
-        return f"# import {self.pool} from {self.device}, unless it is imported"
-
-    def execute(self, host: Steps) -> str:
-        """Link the device into the directory, and import."""
-        if self.pool in pools():
-            return ""
-        made = MadeDirectory(path=self.links)
-        if not host.ledger.holds(made):
-            host.record(made).path.mkdir()
-            (self.links / Path(self.device).name).symlink_to(self.device)
-            host.record(ImportedPool(pool=self.pool))  # To be taken back before the directory.
-        host.run(("zpool", "import", "-d", str(self.links), *_NO_TRACE, self.pool))
-        return ""
-
-
-class SetPoolOption(Step):
-    """A property of a pool, read back."""
-
-    kind: Literal["set-pool-option"] = "set-pool-option"
-    pool: str
-    option: str
-
-    @property
-    def line(self) -> str:
-        """The command."""
-        return shlex.join(self._argv)
-
-    @property
-    def _argv(self) -> tuple[str, ...]:
-        return ("zfs", "set", self.option, self.pool)
-
-    def execute(self, host: Steps) -> str:
-        """Set it, and read it back."""
-        host.run(self._argv)
-        name, _, value = self.option.partition("=")
-        now = commands.run(("zfs", "get", "-H", "-o", "value", name, self.pool)).stdout
-        if now != value:
-            raise TiltyardError(f"{self.pool}: {self.option}: it says {name}={now}")
-        return ""
-
-
-def _import(mounting: Mounting) -> Step:
-    links = mounting.target.with_name(f"{mounting.target.name}-devices")
-    return ImportPool(pool=pool_of(mounting.device), device=mounting.device, links=links)
-
-
-def pool_of(device: str) -> str:
-    """Name of the pool on a device."""
-    return PREFIX + Path(device).name
+def _links(mounting: Mounting) -> Path:
+    return mounting.target.with_name(f"{mounting.target.name}-devices")
 
 
 def _taken(server: str, pid: int) -> str:

@@ -45,7 +45,7 @@ class MountedSettings(MountSettings):
     )
     servers: tuple[str, ...] = Field(
         default=(),
-        description="Names of processes of this host that serve it too, whose CPU time is its "
+        description="Names of processes of the host that serve it too, whose CPU time is its "
         'own and no disturbance: ["glusterfsd"].',
     )
 
@@ -91,7 +91,8 @@ class AnyMount(MountSystem):
 
     def servers(self) -> tuple[int, ...]:
         """Ours, and those that were named."""
-        return tuple(sorted({*self.mounter.servers(), *named(self._settings.servers)}))
+        others = self._settings.servers and named(self._settings.servers, self.place)
+        return tuple(sorted({*self.mounter.servers(), *others}))
 
 
 def _brings(settings: MountedSettings, _root: Path) -> Iterator[Brought]:
@@ -120,7 +121,7 @@ KIND = Kind(
     Settings=MountedSettings,
     target="directory",
     open=AnyMount,
-    by_ops=lambda settings: not settings.servers,
+    by_ops=lambda _: True,
     redraws=lambda _: "a new mount",
     brings=_brings,
 )

@@ -1,66 +1,19 @@
 """How a system mounts: as root on this host, or as a user in a namespace of its own."""
 
-import ctypes
 import os
-import secrets
-import struct
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Final
 
-from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.mounts import Mount as Mounted
 from tiltyard.host.mounts import mounts_at
-from tiltyard.host.namespaces import MadeInside, namespace_command, nsenter
+from tiltyard.host.namespaces import namespace_command, nsenter
 from tiltyard.host.op import MakeDirectory, Mount, Run
-from tiltyard.host.place import HERE, Place, Space
+from tiltyard.host.place import Space
 from tiltyard.host.start import Ready, Start, Stop, pids
-from tiltyard.host.steps import ChangeByCommand, Step, Steps, UndoTemporarily
-
-_DIOALIGN = 0x2000
-"""STATX_DIOALIGN, <linux/stat.h>."""
-_AT_FDCWD = -100
-_STATX_BYTES = 256
-_MASK = struct.Struct("=I")
-_ALIGNMENT = struct.Struct("=II")
-_ALIGNMENT_AT = 152
-"""Where stx_dio_mem_align and stx_dio_offset_align stand."""
-
-
-def direct_io(directory: Path) -> str:
-    """What becomes of a file that is opened with O_DIRECT in a directory, in words.
-
-    A file is made for the question, and removed. Source: open(2), statx(2) (Linux 6.1).
-    """
-    path = directory / f"{PREFIX}{secrets.token_hex(4)}-direct"
-    try:
-        path.touch(exist_ok=False)
-    except OSError:
-        return ABSENT
-    try:
-        os.close(os.open(path, os.O_RDONLY | os.O_DIRECT))
-        return _said(path)
-    except OSError:
-        return "refused"
-    finally:
-        path.unlink()
-
-
-def _said(path: Path) -> str:
-    """What statx(2) says of a file."""
-    answer = ctypes.create_string_buffer(_STATX_BYTES)
-    statx = ctypes.CDLL(None, use_errno=True).statx
-    if statx(_AT_FDCWD, os.fsencode(path), 0, _DIOALIGN, answer) != 0:
-        return ABSENT
-    (mask,) = _MASK.unpack_from(answer)
-    if not mask & _DIOALIGN:
-        return "accepted; the file system does not say what becomes of it"
-    memory_bytes, offset_bytes = _ALIGNMENT.unpack_from(answer, _ALIGNMENT_AT)
-    if offset_bytes == 0:
-        return "none: accepted, but the file system buffers it all the same"
-    return f"aligned to {offset_bytes} B (memory: {memory_bytes} B)"
-
+from tiltyard.host.steps import Step, Steps, UndoTemporarily
+from tiltyard.wire import HostDirect
 
 NAMESPACE: Final = "{namespace}"
 """Output: the process that holds the namespaces of a user."""
@@ -69,11 +22,14 @@ NAMESPACE: Final = "{namespace}"
 class Mounter(ABC):
     """One mount for one turn, as steps."""
 
+    within: str = ""
+    """The process in whose mount namespace it is mounted; empty: the host's."""
+
     def __init__(self, steps: Steps, mark: str) -> None:
         """Nothing is mounted yet.
 
         Args:
-            steps: execute what is planned here; taking them back unmounts.
+            steps: execute what is planned, on its host; taking them back unmounts.
             mark: name that its processes carry; nobody else's.
         """
         self.steps = steps
@@ -120,7 +76,6 @@ class Mounter(ABC):
     def at(self, target: Path) -> list[Mounted]:
         """What is mounted on exactly this directory, the topmost last."""
 
-    @abstractmethod
     def make(self, path: Path, *, stays: bool) -> Step:
         """Have a directory made in what is mounted.
 
@@ -129,29 +84,19 @@ class Mounter(ABC):
             stays: what is mounted stays when it is not mounted any more, so that the directory is
                 removed before; otherwise it may be there already.
         """
+        return MakeDirectory(path=path, inside=not stays, within=self.within)
 
     @abstractmethod
     def space(self, path: Path) -> Space:
         """Of the file system that a path lies on."""
 
     def direct_io(self, directory: Path) -> str:  # noqa: ARG002
-        """See :func:`tiltyard.systems.mount.mounter.direct_io`; not available by default."""
+        """What becomes of a file there that is opened for it; not available by default."""
         return ABSENT
 
 
 class RootMounter(Mounter):
     """As root, for all to see."""
-
-    def __init__(self, steps: Steps, mark: str, place: Place = HERE) -> None:
-        """Nothing is mounted yet.
-
-        Args:
-            steps: see :class:`Mounter`.
-            mark: the same.
-            place: where it is mounted.
-        """
-        super().__init__(steps, mark)
-        self._place = place
 
     def command(self, argv: tuple[str, ...]) -> tuple[str, ...]:
         """As it is."""
@@ -172,30 +117,29 @@ class RootMounter(Mounter):
             outlives=True,
         )
         self._again = (
-            UndoTemporarily(change=start.made(self._place.ssh)),
+            UndoTemporarily(change=start.made(self.steps.place.ssh)),
             start.model_copy(update={"again": True}),
         )
         return start
 
     def at(self, target: Path) -> list[Mounted]:
         """In the table of mounts of this process."""
-        return [mount for mount in self._place.mounts() if mount.target == target]
-
-    def make(self, path: Path, *, stays: bool) -> Step:
-        """A directory like any other."""
-        return MakeDirectory(path=path, inside=not stays)
+        return [mount for mount in self.steps.place.mounts() if mount.target == target]
 
     def space(self, path: Path) -> Space:
         """By statvfs(3)."""
-        return self._place.space(path)
+        return self.steps.place.space(path)
 
     def direct_io(self, directory: Path) -> str:
         """As the file system says."""
-        return ABSENT if self._place.ssh else direct_io(directory)
+        found = self.steps.place.direct_io(directory)
+        return ABSENT if found is None else _told(found)
 
 
 class UserMounter(Mounter):
     """As a user who is root in namespaces of his own; they go when their processes end."""
+
+    within = NAMESPACE
 
     @property
     def prefix(self) -> tuple[str, ...]:
@@ -251,23 +195,27 @@ class UserMounter(Mounter):
         """In the table of mounts of the namespace."""
         return mounts_at(target, Path(f"/proc/{self._holder}/mountinfo"))
 
-    def make(self, path: Path, *, stays: bool) -> Step:
-        """From inside; a server may let nobody else in."""
-        argv = self.command(("mkdir", "--parents", str(path)))
-        if not stays:
-            return Run(argv=argv)
-        return ChangeByCommand(argv=argv, change=MadeInside(path=path, mark=self._mark))
-
     def space(self, path: Path) -> Space:
         """From inside, by stat(1): block size, fundamental block size, blocks, those free."""
         ask = ("stat", "--file-system", "--format=%s %S %b %a", str(path))
-        words = self.steps.ledger.run((*self.prefix, *ask)).stdout.split()
+        words = self.steps.place.run((*self.prefix, *ask)).stdout.split()
         block, unit, blocks, free = map(int, words)
         return Space(block, blocks * unit, free * unit)
 
 
-def mounter(steps: Steps, mark: str, place: Place = HERE) -> Mounter:
+def _told(found: HostDirect) -> str:
+    """In words. Source: open(2), statx(2) (Linux 6.1)."""
+    if found.is_refused:
+        return "refused"
+    if (aligned := found.alignment) is None:
+        return "accepted; the file system does not say what becomes of it"
+    if aligned.offset_align == 0:
+        return "none: accepted, but the file system buffers it all the same"
+    return f"aligned to {aligned.offset_align} B (memory: {aligned.memory_align} B)"
+
+
+def mounter(steps: Steps, mark: str) -> Mounter:
     """What this process may use; on other hosts only root is asked to mount."""
-    if place.ssh or os.geteuid() == 0:
-        return RootMounter(steps, mark, place)
+    if steps.place.ssh or os.geteuid() == 0:
+        return RootMounter(steps, mark)
     return UserMounter(steps, mark)

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 from pydantic import Field
 
 from tiltyard.host.op import MakeDirectory
-from tiltyard.host.place import MOUNTS
+from tiltyard.host.place import MOUNTS, Place
 from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.kind import ReachableSettings, Site, System, Up, lost_with
 from tiltyard.systems.mount.facts import mount_facts
@@ -49,7 +49,11 @@ class MountSettings(ServiceableSettings, ReachableSettings):
         """What is mounted, as mount(8) calls it; empty if only the kind knows."""
         return ""
 
-    def tuned(self, profile: Profile) -> tuple[Self, Profile, list[Outcome]]:
+    def tuned(
+        self,
+        profile: Profile,
+        place: Place,  # noqa: ARG002
+    ) -> tuple[Self, Profile, list[Outcome]]:
         """A profile's mount options go before our own."""
         mount, left, taken = take_mount_options(profile, self.mounted_type(), self.mount)
         return self.model_copy(update={"mount": mount}), left, taken
@@ -74,7 +78,7 @@ class MountSystem(System):
         self.place = site.place
         self.steps = Steps(site.ledger, site.check, site.note, site.place)
         self._name = site.ledger.name(f"mnt-{use}")
-        self.mounter = mounter(self.steps, site.ledger.name(f"fs-{use}"), site.place)
+        self.mounter = mounter(self.steps, site.ledger.name(f"fs-{use}"))
 
     @property
     def target(self) -> Path:
@@ -116,7 +120,8 @@ class MountSystem(System):
     def look(self) -> Up:
         """A directory to work in, and what the kernel says of what it is in."""
         directory = self._directory
-        with self.place.looking(files=(MOUNTS,), space=(str(self.target),)):
+        space, direct = (str(self.target),), (str(directory),)
+        with self.place.looking(files=(MOUNTS,), space=space, direct=direct):
             said = mount_facts(self.mounter, directory, self.types, self.asked(), self.synonyms)
             said |= self.facts()
             source = self.mounter.at(self.target)[-1].source

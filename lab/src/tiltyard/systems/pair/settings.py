@@ -1,6 +1,5 @@
 """Settings of kind ``pair``, and the kernel parameters that they amount to."""
 
-import os
 import re
 from collections.abc import Set
 from math import ceil
@@ -9,6 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from tiltyard.host import sysctls
+from tiltyard.host.place import Place
 from tiltyard.study.problems import shown
 from tiltyard.systems.ends import ENDS, End, Ends, Offloads, Qdiscs, Sysctls
 from tiltyard.systems.kind import ReachableSettings
@@ -18,28 +18,28 @@ from tiltyard.systems.service.settings import ServedSettings
 from tiltyard.tuning.knobs.network import NetworkTable
 from tiltyard.tuning.knobs.sysctl import SysctlTable, settings
 from tiltyard.tuning.profile import Profile
-from tiltyard.tuning.setting import Outcome, Scene, look
+from tiltyard.tuning.setting import Outcome, Scene, look_at
 
 
 def of_namespaces(
-    profile: Profile, spoken: Set[str]
+    profile: Profile, spoken: Set[str], place: Place
 ) -> tuple[dict[str, str], Profile, list[Outcome]]:
     """Kernel parameters that each network namespace has for itself.
 
     Args:
         profile: what is asked for.
         spoken: parameters that the study sets itself.
+        place: the host of the namespaces.
 
     Returns:
-        Their values, the profile without them, and those that this kernel does not have.
+        Their values, the profile without them, and those that its kernel does not have.
     """
     table = profile.table(SysctlTable)
-    if table is None or os.geteuid() != 0:
+    if table is None or not place.is_root:
         return {}, profile, []
-    scene = Scene()
-    table = table.at(scene.place)
-    own = sysctls.of_a_namespace() - spoken
-    looked = [look(each) for each in settings(table, scene) if each.name in own]
+    table = table.at(place)
+    own = sysctls.of_a_namespace(place) - spoken
+    looked = look_at([one for one in settings(table, Scene(place)) if one.name in own], place)
     values = {outcome.name: outcome.value for outcome in looked if outcome.status != "skipped"}
     skipped = [outcome for outcome in looked if outcome.status == "skipped"]
     return values, profile.with_table("sysctl", table.without(own | spoken)), skipped
@@ -167,13 +167,13 @@ class PairSettings(PlacedSettings, ServedSettings, ReachableSettings):
                 )
         return self
 
-    def tuned(self, profile: Profile) -> tuple[Self, Profile, list[Outcome]]:
+    def tuned(self, profile: Profile, place: Place) -> tuple[Self, Profile, list[Outcome]]:
         """Parameters that each namespace has for itself, and features, are set at both ends.
 
         What the study sets itself goes before the profile.
         """
         spoken = {key for end in ENDS for key in self.sysctls_of(end)}
-        values, profile, skipped = of_namespaces(profile, spoken)
+        values, profile, skipped = of_namespaces(profile, spoken, place)
         offloads, profile = of_devices(profile)
         own = self.sysctl or Ends(client={}, server={})
         changed: dict[str, object] = {
