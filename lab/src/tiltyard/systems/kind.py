@@ -233,7 +233,9 @@ class Site:
 
     def given(self, path: Path) -> Path:
         """A path of a study: it begins at the study file, on another host at the login's home."""
-        return self.scratch / path if self.place.ssh else (self.root / expanded(path)).resolve()
+        if self.place.ssh:
+            return self.scratch / str(path).removeprefix("~/")
+        return (self.root / expanded(path)).resolve()
 
 
 @dataclass(frozen=True)

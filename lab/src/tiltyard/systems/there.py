@@ -87,7 +87,8 @@ class There(System):
     def _as_seen_here(self, up: Up, agent: Host) -> Up:
         place = self.place
         with place.looking(files=(*LOOKED_AT, str(BOOT_ID)), links=(DISKS,)):
-            disk = disk_under(up.target, place) if isinstance(up.target, Path) else None
+            directory = up.target if isinstance(up.target, Path) and not up.engine else None
+            disk = disk_under(directory, place)
             facts = facts_of_another(place)
 
         def who() -> Mapping[str, object]:
@@ -97,7 +98,7 @@ class There(System):
         return replace(
             up,
             facts={"host": self.on, **facts, **up.facts},
-            engine=self._host.argv(agent.engine, prefix=up.prefix),
+            engine=self._host.argv(*(up.engine or (agent.engine,)), prefix=up.prefix),
             place=place,
             prefix=(),
             lost=lambda: up.lost() if agent.is_there else gone,
