@@ -43,7 +43,7 @@ pub struct Boot {
 /// What came of it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
+pub enum Booted {
     /// The guest is ready.
     Ready {
         /// The process that is the machine.
@@ -65,7 +65,7 @@ impl Boot {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn run(self, say: &mut dyn FnMut(&Said)) -> io::Result<()> {
+    pub fn run(self, say: &mut dyn FnMut(&Booted)) -> io::Result<()> {
         let pipes = self.make_pipes()?;
         let console = self.open_console()?;
         let said_before = console.metadata()?.len();
@@ -82,7 +82,7 @@ impl Boot {
             machine: Some(pid),
         };
         match self.hello(&guest, &signals) {
-            Ok(hello) => say(&Said::Ready {
+            Ok(hello) => say(&Booted::Ready {
                 machine: machine.id(),
                 hello,
             }),
@@ -90,7 +90,7 @@ impl Boot {
                 end(&mut machine)?;
                 let is_over = error.kind() == ErrorKind::UnexpectedEof;
                 let words = last_words(&self.console, said_before);
-                say(&Said::Failed {
+                say(&Booted::Failed {
                     ended: is_over,
                     why: error.to_string(),
                     words: words.unwrap_or_default(),

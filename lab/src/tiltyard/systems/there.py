@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
-from tiltyard.errors import TiltyardError, UnreachableError
+from tiltyard.errors import HostLacksError, RefusedError, TiltyardError, UnreachableError
 from tiltyard.host.changes.op import MadeByOp
 from tiltyard.host.devices.disks import DISKS, LOOKED_AT
 from tiltyard.host.facts import facts_of_another
@@ -15,6 +16,9 @@ from tiltyard.host.steps import Step
 from tiltyard.host.telemetry import FarWatch, disk_under
 from tiltyard.systems.kind import Problem, Site, System, Up
 from tiltyard.systems.other_host import OtherHost
+
+_OF_A_HOST: Final = (TiltyardError, HostLacksError, RefusedError)
+"""Errors that may not say on which host they were."""
 
 
 class There(System):
@@ -63,9 +67,18 @@ class There(System):
         return self._system.look()
 
     def bring_up(self) -> Up:
-        """Bring it up, and see it from here."""
+        """Bring it up, and see it from here.
+
+        Raises:
+            TiltyardError: if it does not come up; the message names the host that lacks something.
+        """
         self._forget(agent := self.place.host)
-        up = self._system.bring_up()
+        try:
+            up = self._system.bring_up()
+        except TiltyardError as error:
+            if type(error) not in _OF_A_HOST or str(self.place) in str(error):
+                raise
+            raise type(error)(f"{self.place}: {error}") from None
         try:
             return self._as_seen_here(up, agent)
         except BaseException:

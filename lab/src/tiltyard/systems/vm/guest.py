@@ -13,8 +13,9 @@ from typing import Final, Literal
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError, model_validator
 
 from tiltyard.errors import TiltyardError
+from tiltyard.executors.engine import NAME
 from tiltyard.frozen import Frozen
-from tiltyard.host.commands import Command, shown
+from tiltyard.host.commands import Command, complaint, shown
 from tiltyard.host.place import Place
 from tiltyard.host.start import Ready, Start
 from tiltyard.host.steps import Steps, Text
@@ -156,10 +157,15 @@ class Guest:
         Raises:
             TiltyardError: if it is refused, or there is no guest any more.
         """
-        asked = map(json.dumps, requests)
-        said = self.place.run((self.place.engine, "guest-ask", *self.reached, *asked)).stdout
-        with self.place.understood():
-            return {name: text for one in _FOUND.validate_json(said) for name, text in one.items()}
+        place = self.place
+        argv = (place.engine, "guest-ask", *self.reached, *map(json.dumps, requests))
+        ran = place.ask(lambda host: host.run(argv, ok=range(256)))
+        if ran.status != 0:
+            why = complaint(ran.stderr, ran.status or 0)
+            raise TiltyardError(shown(why.removeprefix(f"{NAME}: ")))
+        with place.understood():
+            answers = _FOUND.validate_json(ran.stdout)
+        return {name: text for one in answers for name, text in one.items()}
 
     def read(self, *paths: str) -> dict[str, str]:
         """Small files of the guest by path, those that cannot be read left out."""
