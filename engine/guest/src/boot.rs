@@ -17,7 +17,7 @@ use rustix::fs::{mknodat, FileType, Mode, OFlags, CWD};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use serde::Serialize;
 
-use crate::into::{last_words, Guest};
+use crate::into::{last_words, Guest, Lines};
 use crate::message::{Ask, Hello, VERSION};
 
 /// Descriptors of the machine: of the pipe into the guest, and of the one out of it.
@@ -70,8 +70,6 @@ impl Boot {
         let console = self.open_console()?;
         let said_before = console.metadata()?.len();
         let mut machine = self.start(console)?;
-        // The machine alone keeps them open, so that its end is the end of what can be heard.
-        drop(pipes);
         // Not before: a child would have them kept back as well.
         let signals = Signals::block()?;
         let pid = Pid::from_raw(machine.id().cast_signed()).ok_or(ErrorKind::NotFound)?;
@@ -81,7 +79,10 @@ impl Boot {
             console: Some(self.console.clone()),
             machine: Some(pid),
         };
-        match self.hello(&guest, &signals) {
+        let lines = guest.connect()?;
+        // The machine alone keeps them open, so that its end is the end of what can be heard.
+        drop(pipes);
+        match self.hello(lines, &signals) {
             Ok(hello) => say(&Booted::Ready {
                 machine: machine.id(),
                 hello,
@@ -108,8 +109,8 @@ impl Boot {
         end(&mut machine)
     }
 
-    fn hello(&self, guest: &Guest, signals: &Signals) -> io::Result<Hello> {
-        let hello = guest.hello(self.within, &|| signals.read_asks_for_end())?;
+    fn hello(&self, mut lines: Lines, signals: &Signals) -> io::Result<Hello> {
+        let hello = lines.hello(self.within, &|| signals.read_asks_for_end())?;
         match hello.version {
             VERSION => Ok(hello),
             other => Err(io::Error::other(format!(

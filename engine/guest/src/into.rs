@@ -72,18 +72,6 @@ impl Guest {
         talked.map_err(|error| self.lost(&error))
     }
 
-    /// Waits for the guest's first words; `is_over` tells that nobody wants to hear them any more.
-    ///
-    /// # Errors
-    /// `UnexpectedEof`: it has ended. `TimedOut`: it says nothing. Others: what it says is no greeting.
-    pub fn hello(&self, within: Duration, is_over: &dyn Fn() -> bool) -> io::Result<Hello> {
-        let mut lines = self.connect()?;
-        lines.await_answer(within, is_over, |reply| match reply {
-            Reply::Hello(hello) => Some(Ok(hello)),
-            _ => None,
-        })
-    }
-
     /// Asks for one thing after the other; what was found of each.
     ///
     /// # Errors
@@ -108,7 +96,11 @@ impl Guest {
         Ok(found)
     }
 
-    fn connect(&self) -> io::Result<Lines> {
+    /// Opens both ends.
+    ///
+    /// # Errors
+    /// There is no machine, or no machine any more.
+    pub fn connect(&self) -> io::Result<Lines> {
         let end = |extension: &str, options: &mut OpenOptions| {
             let mut path = self.channel.clone().into_os_string();
             path.push(extension);
@@ -141,7 +133,7 @@ impl Guest {
 }
 
 /// Both ends of a channel.
-struct Lines {
+pub struct Lines {
     into: File,
     out_of: File,
     machine: Option<OwnedFd>,
@@ -149,6 +141,17 @@ struct Lines {
 }
 
 impl Lines {
+    /// Waits for the guest's first words; `is_over` tells that nobody wants to hear them any more.
+    ///
+    /// # Errors
+    /// `UnexpectedEof`: it has ended. `TimedOut`: it says nothing. Others: what it says is no greeting.
+    pub fn hello(&mut self, within: Duration, is_over: &dyn Fn() -> bool) -> io::Result<Hello> {
+        self.await_answer(within, is_over, |reply| match reply {
+            Reply::Hello(hello) => Some(Ok(hello)),
+            _ => None,
+        })
+    }
+
     fn run(&mut self, id: &str, job: &str, pass_on: &mut dyn FnMut(&[u8])) -> io::Result<Ended> {
         self.ask(
             id,
