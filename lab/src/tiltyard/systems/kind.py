@@ -435,6 +435,8 @@ class Kind(Generic[S]):
     """The kind that they are there, if it has another name."""
     elsewhere: bool = False
     """Whether its trials are carried out on another host, or in a guest: with programs of there."""
+    in_guest: bool = False
+    """Whether they are carried out in a guest of its host, which starts them."""
     far_host: bool = False
     """Whether its server is on another host, which clients on further ones reach too."""
     redraws: Callable[[S], str] = lambda _: ""

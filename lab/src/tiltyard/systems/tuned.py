@@ -92,7 +92,8 @@ class Tuned(System):
         self._names, self._required = profile.names, settings.required
         system = kind.open(name, own, site)
         # Where an agent prepares it, its own file is what is started.
-        self._starts_there = bool(system.place.ssh) and kind.by_ops(own)
+        by_ops = kind.by_ops(own) and not kind.in_guest
+        self._starts_there = bool(system.place.ssh) and by_ops
         self._is_elsewhere = kind.elsewhere or bool(system.place.ssh)
         self._begin(system, system.place, settings.profiles, settings, site)
 

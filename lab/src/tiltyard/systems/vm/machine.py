@@ -52,6 +52,7 @@ class VirtualMachine(System):
         self._name = name
         self._settings = settings
         self._site = site
+        self.place = site.place
         self.steps = Steps(site.ledger, site.check, site.note, site.place)
         self._directory = site.scratch / site.ledger.name("vm")
         self._image = ImageFile(settings.backing, site, "shared")
@@ -288,6 +289,7 @@ KIND = Kind(
     target="directory",
     open=VirtualMachine,
     elsewhere=True,
+    in_guest=True,
     by_ops=lambda _: True,
     clock=lambda settings: settings.clock,
     brings=brings,
