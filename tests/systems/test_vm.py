@@ -2,6 +2,7 @@
 
 import os
 import platform
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import pytest
 
 from support.far import Far, here_and_there
 from support.marked import marked
+from support.patience import wait_until
 from support.runs import SMOKE, Watcher, go_on, place, plan_of, wait_for_trial
 from tiltyard.analysis.statements.disturbances import failed_boots
 from tiltyard.analysis.statements.evidence import Evidence
@@ -251,6 +253,17 @@ def _fail_boots(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
         return command(self, machine, *pipes)
 
     monkeypatch.setattr(UserModeLinux, "command", failing)
+
+
+@pytest.mark.parametrize("far", [True], indirect=True)
+def test_a_guest_of_a_host_that_is_lost_is_switched_off_there(make: Make, tmp_path: Path) -> None:
+    system = make(filesystem="tmpfs")
+    up = system.bring_up()
+    assert machines(tmp_path.parent)
+    os.kill(system.place.host.pid, signal.SIGKILL)  # What leads there.
+    wait_until(lambda: not machines(tmp_path.parent), "the machine is there still")
+    assert up.lost() == f"the agent on {system.place} that has prepared it has ended"
+    system.take_down()
 
 
 def test_a_machine_ends_when_its_lab_is_killed_and_the_rest_is_taken_back(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def sums(files: Iterable[Path], place: Place = HERE) -> list[str]:
     paths = [str(path) for path in files]
     if not paths:
         return []
-    told = place.run(("stat", "-L", "-c", "%d %i %s %Y %Z", *paths)).stdout.splitlines()
+    told = place.run(("stat", "-L", "-c", "%d %i %s %y %z", *paths)).stdout.splitlines()
     with place.understood():
         keys = [(place, path, line) for path, line in zip(paths, told, strict=True)]
     if left := [key for key in keys if key not in _sums]:

@@ -111,7 +111,7 @@ def operating_system(choice: Choice, site: Site, steps: Steps, directory: Path) 
         _carry_engine(into, engine.stat().st_size, place)
         _take_out(image, form, into, machine(engine), place)
 
-    told = f"{image} {place.run(('stat', '-L', '-c', '%s %Y %Z', str(image))).stdout}"
+    told = f"{image} {place.run(('stat', '-L', '-c', '%s %y %z', str(image))).stdout}"
     taken_out = kept(site, steps, f"system-{sha256(told.encode())[:16]}", fill)
     overlay = directory / "system.qcow2"
     create = ("qemu-img", "create", "-q", "-f", "qcow2", "-F", form, "-b", str(image))
