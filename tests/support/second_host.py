@@ -10,6 +10,7 @@ A power cut ends it between two instructions; what it had not synced may be lost
 computes ten times as slowly: it is there for crashes, and not for times.
 """
 
+import lzma
 import os
 import shutil
 import signal
@@ -31,8 +32,7 @@ from support.sshd import free_port, key_pair
 from tiltyard.executors.engine import Engine
 from tiltyard.host import kvm
 from tiltyard.host.place import Place
-from tiltyard.systems.vm.kernels import kernel_of_series
-from tiltyard.systems.vm.modules import Modules, contents, directory_of
+from tiltyard.systems.vm.kernels import kernel_of_series, look_at, wanted_of
 
 _SERIES: Final = "6.1"
 """Of the kernel: the newer one of Debian's clouds has no virtiofs."""
@@ -329,12 +329,13 @@ def _make_initramfs(folder: Path, third: str) -> None:
 
 def _lay_out_modules(into: Path) -> Sequence[str]:
     """Copy what the guest loads; names in order."""
-    kernel = _kernel()
-    release = next((kernel.parent / "lib/modules").iterdir()).name
-    directory = directory_of(kernel, release)
+    directory = look_at(_kernel()).modules
     assert directory is not None
     names = []
-    for path in Modules(directory).in_order(_MODULES):
-        names.append(path.name.partition(".ko")[0])
-        (into / names[-1]).write_bytes(contents(path))
+    for module in wanted_of(directory, _MODULES).files:
+        names.append(module.path.name.partition(".ko")[0])
+        packed = module.path.read_bytes()
+        (into / names[-1]).write_bytes(
+            lzma.decompress(packed) if module.path.suffix == ".xz" else packed
+        )
     return names

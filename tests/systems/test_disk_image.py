@@ -102,7 +102,7 @@ def ready(site: Site, image: Path) -> tuple[Software, Steps]:
     directory = site.work / "turn"
     directory.mkdir(exist_ok=True)
     steps = Steps(site.ledger)
-    choice = Choice(boots=image, backend=Emulation(), modules=None)
+    choice = Choice(boots=image, backend=Emulation())
     return operating_system(choice, site, steps, directory), steps
 
 
@@ -221,7 +221,7 @@ def test_an_image_of_another_host_is_looked_at_there(
     finally:
         image.unlink()
     (problem,) = guest("there.img").problems()
-    assert problem.text == f'{far_server.far}: there is no disk image "~/there.img"'
+    assert problem.text == f'{far_server.far}: there is no disk image "there.img"'
 
 
 @needs_tools
@@ -331,6 +331,6 @@ def test_a_disk_image_boots_on_qemu_and_a_missing_one_is_told(site: Site) -> Non
     (problem,) = kind("vm").system("a", {"disk": "none.qcow2"}, site).problems()
     assert problem.text == 'there is no disk image "none.qcow2"'
     (site.root / "disk.img").touch()
-    choice = choose(VmSettings(disk=Path("disk.img")), site.root)
+    choice = choose(VmSettings(disk=Path("disk.img")), site)
     assert choice.backend.name in ("kvm", "qemu")
     assert choice.boots == (site.root / "disk.img").resolve()

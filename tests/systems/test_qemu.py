@@ -9,7 +9,7 @@ from tiltyard.host import kvm
 from tiltyard.systems.vm.backends import BACKENDS
 from tiltyard.systems.vm.backends.backend import Machine
 from tiltyard.systems.vm.backends.qemu import Emulation, Kvm
-from tiltyard.systems.vm.kernels import kernel_of_series
+from tiltyard.systems.vm.kernels import kernel_of_series, look_at
 
 GIB = 2**30
 
@@ -39,16 +39,17 @@ def machine(directory: Path, clock: str = "time", image: Path | None = None) -> 
 
 def test_the_release_is_read_from_the_image(tmp_path: Path) -> None:
     kernel = kernel_image(tmp_path / "vmlinuz")
-    assert Emulation().boots(kernel)
-    assert Emulation().release(kernel) == "6.12.117-test"
+    found = look_at(kernel)
+    assert found.boots_as in Emulation().boots
+    assert found.release == "6.12.117-test"
 
 
 @pytest.mark.parametrize("content", [b"", b"no kernel", bytes(4096), b"\x7fELF" + bytes(1000)])
 def test_what_is_no_image_is_not_booted(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "vmlinuz"
     path.write_bytes(content)
-    assert not Emulation().boots(path)
-    assert Emulation().release(path) is None
+    found = look_at(path)
+    assert (found.boots_as, found.release) == (None, None)
 
 
 def test_a_counting_clock_is_one_nanosecond_an_instruction(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from support.far import Far, here_and_there
 from support.hosts import assert_as_before, host_state
-from tiltyard.errors import TiltyardError
+from tiltyard.errors import InterruptedRunError, TiltyardError
 from tiltyard.host.ledger import Ledger
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Problem, Site, System, Up
@@ -166,6 +166,27 @@ def test_a_kernel_that_is_garbage_does_not_boot(
     assert "the guest did not boot" in error_of(make(str(garbage)))
     garbage.write_bytes(b"this is no kernel")
     assert "is no kernel that can be booted here" in error_of(make(str(garbage)))
+
+
+def test_a_boot_ends_when_a_person_asks_to_stop(tmp_path: Path) -> None:
+    """It is waited for no longer, and nothing of it is left."""
+    (tmp_path / "vmlinuz").write_bytes(bytes(0x202) + b"HdrS" + bytes(1 << 20))
+    looked: list[bool] = []
+
+    def check() -> None:
+        (console,) = [*tmp_path.glob("consoles/*")] or [None]
+        looked.append(console is not None)
+        if console is not None:
+            raise InterruptedRunError("a person")
+
+    given: Any = {"kernel": "./vmlinuz", "filesystem": "tmpfs", "backend": "qemu"}
+    with Ledger() as ledger:
+        site = Site(root=tmp_path, work=tmp_path / "work", ledger=ledger, check=check)
+        site.work.mkdir()
+        with pytest.raises(InterruptedRunError):
+            kind("vm").system("stuck", given, site).bring_up()
+    assert looked[-1]
+    assert not list(site.work.iterdir())
 
 
 def test_a_guest_that_says_nothing_is_given_up(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

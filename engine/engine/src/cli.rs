@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::guests::GuestExecArguments;
+use crate::guests::{GuestAskArguments, GuestBootArguments, GuestExecArguments};
 use crate::lease::{AgentArguments, LeaseArguments};
 use crate::serve::ServeArguments;
 
@@ -64,6 +64,34 @@ pub enum Command {
     /// Execute jobs in a virtual machine: what `run` or `runner` reads on standard input, the
     /// engine's lines on standard output
     GuestExec(GuestExecArguments),
+    /// Ask a virtual machine for one thing after the other, and print what was found as a list
+    #[command(hide = true)]
+    GuestAsk(GuestAskArguments),
+    /// Start a virtual machine, say in a line when its guest is ready, and switch it off at a signal
+    #[command(hide = true)]
+    GuestBoot(GuestBootArguments),
+    /// Write the initial file system of a guest: this engine, and modules of its kernel
+    #[command(hide = true)]
+    Initramfs {
+        /// A file that is not there
+        archive: PathBuf,
+        /// Files of modules, in the order in which they are loaded
+        modules: Vec<PathBuf>,
+    },
+    /// Print what a file is that is to be booted
+    #[command(hide = true)]
+    Kernel {
+        /// An image, or a program
+        file: PathBuf,
+    },
+    /// Print which files a guest must load for what it needs of its kernel
+    #[command(hide = true)]
+    Modules {
+        /// Of one kernel, as depmod leaves it
+        directory: PathBuf,
+        /// Modules, or their aliases
+        names: Vec<String>,
+    },
     /// Be a classic tool, with its own command line and table: `classic postmark FILE`
     ///
     /// A link to the engine that bears the name of a classic tool does the same.

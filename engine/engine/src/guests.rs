@@ -1,13 +1,19 @@
-//! The two ends of a virtual machine's channel, as verbs.
+//! Virtual machines as verbs: the two ends of a channel, what boots, and what that begins with.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use guest::archive;
+use guest::boot::Boot;
 use guest::into::Guest;
+use guest::kernel::Kernel;
+use guest::message::Ask;
+use guest::modules::Modules;
 use guest::server::Server;
 use kit::failure::failure;
 use kit::gauges::Gauges;
@@ -20,11 +26,14 @@ use crate::output::{complain, Output};
 use crate::runner;
 use crate::{exit, job, registry, session};
 
+/// How long a guest may take for an answer.
+const ANSWERS: Duration = Duration::from_secs(60);
 /// An `end` begins so.
 const LAST: &[u8] = b"{\"type\":\"end\"";
 
+/// A guest, as it is reached from its host.
 #[derive(Debug, Args)]
-pub struct GuestExecArguments {
+pub struct GuestArguments {
     /// Path of the pipes into the guest and out of it, without .in and .out
     pub channel: PathBuf,
     /// File with what the guest's kernel has said, for the last words of one that died
@@ -33,6 +42,55 @@ pub struct GuestExecArguments {
     /// Process that is the machine: when it ends, so does this
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
     pub machine: Option<i32>,
+}
+
+impl GuestArguments {
+    fn guest(&self) -> Guest {
+        Guest {
+            channel: self.channel.clone(),
+            console: self.console.clone(),
+            machine: self.machine.and_then(Pid::from_raw),
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct GuestAskArguments {
+    #[command(flatten)]
+    pub guest: GuestArguments,
+    /// Requests, as the guest's own messages have them
+    #[arg(required = true, value_parser = request)]
+    pub requests: Vec<Ask>,
+}
+
+fn request(text: &str) -> Result<Ask, serde_json::Error> {
+    serde_json::from_str(text)
+}
+
+#[derive(Debug, Args)]
+pub struct GuestBootArguments {
+    /// Path of the pipes into the guest and out of it, without .in and .out: they are made
+    pub channel: PathBuf,
+    /// File that what the machine prints is added to
+    pub console: PathBuf,
+    /// How long the guest may take until it is ready, in seconds
+    #[arg(long, default_value_t = 60.0, value_parser = seconds)]
+    pub within: f64,
+    /// Program and arguments of the machine, which has the pipes as descriptors 3 and 4
+    #[arg(required = true, last = true)]
+    pub argv: Vec<String>,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let found = text.parse().ok();
+    let found = found.filter(|&seconds| Duration::try_from_secs_f64(seconds).is_ok());
+    found.ok_or_else(|| "not a number of seconds".to_owned())
+}
+
+#[derive(Debug, Args)]
+pub struct GuestExecArguments {
+    #[command(flatten)]
+    pub guest: GuestArguments,
     /// Count what others use of this host's processors, and tell it in the last line: in the
     /// guest there are no others
     #[arg(long)]
@@ -89,11 +147,7 @@ pub fn exec(arguments: &GuestExecArguments, output: &mut Output) -> Result<ExitC
 
 /// The exit code is that of the engine there.
 fn exec_job(arguments: &GuestExecArguments, job: &str, output: &mut Output) -> Result<u8, Failure> {
-    let guest = Guest {
-        channel: arguments.channel.clone(),
-        console: arguments.console.clone(),
-        machine: arguments.machine.and_then(Pid::from_raw),
-    };
+    let guest = arguments.guest.guest();
     let gauges = arguments.watch_host.then(|| Gauges::read(None, true));
     let mut pass_on = |line: &[u8]| {
         let seen = gauges.as_ref().and_then(|gauges| with_others(line, gauges));
@@ -112,6 +166,72 @@ fn exec_job(arguments: &GuestExecArguments, job: &str, output: &mut Output) -> R
             Err(failure(FailureKind::Far, message))
         }
     }
+}
+
+/// Asks a guest for one thing after the other.
+///
+/// # Errors
+/// `Far`, when there is no guest any more; `Io`, when it refuses.
+pub fn ask(arguments: &GuestAskArguments, output: &mut Output) -> Result<(), Failure> {
+    session::heed_signals()?;
+    let found = arguments.guest.guest().ask(&arguments.requests, ANSWERS)?;
+    output.line(&found);
+    Ok(())
+}
+
+/// Starts a machine, and is there as long as that is.
+///
+/// # Errors
+/// `HostLacks`, when it cannot be started.
+pub fn boot(arguments: GuestBootArguments, output: &mut Output) -> Result<(), Failure> {
+    let machine = Boot {
+        channel: arguments.channel,
+        console: arguments.console,
+        within: Duration::from_secs_f64(arguments.within),
+        argv: arguments.argv,
+    };
+    let ran = machine.run(&mut |said| output.line(said));
+    ran.map_err(|error| failure(FailureKind::HostLacks, error.to_string()))
+}
+
+/// Writes what a kernel begins with.
+///
+/// # Errors
+/// `HostLacks`, when a module cannot be read; others, when the archive cannot be written.
+pub fn initramfs(archive: &Path, modules: &[PathBuf]) -> Result<(), Failure> {
+    let written = archive::write(archive, Path::new("/proc/self/exe"), modules);
+    written.map_err(|error| failure(FailureKind::HostLacks, error.to_string()))
+}
+
+/// Prints what a file is that is to be booted.
+///
+/// # Errors
+/// `HostLacks`, when it cannot be read.
+pub fn kernel(file: &Path, output: &mut Output) -> Result<(), Failure> {
+    output.line(&Kernel::at(file).map_err(|error| unreadable(file, &error))?);
+    Ok(())
+}
+
+/// Prints which files a guest must load.
+///
+/// # Errors
+/// `HostLacks`, when there are no tables of what needs what.
+pub fn modules(directory: &Path, names: &[String], output: &mut Output) -> Result<(), Failure> {
+    let table = directory.join("modules.dep");
+    let modules = Modules::of(directory).map_err(|error| {
+        let text = format!("{}: no table ({error}). Fix: depmod", table.display());
+        failure(FailureKind::HostLacks, text)
+    })?;
+    let wanted = modules.wanted(names);
+    output.line(&wanted.map_err(|error| failure(FailureKind::HostLacks, error.to_string()))?);
+    Ok(())
+}
+
+fn unreadable(file: &Path, error: &io::Error) -> Failure {
+    failure(
+        FailureKind::HostLacks,
+        format!("{}: {error}", file.display()),
+    )
 }
 
 /// The last line of a trial. No other line is ever read here.

@@ -78,6 +78,15 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
             let code = guests::exec(&arguments, &mut output)?;
             return output.check().map(|()| code);
         }
+        Command::GuestAsk(arguments) => guests::ask(&arguments, &mut output)?,
+        Command::GuestBoot(arguments) => {
+            // Of an agent's own file it would be "exe".
+            let _ = rustix::thread::set_name(c"tiltyard-engine");
+            guests::boot(arguments, &mut output)?;
+        }
+        Command::Initramfs { archive, modules } => guests::initramfs(&archive, &modules)?,
+        Command::Kernel { file } => guests::kernel(&file, &mut output)?,
+        Command::Modules { directory, names } => guests::modules(&directory, &names, &mut output)?,
         Command::Keep { mark: _ } => {
             // Of an agent's own file it would be "exe".
             let _ = rustix::thread::set_name(c"tiltyard-engine");

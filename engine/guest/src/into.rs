@@ -1,5 +1,6 @@
 //! The way into a guest: one job through the channel, the engine's lines back.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
@@ -15,10 +16,12 @@ use rustix::io::Errno;
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use wire::{Failure, FailureKind};
 
-use crate::message::{Ask, Line, Reply, Request};
+use crate::message::{Ask, Hello, Line, Reply, Request};
 
 /// A guest that has not begun after that time never will.
 const BEGINS: Duration = Duration::from_secs(60);
+/// Longest answer, and longest line that may stand before it.
+const LINE_BYTES: usize = 4 << 20;
 /// How often signals and the time are looked at.
 const TICK: Timespec = Timespec {
     tv_sec: 0,
@@ -43,6 +46,9 @@ pub struct Guest {
     pub machine: Option<Pid>,
 }
 
+/// What was asked for, by name.
+pub type Found = BTreeMap<String, String>;
+
 /// How the engine in the guest ended.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ended {
@@ -66,7 +72,35 @@ impl Guest {
         talked.map_err(|error| self.lost(&error))
     }
 
-    fn connect(&self) -> io::Result<Lines> {
+    /// Asks for one thing after the other; what was found of each.
+    ///
+    /// # Errors
+    /// `Far`: there is no guest any more, or it says nothing. `Io`: it has refused, in its own words.
+    pub fn ask(&self, all: &[Ask], within: Duration) -> Result<Vec<Found>, Failure> {
+        let mut lines = self.connect().map_err(|error| self.lost(&error))?;
+        let mut found = Vec::new();
+        for (number, ask) in all.iter().enumerate() {
+            let id = format!("{}-{number}", std::process::id());
+            let answer = lines.ask(&id, ask.clone()).and_then(|()| {
+                lines.await_answer(within, &stop::requested, |reply| match reply {
+                    Reply::Done { id: of, found } if of == id => Some(Ok(Ok(found))),
+                    Reply::Refused { id: of, message } if of == id => Some(Ok(Err(message))),
+                    _ => None,
+                })
+            });
+            match answer.map_err(|error| self.lost(&error))? {
+                Ok(one) => found.push(one),
+                Err(message) => return Err(failure(FailureKind::Io, message)),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Opens both ends.
+    ///
+    /// # Errors
+    /// There is no machine, or no machine any more.
+    pub fn connect(&self) -> io::Result<Lines> {
         let end = |extension: &str, options: &mut OpenOptions| {
             let mut path = self.channel.clone().into_os_string();
             path.push(extension);
@@ -83,7 +117,10 @@ impl Guest {
     }
 
     fn lost(&self, error: &io::Error) -> Failure {
-        let words = self.console.as_deref().and_then(last_words);
+        let words = self
+            .console
+            .as_deref()
+            .and_then(|console| last_words(console, 0));
         let words = words.map_or_else(String::new, |words| format!("; its last words: {words}"));
         // ENXIO: nobody reads the pipe; fifo(7).
         let is_gone = error.raw_os_error() == Some(Errno::NXIO.raw_os_error());
@@ -96,7 +133,7 @@ impl Guest {
 }
 
 /// Both ends of a channel.
-struct Lines {
+pub struct Lines {
     into: File,
     out_of: File,
     machine: Option<OwnedFd>,
@@ -104,6 +141,17 @@ struct Lines {
 }
 
 impl Lines {
+    /// Waits for the guest's first words; `is_over` tells that nobody wants to hear them any more.
+    ///
+    /// # Errors
+    /// `UnexpectedEof`: it has ended. `TimedOut`: it says nothing. Others: what it says is no greeting.
+    pub fn hello(&mut self, within: Duration, is_over: &dyn Fn() -> bool) -> io::Result<Hello> {
+        self.await_answer(within, is_over, |reply| match reply {
+            Reply::Hello(hello) => Some(Ok(hello)),
+            _ => None,
+        })
+    }
+
     fn run(&mut self, id: &str, job: &str, pass_on: &mut dyn FnMut(&[u8])) -> io::Result<Ended> {
         self.ask(
             id,
@@ -135,22 +183,38 @@ impl Lines {
         }
     }
 
-    /// Passes over what was meant for an earlier one.
+    /// Waits until the engine has begun.
     fn await_beginning(&mut self, id: &str) -> io::Result<()> {
-        let give_up = Instant::now() + BEGINS;
+        self.await_answer(BEGINS, &|| false, |reply| match reply {
+            Reply::Begun { id: of } if of == id => Some(Ok(())),
+            Reply::Refused { id: of, message } if of == id => Some(Err(io::Error::other(message))),
+            _ => None,
+        })
+    }
+
+    /// Waits for what is wanted; passes over what was meant for an earlier one.
+    fn await_answer<T>(
+        &mut self,
+        within: Duration,
+        is_over: &dyn Fn() -> bool,
+        mut wanted: impl FnMut(Reply) -> Option<io::Result<T>>,
+    ) -> io::Result<T> {
+        let give_up = Instant::now() + within;
         while Instant::now() < give_up {
+            if is_over() {
+                return Err(ErrorKind::Interrupted.into());
+            }
             while let Some(line) = self.next_line() {
-                match said(&line) {
-                    Some(Reply::Begun { id: of }) if of == id => return Ok(()),
-                    Some(Reply::Refused { id: of, message }) if of == id => {
-                        return Err(io::Error::other(message));
-                    }
-                    _ => {}
+                if let Some(answer) = said(&line).and_then(&mut wanted) {
+                    return answer;
                 }
+            }
+            if self.heard.len() > LINE_BYTES {
+                return Err(io::Error::other("it says a line that does not end"));
             }
             self.hear()?;
         }
-        let message = format!("it does not answer within {} s", BEGINS.as_secs());
+        let message = format!("it says nothing for {} s", within.as_secs_f64());
         Err(io::Error::new(ErrorKind::TimedOut, message))
     }
 
@@ -232,15 +296,16 @@ fn said(line: &[u8]) -> Option<Reply> {
 }
 
 /// Why the guest has ended, if anyone there knew, else the last line before the farewell: of the
-/// end of a file, whose size is up to the guest.
-fn last_words(console: &Path) -> Option<String> {
+/// end of a file, whose size is up to the guest, from some byte on.
+pub fn last_words(console: &Path, from: u64) -> Option<String> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(flags.bits().cast_signed());
     let file = options.open(console).ok()?;
     let found = file.metadata().ok().filter(fs::Metadata::is_file)?;
     let mut end = vec![0; CHUNK_BYTES];
-    let read = file.read_at(&mut end, found.len().saturating_sub(CHUNK_BYTES as u64));
+    let begin = found.len().saturating_sub(CHUNK_BYTES as u64).max(from);
+    let read = file.read_at(&mut end, begin);
     cause(&String::from_utf8_lossy(&end[..read.ok()?])).map(str::to_owned)
 }
 
@@ -267,14 +332,16 @@ mod tests {
         let console = directory.path().join("console");
         let file = File::create(&console).unwrap();
         file.write_at(b"the end\n", 1 << 40).unwrap();
-        assert!(last_words(&console).unwrap().ends_with("the end"));
+        assert!(last_words(&console, 0).unwrap().ends_with("the end"));
+        assert_eq!(last_words(&console, (1 << 40) + 4).unwrap(), "end");
+        assert_eq!(last_words(&console, 1 << 41), None);
         let link = directory.path().join("link");
         std::os::unix::fs::symlink(&console, &link).unwrap();
-        assert_eq!(last_words(&link), None);
+        assert_eq!(last_words(&link, 0), None);
         let pipe = directory.path().join("pipe");
         let mode = rustix::fs::Mode::from(0o600);
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-        assert_eq!(last_words(&pipe), None);
+        assert_eq!(last_words(&pipe, 0), None);
     }
 
     #[test]

@@ -62,17 +62,21 @@ pub struct Line {
     pub guest: Reply,
 }
 
+/// A guest that is ready.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    pub version: u32,
+    /// Version of the engine.
+    pub engine: String,
+    /// What went wrong on the way here; nothing of it kept the guest from being ready.
+    pub troubles: Vec<String>,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// First line: the guest is ready.
-    Hello {
-        version: u32,
-        /// Version of the engine.
-        engine: String,
-        /// What went wrong on the way here; nothing of it kept the guest from being ready.
-        troubles: Vec<String>,
-    },
+    Hello(Hello),
     /// Done.
     Done {
         id: String,

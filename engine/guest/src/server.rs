@@ -10,7 +10,7 @@ use rustix::event::{poll, PollFd, PollFlags};
 use rustix::fs::sync;
 use rustix::io::Errno;
 
-use crate::message::{Ask, Line, Reply, Request, VERSION};
+use crate::message::{Ask, Hello, Line, Reply, Request, VERSION};
 use crate::mounts;
 use crate::running::Running;
 
@@ -47,11 +47,11 @@ impl<I: Read + AsFd, O: Write> Server<I, O> {
     /// # Errors
     /// Those of the channel.
     pub fn serve(&mut self, engine_version: &str, troubles: Vec<String>) -> io::Result<()> {
-        self.say(Reply::Hello {
+        self.say(Reply::Hello(Hello {
             version: VERSION,
             engine: engine_version.to_owned(),
             troubles,
-        })?;
+        }))?;
         loop {
             let ready = self.wait()?;
             for number in ready {

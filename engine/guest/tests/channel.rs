@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use guest::into::{Ended, Guest};
-use guest::message::{Ask, Line, Mount, Reply, Request};
+use guest::message::{Ask, Hello, Line, Mount, Reply, Request};
 use guest::server::Server;
 use rustix::fs::{mknodat, FileType, Mode, CWD};
 use rustix::process::Pid;
@@ -60,11 +60,11 @@ impl Served {
             server,
             _directory: directory,
         };
-        let hello = Reply::Hello {
+        let hello = Reply::Hello(Hello {
             version: guest::message::VERSION,
             engine: "1.2.3".to_owned(),
             troubles: vec!["no module".to_owned()],
-        };
+        });
         assert_eq!(served.said(), hello);
         served
     }

@@ -3,6 +3,7 @@
 mod agent;
 mod common;
 mod documents;
+mod guests;
 mod hostile;
 mod jobs;
 mod ops;

@@ -271,19 +271,22 @@ class Host:
             raise self._lost(_NOT_ASKED)
         return done.read
 
-    def run(self, argv: Sequence[str], *, limit_s: float | None = None) -> HostOutput:
+    def run(
+        self, argv: Sequence[str], *, limit_s: float | None = None, ok: Sequence[int] = (0,)
+    ) -> HostOutput:
         """Run a command there to its end.
 
         Args:
             argv: program and arguments.
             limit_s: after this it is ended, and that is an error; 300 if left out.
+            ok: statuses that are none.
 
         Raises:
             HostLacksError: if there is no such program, or the agent does not answer.
             TiltyardError: if it fails; the message has its complaint.
         """
         limit_s = _RUNS_S if limit_s is None else limit_s
-        asked = {"argv": [*argv], "limit_s": limit_s}
+        asked = {"argv": [*argv], "limit_s": limit_s, "ok": [*ok]}
         _, done = self._ask({"run": asked}, limit_s + _ANSWER_S)
         if done.run is None:
             raise self._lost(_NOT_ASKED)

@@ -7,14 +7,16 @@ work under KVM and under emulation, without a kernel or an image.
 
 import functools
 import os
-import subprocess
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tiltyard.host.packages import find_program, install_command
+from tiltyard.errors import TiltyardError, UnreachableError
+from tiltyard.host.commands import complaint
+from tiltyard.host.packages import install_command
+from tiltyard.host.place import HERE, Place
 
 DEVICE: Final = Path("/dev/kvm")
 QEMU: Final = "qemu-system-x86_64"
@@ -49,18 +51,20 @@ class Proof:
 
 
 @functools.cache
-def prove() -> Proof:
-    """Time the firmware under emulation and under KVM; tried once."""
-    if not DEVICE.exists():
+def prove(place: Place = HERE) -> Proof:
+    """Time the firmware under emulation and under KVM; tried once on each host."""
+    is_there, *may = place.passes(*((test, str(DEVICE)) for test in ("-e", "-r", "-w")))
+    if not is_there:
         return Proof(False, f"no {DEVICE}: stock kernels cannot run under KVM; {_OTHERS}")
-    if not os.access(DEVICE, os.R_OK | os.W_OK):
+    if not all(may):
         return Proof(False, f"{DEVICE} may not be opened by this user (group kvm); {_OTHERS}")
     if os.uname().machine != "x86_64":
         return Proof(False, f"{DEVICE} is there, but only on x86-64 is it known how to prove it")
-    if find_program(QEMU) is None:
+    if not place.has(QEMU):
         text = f"{DEVICE} is there; whether it can be used is tried with {QEMU}"
-        return Proof(False, f"{text}, which is not installed: {install_command(PACKAGE)}")
-    return judge(boot_time_s)
+        command = install_command(PACKAGE, has=place.has)
+        return Proof(False, f"{text}, which is not installed: {command}")
+    return judge(functools.partial(boot_time_s, place=place))
 
 
 def judge(time_of: Callable[[str, float], float]) -> Proof:
@@ -68,17 +72,16 @@ def judge(time_of: Callable[[str, float], float]) -> Proof:
 
     Args:
         time_of: gives the time in seconds that a machine takes with an accelerator (``"tcg"``,
-            ``"kvm"``), and is ended after a limit in seconds (``TimeoutExpired``).
+            ``"kvm"``), and is ended after a limit in seconds, which is an error.
     """
     try:
         emulated_s = time_of("tcg", _TIME_LIMIT_S)
         limit_s = max(_AT_LEAST_S, SLOWER_AT_MOST * emulated_s)
         seconds = time_of("kvm", limit_s)
-    except subprocess.TimeoutExpired as late:
-        return _refused(f"a guest's firmware did not end within {late.timeout:.1f} s")
-    except subprocess.CalledProcessError as failed:
-        reasons = str(failed.stderr).strip().splitlines() or [f"exit status {failed.returncode}"]
-        return _refused(f"a guest could not be run: {reasons[-1]}")
+    except UnreachableError:
+        raise
+    except TiltyardError as error:
+        return _refused(f"a guest could not be run: {error}")
     if seconds > limit_s:
         return _refused(f"a guest's firmware took {seconds:.1f} s, and {emulated_s:.1f} s emulated")
     return Proof(
@@ -88,21 +91,17 @@ def judge(time_of: Callable[[str, float], float]) -> Proof:
     )
 
 
-def boot_time_s(accelerator: str, limit_s: float) -> float:
+def boot_time_s(accelerator: str, limit_s: float, place: Place = HERE) -> float:
     """Time from start to reset of a machine that has nothing to boot, in seconds.
 
     Raises:
-        subprocess.SubprocessError: if it fails, or takes longer than the limit.
+        TiltyardError: if it fails, or takes longer than the limit.
     """
     began = time.monotonic()
-    subprocess.run(
-        (QEMU, *PROCESSORS[accelerator], *_FIRMWARE),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=limit_s,
-        check=True,
-    )
+    argv = (QEMU, *PROCESSORS[accelerator], *_FIRMWARE)
+    ran = place.ask(lambda host: host.run(argv, limit_s=limit_s, ok=range(256)))
+    if ran.status != 0:
+        raise TiltyardError(complaint(ran.stderr, ran.status or 0))
     return time.monotonic() - began
 
 

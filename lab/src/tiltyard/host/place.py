@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self, TypeVar
 
 from tiltyard.errors import HostLacksError, TiltyardError, UnreachableError
+from tiltyard.executors.engine import Engine
 from tiltyard.host import commands
 from tiltyard.host.host import Host, hosts
 from tiltyard.host.mounts import Mount, mount_of, mount_over, mounts, parse_mounts
@@ -251,9 +252,18 @@ class Place:
 
     def has(self, program: str) -> bool:
         """Whether there is a program of that name."""
+        return self.program(program) is not None
+
+    def program(self, name: str) -> str | None:
+        """The path of a program, if there is one of that name."""
         if self.ssh:
-            return program in self.ask(lambda host: host.read(programs=[program])).programs
-        return find_program(program) is not None
+            return self.ask(lambda host: host.read(programs=[name])).programs.get(name)
+        return find_program(name)
+
+    @property
+    def engine(self) -> str:
+        """The file of the engine there, for as long as its agent is."""
+        return self.host.engine if self.ssh else str(Engine.find().path)
 
     @property
     def is_root(self) -> bool:

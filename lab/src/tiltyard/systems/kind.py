@@ -242,7 +242,9 @@ class Site:
 
     def given(self, path: Path) -> Path:
         """A path of a study: it begins at the study file, on another host at the login's home."""
-        return self.scratch / path if self.place.ssh else (self.root / expanded(path)).resolve()
+        if self.place.ssh:
+            return self.scratch / str(path).removeprefix("~/")
+        return (self.root / expanded(path)).resolve()
 
 
 @dataclass(frozen=True)
@@ -442,6 +444,8 @@ class Kind(Generic[S]):
     """The kind that they are there, if it has another name."""
     elsewhere: bool = False
     """Whether its trials are carried out on another host, or in a guest: with programs of there."""
+    in_guest: bool = False
+    """Whether they are carried out in a guest of its host, which starts them."""
     far_host: bool = False
     """Whether its server is on another host, which clients on further ones reach too."""
     redraws: Callable[[S], str] = lambda _: ""

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
-from tiltyard.errors import TiltyardError, UnreachableError
+from tiltyard.errors import HostLacksError, RefusedError, TiltyardError, UnreachableError
 from tiltyard.host.changes.op import MadeByOp
 from tiltyard.host.devices.disks import DISKS, LOOKED_AT
 from tiltyard.host.facts import facts_of_another
@@ -16,6 +17,9 @@ from tiltyard.host.steps import Step
 from tiltyard.host.telemetry import FarWatch, disk_under
 from tiltyard.systems.kind import Problem, Site, System, Up
 from tiltyard.systems.other_host import OtherHost
+
+_OF_A_HOST: Final = (TiltyardError, HostLacksError, RefusedError)
+"""Errors that may not say on which host they were."""
 
 
 class There(System):
@@ -65,10 +69,19 @@ class There(System):
         return self._system.look()
 
     def bring_up(self) -> Up:
-        """Bring it up, and see it from here."""
+        """Bring it up, and see it from here.
+
+        Raises:
+            TiltyardError: if it does not come up; the message names the host that lacks something.
+        """
         self._forget(agent := self.place.host)
         apart = self._kept_off()
-        up = self._system.bring_up()
+        try:
+            up = self._system.bring_up()
+        except TiltyardError as error:
+            if type(error) not in _OF_A_HOST or str(self.place) in str(error):
+                raise
+            raise type(error)(f"{self.place}: {error}") from None
         try:
             return self._as_seen_here(up, agent, apart)
         except BaseException:
@@ -97,7 +110,8 @@ class There(System):
     def _as_seen_here(self, up: Up, agent: Host, apart: Isolation | None) -> Up:
         place = self.place
         with place.looking(files=(*LOOKED_AT, str(BOOT_ID)), links=(DISKS,)):
-            disk = disk_under(up.target, place) if isinstance(up.target, Path) else None
+            directory = up.target if isinstance(up.target, Path) and not up.engine else None
+            disk = disk_under(directory, place)
             facts = facts_of_another(place)
 
         def who() -> Mapping[str, object]:
@@ -113,7 +127,8 @@ class There(System):
                 **(self._isolations.fact(apart) if apart else {}),
             },
             engine=self._host.argv(
-                agent.engine, prefix=(*(apart.command if apart else ()), *up.prefix)
+                *(up.engine or (agent.engine,)),
+                prefix=(*(apart.command if apart else ()), *up.prefix)
             ),
             place=place,
             prefix=(),

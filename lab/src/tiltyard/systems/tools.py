@@ -3,7 +3,7 @@
 from tiltyard.host.packages import Tool
 from tiltyard.systems import filesystems, other_host, overlay, placement
 from tiltyard.systems.pair import checks as pair_checks
-from tiltyard.systems.vm import initramfs, operating_system
+from tiltyard.systems.vm import operating_system
 from tiltyard.systems.vm.backends import uml
 
 _NEEDED = (
@@ -14,7 +14,6 @@ _NEEDED = (
     other_host.SSH,
     placement.TASKSET,
     uml.TOOL,
-    initramfs.CPIO,
     *operating_system.TOOLS,
 )
 

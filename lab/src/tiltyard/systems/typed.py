@@ -32,8 +32,7 @@ from tiltyard.systems import KINDS, block_device, directory, host, loop_image, p
 from tiltyard.systems.filesystems import FILESYSTEMS
 from tiltyard.systems.kind import AnyKind
 from tiltyard.systems.vm import machine
-from tiltyard.systems.vm.backends import BACKENDS
-from tiltyard.systems.vm.kernels import UNPACK, kernel_of_series
+from tiltyard.systems.vm.kernels import UNPACK, kernel_of_series, look_at
 from tiltyard.tuning.knobs import KNOBS
 
 Place = Callable[[str], str]
@@ -110,7 +109,7 @@ def _as_command(word: str) -> str:
 
 
 def _boots(path: Path) -> bool:
-    return any(backend.boots(path.absolute()) for backend in BACKENDS)
+    return look_at(path.absolute()).boots_as is not None
 
 
 def is_word_of_kind(word: str) -> bool:

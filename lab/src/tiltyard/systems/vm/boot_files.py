@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tiltyard.elf import machine
-from tiltyard.errors import HostLacksError
-from tiltyard.host import commands
-from tiltyard.host.commands import CommandFailedError
+from tiltyard import elf
+from tiltyard.errors import HostLacksError, TiltyardError, UnreachableError
+from tiltyard.host.place import Place
 from tiltyard.host.record.section import fields
+from tiltyard.systems.vm.kernels import look_at
 
 _KERNEL: Final = "vmlinuz-"
 _INITRAMFS: Final = ("initrd.img-{}", "initramfs-{}.img", "initrd-{}")
@@ -43,21 +43,27 @@ class _Volume:
 
     disk: Path
     offset: int
+    place: Place
 
     def ask(self, request: str) -> str:
         """What debugfs prints; it says what it cannot do elsewhere, and ends well."""
-        return commands.run(("debugfs", "-R", request, f"{self.disk}?offset={self.offset}")).stdout
+        argv = ("debugfs", "-R", request, f"{self.disk}?offset={self.offset}")
+        return self.place.run(argv).stdout
 
     def names(self, directory: str) -> list[str]:
         """Names in a directory; none if there is no such directory, or no such file system."""
         try:
             lines = self.ask(f"ls -p {directory}").splitlines()
-        except CommandFailedError:
+        except UnreachableError:
+            raise
+        except TiltyardError:
             return []
         return [fields[5] for line in lines if len(fields := line.split("/")) > 5]
 
 
-def fetch_boot_files(disk: Path, kernel: Path, initramfs: Path, engine_for: str | None) -> str:
+def fetch_boot_files(
+    disk: Path, kernel: Path, initramfs: Path, engine_for: str | None, place: Place
+) -> str:
     """Copy the newest kernel, and its initramfs, out of a disk.
 
     Args:
@@ -65,6 +71,7 @@ def fetch_boot_files(disk: Path, kernel: Path, initramfs: Path, engine_for: str 
         kernel: where it goes.
         initramfs: where that goes.
         engine_for: machine that the engine was built for, as uname(1) calls it.
+        place: the host that has the disk.
 
     Returns:
         UUID of the file system that is the root.
@@ -72,7 +79,7 @@ def fetch_boot_files(disk: Path, kernel: Path, initramfs: Path, engine_for: str 
     Raises:
         HostLacksError: if one of them is not found, or if nothing would start the engine there.
     """
-    volumes = [_Volume(disk, offset) for offset in _offsets(disk)]
+    volumes = [_Volume(disk, offset, place) for offset in _offsets(disk, place)]
     for each in volumes:
         _require_whole(each)
     pair = next((found for volume in volumes for found in _pairs(volume)), None)
@@ -85,11 +92,12 @@ def fetch_boot_files(disk: Path, kernel: Path, initramfs: Path, engine_for: str 
     volume, *sources = pair
     for source, target in zip(sources, (kernel, initramfs), strict=True):
         volume.ask(f'dump {source} "{target}"')
-        if not target.is_file() or not target.stat().st_size:
+        if not place.passes(("-s", str(target)))[0]:
             raise HostLacksError(f"{source} of it cannot be read")
-    match = _UUID.search(root.ask("stats -h"))
-    assert match is not None
-    return match[1]
+    with place.understood():
+        match = _UUID.search(root.ask("stats -h"))
+        assert match is not None
+        return match[1]
 
 
 def _require_whole(volume: _Volume) -> None:
@@ -101,9 +109,12 @@ def _require_whole(volume: _Volume) -> None:
     try:
         told = fields(volume.ask("stats -h"))
         size_bytes = int(told["Block count"]) * int(told["Block size"])
-    except (CommandFailedError, KeyError):
+    except UnreachableError:
+        raise
+    except (TiltyardError, KeyError, ValueError):
         return  # Another file system, or none.
-    ends, there = volume.offset + size_bytes, volume.disk.stat().st_size
+    size = volume.place.run(("stat", "-L", "-c", "%s", str(volume.disk))).stdout
+    ends, there = volume.offset + size_bytes, int(size)
     if ends > there:
         raise HostLacksError(
             f"it is cut off: its file system ends at {ends:,} bytes, the image at {there:,}. "
@@ -138,8 +149,11 @@ def _require_systemd(volumes: Sequence[_Volume], copy: Path, engine_for: str | N
         raise HostLacksError(f"{what}, and systemd would not start the engine. {wanted}")
     volume, path = found
     volume.ask(f'dump {path} "{copy}"')
-    built_for = machine(copy) if copy.is_file() else None
-    copy.unlink(missing_ok=True)
+    place = volume.place
+    is_there = place.passes(("-f", str(copy)))[0]
+    number = look_at(copy, place).machine if is_there else None
+    place.run(("rm", "-f", str(copy)))
+    built_for = None if number is None else elf.named(number)
     if built_for is None:
         raise HostLacksError(f"{path} of it is no program: it is damaged. {_AMENDS}")
     if engine_for is not None and built_for != engine_for:
@@ -160,15 +174,17 @@ def _led_to(volume: _Volume, path: str) -> str:
     return path
 
 
-def _offsets(disk: Path) -> list[int]:
+def _offsets(disk: Path, place: Place) -> list[int]:
     """Where its partitions begin, in bytes; the whole disk, if it has none.
 
     Raises:
         HostLacksError: if the end of the disk is not there.
     """
     try:
-        table = commands.run(("sfdisk", "--json", str(disk))).json["partitiontable"]
-    except CommandFailedError:
+        table = place.run(("sfdisk", "--json", str(disk))).json["partitiontable"]
+    except UnreachableError:
+        raise
+    except TiltyardError:
         return [0]
     if any(entry["type"] == _GPT_HIDDEN for entry in table.get("partitions", ())):
         text = (

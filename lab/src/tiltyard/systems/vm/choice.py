@@ -6,15 +6,24 @@ from pathlib import Path
 from typing import Final
 
 from tiltyard.errors import HostLacksError
-from tiltyard.folder import HASHED, hash_of, hashed, sha256
+from tiltyard.folder import HASHED, sha256
+from tiltyard.host.place import Place
 from tiltyard.ownership import expanded
 from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
-from tiltyard.systems.kind import Problem
+from tiltyard.systems.kind import Problem, Site
 from tiltyard.systems.vm.backends import BACKENDS, Backend
-from tiltyard.systems.vm.backends.uml import TOOL, UserModeLinux
-from tiltyard.systems.vm.kernels import kernel_named, kernel_of_series
-from tiltyard.systems.vm.modules import Modules, directory_of
+from tiltyard.systems.vm.backends.uml import TOOL
+from tiltyard.systems.vm.kernels import (
+    Wanted,
+    beside,
+    is_file,
+    kernel_named,
+    kernel_of_series,
+    look_at,
+    sums,
+    wanted_of,
+)
 from tiltyard.systems.vm.settings import IN_MEMORY, VmSettings
 
 _WORDS: Final = frozenset(
@@ -49,10 +58,10 @@ def brings(settings: VmSettings, root: Path) -> Iterator[Brought]:
         yield from brought.file("modules", "modules", root / expanded(settings.modules), root)
     if kernel_of_series(settings.kernel) is not None:
         return
-    kernel = kernel_named(settings.kernel, root)
-    if kernel is None or not kernel.is_file():
+    kernel = kernel_named(settings.kernel, beside(root))
+    if kernel is None:
         return
-    if not UserModeLinux().boots(kernel):
+    if look_at(kernel).boots_as != "uml":
         yield from brought.file("kernel", "kernel", kernel, root)
         return
     if kernel.name != TOOL.command or not brought.of_the_system(kernel, root):
@@ -99,85 +108,88 @@ class Choice:
     boots: Path
     """The kernel's file, or the disk image."""
     backend: Backend
-    modules: Modules | None
-    """``None``: none are there, and everything must be built in; or they are in the disk image."""
+    release: str | None = None
+    """Of the kernel, where its file says it."""
+    modules: Path | None = None
+    """Their directory; ``None``: none are there, and everything must be built in; or they are in
+    the disk image."""
 
 
-def choose(settings: VmSettings, root: Path) -> Choice:
+def choose(settings: VmSettings, site: Site) -> Choice:
     """The choice.
 
     Args:
         settings: of the system.
-        root: what relative paths begin at.
+        site: where it is, and what relative paths begin at.
 
     Raises:
         HostLacksError: if there is no such file, or nothing that boots it here.
     """
+    place = site.place
     if settings.disk is not None:
-        disk = root / expanded(settings.disk)
-        if not disk.is_file():
+        disk = site.given(settings.disk)
+        if not is_file(disk, place):
             raise HostLacksError(f'there is no disk image "{settings.disk}"')
-        return Choice(disk.resolve(), _backend(settings, disk), None)
+        real = Path(place.find_all([str(disk)]).get(str(disk), disk))
+        return Choice(real, _backend(settings, disk, "disk", place))
     assert settings.kernel is not None
-    kernel = kernel_named(settings.kernel, root)
+    kernel = kernel_named(settings.kernel, site.given, place)
     if kernel is None:
         raise HostLacksError(f'there is no kernel "{settings.kernel}"')
-    backend = _backend(settings, kernel)
-    directory = directory_of(kernel, backend.release(kernel))
-    if settings.modules is not None:
-        directory = root / expanded(settings.modules)
-    return Choice(kernel, backend, Modules(directory) if directory else None)
+    found = look_at(kernel, place)
+    backend = _backend(settings, kernel, found.boots_as, place)
+    modules = found.modules if settings.modules is None else site.given(settings.modules)
+    return Choice(kernel, backend, found.release, modules)
 
 
-def needed_modules(settings: VmSettings, choice: Choice) -> list[Path]:
-    """Files of the modules that the guest must load, in order."""
+def wanted(settings: VmSettings, choice: Choice, place: Place) -> Wanted:
+    """What the guest must load, and what of that the kernel does not have."""
     if choice.modules is None:
-        return []
+        return Wanted()
     name = settings.filesystem
     driver = () if name == IN_MEMORY else (f"fs-{name}", *_ASKED_FOR.get(name, ()))
-    return choice.modules.in_order((*choice.backend.modules, *driver, *settings.load))
+    names = (*choice.backend.modules, *driver, *settings.load)
+    return wanted_of(choice.modules, names, place)
 
 
-def files_of(settings: VmSettings, choice: Choice) -> dict[str, str]:
+def files_of(settings: VmSettings, choice: Choice, found: Wanted, place: Place) -> dict[str, str]:
     """Facts: what a machine is made of, with hashes; of all the modules it needs, one together."""
+    own, *others = sums((choice.boots, *(file.path for file in found.files)), place)
+    file = f"{choice.boots}{HASHED}{own}"
     if settings.disk is not None:
-        return {"file of the disk": hashed(choice.boots)}
-    hashes = [hash_of(path) for path in needed_modules(settings, choice)]
-    own = choice.modules.directory if choice.modules else None
-    modules = {"kernel modules": f"{own}{HASHED}{sha256(''.join(hashes).encode())}"}
-    return {"file of the kernel": hashed(choice.boots), **(modules if hashes else {})}
+        return {"file of the disk": file}
+    together = f"{choice.modules}{HASHED}{sha256(''.join(others).encode())}"
+    return {"file of the kernel": file, **({"kernel modules": together} if others else {})}
 
 
-def missing_modules(settings: VmSettings, choice: Choice) -> list[Problem]:
+def missing_modules(settings: VmSettings, choice: Choice, place: Place) -> list[Problem]:
     """What the kernel does not have, as far as its tables tell."""
-    modules = choice.modules
-    if modules is None:
-        return []
-    found = []
+    missing = wanted(settings, choice, place).missing
+    problems = []
     filesystem = settings.filesystem
-    if filesystem != IN_MEMORY and modules.find(f"fs-{filesystem}") is None:
+    if f"fs-{filesystem}" in missing:
         text = f"{choice.boots} has no driver for {filesystem}"
-        found.append(Problem("error", text, "a kernel that has one"))
+        problems.append(Problem("error", text, "a kernel that has one"))
     for name in settings.load:
-        if modules.find(name) is None:
+        if name in missing:
             text = f'load: {choice.boots} has no module "{name}"'
-            found.append(Problem("error", text, "modinfo tells the names that there are"))
-    return found
+            problems.append(Problem("error", text, "modinfo tells the names that there are"))
+    return problems
 
 
-def _backend(settings: VmSettings, file: Path) -> Backend:
+def _backend(settings: VmSettings, file: Path, boots_as: str | None, place: Place) -> Backend:
     """The one that is named, or the first that can boot the file.
 
     Raises:
         HostLacksError: if there is none; the message says why.
     """
     named = [entry for entry in BACKENDS if settings.backend in ("auto", entry.name)]
-    is_disk = settings.disk is not None
-    fitting = [entry for entry in named if (entry.boots_disks if is_disk else entry.boots(file))]
+    fitting = [entry for entry in named if boots_as in entry.boots]
     if not fitting:
         boot = ", ".join(entry.about for entry in named) or settings.backend
         raise HostLacksError(f"{file} is no kernel that can be booted here ({boot})")
     for entry in fitting:
-        if not any(p.severity == "error" for p in entry.problems(settings.clock, settings.vcpus)):
+        problems = entry.problems(settings.clock, settings.vcpus, place)
+        if not any(problem.severity == "error" for problem in problems):
             return entry
     return fitting[0]

@@ -6,7 +6,6 @@ from pathlib import Path
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.mounts import parse_mount
 from tiltyard.systems.vm.backends import Machine
-from tiltyard.systems.vm.channel import Hello
 from tiltyard.systems.vm.guest import Guest
 from tiltyard.units import count_of, format_size
 
@@ -55,11 +54,12 @@ def system_facts(guest: Guest) -> dict[str, str]:
     }
 
 
-def guest_facts(guest: Guest, machine: Machine, hello: Hello) -> dict[str, str]:
+def guest_facts(guest: Guest, machine: Machine) -> dict[str, str]:
     """The guest's kernel, memory and clock."""
     said = guest.read(_RELEASE, _BUILD, _COMMAND_LINE, _MEMORY, _CLOCK, _MODULES)
     memory_kib = said.get(_MEMORY, "").partition("MemTotal:")[2].split()[:1]
     loaded = [line.split()[0] for line in said.get(_MODULES, "").splitlines()]
+    hello = guest.hello
     troubles = {"trouble of the guest": "; ".join(hello.troubles)} if hello.troubles else {}
     return {
         "kernel": f"Linux {said.get(_RELEASE, ABSENT)}, {said.get(_BUILD, ABSENT)}",

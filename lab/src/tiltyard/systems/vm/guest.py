@@ -1,152 +1,199 @@
-"""A guest: started, spoken to, switched off."""
+"""A guest: booted by the engine of its host, and asked through it.
 
-import os
-import subprocess
-import time
-from collections.abc import Callable, Mapping, Sequence
+What may be said to one is defined in the engine (``engine/guest/src/message.rs``), as is what comes
+of a boot (``engine/guest/src/boot.rs``).
+"""
+
+import json
+import shlex
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final, Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError, model_validator
 
 from tiltyard.errors import TiltyardError
-from tiltyard.folder import open_to_change
-from tiltyard.host.commands import Command
-from tiltyard.systems.vm.channel import Channel, Ended, Hello, Lost
+from tiltyard.executors.engine import NAME
+from tiltyard.frozen import Frozen
+from tiltyard.host.commands import Command, complaint, shown
+from tiltyard.host.place import Place
+from tiltyard.host.start import Ready, Start
+from tiltyard.host.steps import Steps, Text
 
-_ANSWERS_S = 60.0
-_ENDS_S = 20.0
-_TAIL_BYTES = 1 << 16
-_CAUSES: Final = ("Kernel panic", "tiltyard-engine: ", "ALERT!")
-"""Words of whoever knows why a guest cannot go on: the kernel, the engine as its first process, the
-initramfs of an operating system. What is said after them is of the end alone."""
-_FAREWELLS: Final = ("reboot: ", "Rebooting automatically")
-"""What a kernel says as it ends, whyever it does."""
+DESCRIPTORS: Final = (3, 4)
+"""Of a machine: of the pipe into the guest, and of the one out of it."""
+_BEYOND_S: Final = 30.0
+"""How long it may take, beyond the limit of the guest, to say that it was reached."""
+_ENDS_S: Final = 40.0
+"""More than a guest may take to switch itself off."""
+_FOUND: Final = TypeAdapter(list[dict[str, str]])
+
+
+class Hello(Frozen):
+    """The first words of a guest."""
+
+    version: int
+    engine: str
+    troubles: tuple[str, ...]
+
+
+class _Ready(Frozen):
+    machine: int = Field(gt=0)
+    """The process that is the machine."""
+    hello: Hello
+
+
+class _Failed(Frozen):
+    ended: bool
+    """Whether the machine has ended by itself: another boot may do better."""
+    why: str
+    words: str
+    """The last of this boot; empty: none."""
+
+
+class _Said(Frozen):
+    """One of both."""
+
+    ready: _Ready | None = None
+    failed: _Failed | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> "_Said":
+        if (self.ready is None) == (self.failed is None):
+            raise ValueError("either ready or failed")
+        return self
 
 
 class BootFailedError(TiltyardError):
-    """A machine that was started and is no guest: it has ended, and is not there any more."""
+    """A machine has ended before its guest was ready; another boot may do better."""
 
 
+class Boot(Start):
+    """A machine, started and waited for until its guest is ready; at its end it is switched off."""
+
+    kind: Literal["boot"] = "boot"  # type: ignore[assignment]
+    channel: Path
+    """Path of the pipes between host and guest, without ``.in`` and ``.out``."""
+    console: Path
+    """File there that what the machine prints is added to."""
+    within_s: float
+    """How long the guest may take."""
+
+    def op(self, text: Text) -> dict[str, object]:
+        """The engine there is above the machine."""
+        within = ("--within", str(self.within_s), text(self.channel), text(self.console))
+        argv = [{"of": "self"}, "guest-boot", *within, "--", *map(text, self.argv)]
+        return {**super().op(text), "argv": argv}
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# boot, and wait until the guest is ready: {shlex.join(self.argv)}"
+
+    @property
+    def script(self) -> str:
+        """Its channel is the engine's."""
+        return self.line
+
+    @property
+    def back_script(self) -> str:
+        """The same."""
+        return "# switch the machine off"
+
+    @property
+    def executed(self) -> tuple[str, ...]:
+        """Told of the boot that was the last."""
+        return ()
+
+
+def boot(
+    argv: tuple[str, ...], *, mark: str, channel: Path, console: Path, within_s: float
+) -> Boot:
+    """The step that boots a machine.
+
+    Args:
+        argv: becomes the machine; it has the pipes as descriptors 3 and 4.
+        mark: by which its processes are known.
+        channel: path of the pipes, which are made, without ``.in`` and ``.out``.
+        console: file there that what it prints is added to.
+        within_s: how long the guest may take to be ready.
+    """
+    return Boot(
+        argv=argv,
+        mark=mark,
+        channel=channel,
+        console=console,
+        within_s=within_s,
+        ready=Ready(line=True),
+        limit_s=within_s + _BEYOND_S,
+        stop_s=_ENDS_S,
+        what="the guest did not boot",
+    )
+
+
+@dataclass(frozen=True)
 class Guest:
-    """A machine that runs; it does not hold the ledger's lock, so that it may outlive us."""
+    """A guest that is ready."""
 
-    def __init__(self, channel: Path, console: Path, check: Callable[[], None]) -> None:
-        """Nothing is started yet.
+    place: Place
+    """Its host."""
+    channel: Path
+    console: Path
+    machine: int
+    """The process that is the machine."""
+    hello: Hello
+    command: Command
+    """That has become the machine, and how long its boot has taken."""
 
-        Args:
-            channel: path of the pipes, in a directory of ours.
-            console: file that what the kernel says is added to.
-            check: called while waiting; raises if a person has asked to stop.
-        """
-        self._channel = Channel(channel, check, self._has_ended)
-        self._console = console
-        self._said_before = console.stat().st_size if console.exists() else 0
-        self._process: subprocess.Popen[bytes] | None = None
+    @property
+    def reached(self) -> tuple[str, ...]:
+        """What an engine of its host is told of it."""
+        options = ("--console", str(self.console), "--machine", str(self.machine))
+        return (*options, str(self.channel))
 
-    def boot(
-        self,
-        command: Callable[[int, int], Sequence[str]],
-        environment: Mapping[str, str],
-        limit_s: float,
-    ) -> tuple[Command, Hello]:
-        """Start the machine and wait until the guest is ready.
-
-        Args:
-            command: makes the command from the descriptors of the pipes into the guest and out.
-            environment: carries the mark of the change that is recorded of it.
-            limit_s: how long it may take.
-
-        Raises:
-            BootFailedError: if it has ended, and the pipes are gone; another boot may do better.
-            TiltyardError: if it says nothing; the message has its last words, too.
-        """
-        pipes = self._channel.make()
-        argv = tuple(command(*pipes))
-        began = time.monotonic()
-        try:
-            with self._opened_console() as console:
-                self._process = subprocess.Popen(
-                    argv,
-                    stdin=subprocess.DEVNULL,
-                    stdout=console,
-                    stderr=subprocess.STDOUT,
-                    env=dict(environment),
-                    pass_fds=pipes,
-                    start_new_session=True,
-                )
-        finally:
-            # The machine alone keeps them open, so that its end is the end of what can be heard.
-            for pipe in pipes:
-                os.close(pipe)
-        try:
-            hello = self._channel.hello(limit_s)
-        except Lost as lost:
-            why = f"the guest did not boot: it {lost}{self._last_words()}"
-            if not isinstance(lost, Ended):
-                raise TiltyardError(why) from None
-            self.switch_off()
-            self._channel.remove()
-            raise BootFailedError(why) from None
-        return Command(argv=argv, elapsed_s=time.monotonic() - began), hello
-
-    def ask(self, what: JsonValue) -> dict[str, str]:
-        """Ask for something and wait until it is done; what was found.
+    def ask(self, *requests: JsonValue) -> dict[str, str]:
+        """Ask for one thing after the other; what was found, all told.
 
         Raises:
             TiltyardError: if it is refused, or there is no guest any more.
         """
-        try:
-            return self._channel.ask(what, _ANSWERS_S)
-        except Lost as lost:
-            raise TiltyardError(f"the guest {lost}{self._last_words()}") from None
+        place = self.place
+        argv = (place.engine, "guest-ask", *self.reached, *map(json.dumps, requests))
+        ran = place.ask(lambda host: host.run(argv, ok=range(256)))
+        if ran.status != 0:
+            why = complaint(ran.stderr, ran.status or 0)
+            raise TiltyardError(shown(why.removeprefix(f"{NAME}: ")))
+        with place.understood():
+            answers = _FOUND.validate_json(ran.stdout)
+        return {name: text for one in answers for name, text in one.items()}
 
     def read(self, *paths: str) -> dict[str, str]:
         """Small files of the guest by path, those that cannot be read left out."""
         return self.ask({"read": {"paths": list(paths)}})
 
-    def switch_off(self) -> None:
-        """Switch it off, if it still listens, and wait for the end of its process."""
-        if self._process is None:
-            return
-        if self._process.poll() is None:
-            try:
-                self._channel.ask("power_off", _ENDS_S)
-                self._process.wait(_ENDS_S)
-            except (Lost, subprocess.TimeoutExpired):
-                self._process.kill()
-        self._process.wait()
-        self._process = None
 
-    @property
-    def pid(self) -> int:
-        """The process that is the machine."""
-        assert self._process is not None
-        return self._process.pid
+def booted(steps: Steps, step: Boot, console: str) -> Guest:
+    """The guest that a step has booted.
 
-    def _has_ended(self) -> bool:
-        return self._process is not None and self._process.poll() is not None
+    Args:
+        steps: have executed it.
+        step: it.
+        console: what a person calls the file with what it has said.
 
-    def _opened_console(self) -> BinaryIO:
-        """A file of ours, whatever somebody has laid in its place."""
-        return os.fdopen(open_to_change(self._console, os.O_APPEND), "a+b")
-
-    def _last_words(self) -> str:
-        """Why it ended, as far as this boot has said."""
-        with self._opened_console() as console:
-            size_bytes = console.seek(0, os.SEEK_END)
-            console.seek(max(self._said_before, size_bytes - _TAIL_BYTES))
-            text = console.read(_TAIL_BYTES).decode(errors="replace")
-        file = f"{self._console.parent.name}/{self._console.name}"
-        return f"; its last words: {cause(text) or 'nothing'} ({file})"
-
-
-def cause(text: str) -> str | None:
-    """Why a guest has ended, in the words of whoever knew, else the last line before the farewell.
-
-    The engine picks them likewise for a guest that dies in a trial (``engine/guest/src/into.rs``).
+    Raises:
+        BootFailedError: if its machine has ended, and may be booted again.
+        TiltyardError: if it says nothing; the message has its last words, too.
     """
-    lines = [line.strip() for line in reversed(text.splitlines()) if line.strip()]
-    told = [line for mark in _CAUSES for line in lines if mark in line]
-    others = [line for line in lines if not any(word in line for word in _FAREWELLS)]
-    return next(iter((*told, *others, *lines)), None)
+    _, told = steps.started[step.mark]
+    try:
+        said = _Said.model_validate_json(told.line)
+    except ValidationError:
+        raise TiltyardError(f"the guest did not boot: {shown(told.line)}") from None
+    if (failed := said.failed) is not None:
+        words = f"its last words: {shown(failed.words) or 'nothing'} ({console})"
+        kind = BootFailedError if failed.ended else TiltyardError
+        raise kind(f"the guest did not boot: {shown(failed.why)}; {words}")
+    assert said.ready is not None
+    command = Command(argv=step.argv, elapsed_s=told.elapsed_s)
+    ready = said.ready
+    return Guest(steps.place, step.channel, step.console, ready.machine, ready.hello, command)

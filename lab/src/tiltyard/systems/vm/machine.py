@@ -1,19 +1,19 @@
 """One virtual machine for one turn: image, boot, mount; and the way back."""
 
+import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from pydantic import JsonValue
 
-from tiltyard.errors import TiltyardError
-from tiltyard.executors.engine import Engine
-from tiltyard.folder import sha256
-from tiltyard.host.changes.settings import StartedProcess
-from tiltyard.host.commands import Command
+from tiltyard.errors import TiltyardError, UnreachableError
+from tiltyard.folder import open_to_change, sha256
 from tiltyard.host.op import MakeDirectory, Run
-from tiltyard.host.packages import find_program, install_command
+from tiltyard.host.packages import install_command
+from tiltyard.host.place import Place
+from tiltyard.host.start import pids
 from tiltyard.host.steps import Step, Steps
 from tiltyard.ownership import make_directory
 from tiltyard.systems.filesystems import Filesystem, filesystem
@@ -21,12 +21,17 @@ from tiltyard.systems.image_file import ImageFile, check_size
 from tiltyard.systems.kind import CONSOLES, Kind, Problem, Site, System, Up
 from tiltyard.systems.placement import TASKSET, cpu_problems, on_cpus
 from tiltyard.systems.vm.backends import Machine
-from tiltyard.systems.vm.channel import Hello
-from tiltyard.systems.vm.choice import Choice, brings, choose, files_of, missing_modules
+from tiltyard.systems.vm.choice import (
+    Choice,
+    brings,
+    choose,
+    files_of,
+    missing_modules,
+    wanted,
+)
 from tiltyard.systems.vm.facts import guest_facts, mount_facts, system_facts
-from tiltyard.systems.vm.guest import BootFailedError, Guest
-from tiltyard.systems.vm.initramfs import CPIO
-from tiltyard.systems.vm.kernels import UNPACK
+from tiltyard.systems.vm.guest import DESCRIPTORS, Boot, BootFailedError, Guest, boot, booted
+from tiltyard.systems.vm.kernels import UNPACK, Wanted
 from tiltyard.systems.vm.operating_system import operating_system, tool_problems
 from tiltyard.systems.vm.settings import IN_MEMORY, VmSettings
 from tiltyard.systems.vm.software import Software, bare_kernel
@@ -47,8 +52,9 @@ class VirtualMachine(System):
         self._name = name
         self._settings = settings
         self._site = site
-        self.steps = Steps(site.ledger, site.check)
-        self._directory = site.work.resolve() / site.ledger.name("vm")
+        self.place = site.place
+        self.steps = Steps(site.ledger, site.check, site.note, site.place)
+        self._directory = site.scratch / site.ledger.name("vm")
         self._image = ImageFile(settings.backing, site, "shared")
         self._made: Filesystem | None = None
         if settings.filesystem != IN_MEMORY:
@@ -58,9 +64,12 @@ class VirtualMachine(System):
 
     def problems(self) -> list[Problem]:
         """No such file, nothing that boots it, no driver in it, no mkfs, no room."""
-        settings = self._settings
+        settings, place = self._settings, self._site.place
         try:
-            choice = choose(settings, self._site.root)
+            choice = choose(settings, self._site)
+            missing = missing_modules(settings, choice, place)
+        except UnreachableError:
+            raise
         except TiltyardError as error:
             remedy = (
                 'kernel = "PATH", the name of a User-Mode Linux program, or a series that '
@@ -68,11 +77,11 @@ class VirtualMachine(System):
             )
             return [Problem("error", str(error), remedy)]
         return [
-            *choice.backend.problems(settings.clock, settings.vcpus),
-            *missing_modules(settings, choice),
-            *cpu_problems(*settings.host_cpus),
-            *_tool_problems(TASKSET.command, TASKSET.package),
-            *(tool_problems() if settings.disk else _tool_problems(CPIO.command, CPIO.package)),
+            *choice.backend.problems(settings.clock, settings.vcpus, place),
+            *missing,
+            *cpu_problems(*settings.host_cpus, place=place),
+            *_tool_problems(TASKSET.command, TASKSET.package, place),
+            *(tool_problems(place) if settings.disk else ()),
             *self._image_problems(),
         ]
 
@@ -82,7 +91,7 @@ class VirtualMachine(System):
         if made is None:
             return []
         return [
-            *_tool_problems(made.tool.command, made.tool.package),
+            *_tool_problems(made.tool.command, made.tool.package, self._site.place),
             *check_size(made.name, size_bytes, made.min_bytes, made.typical_bytes),
             *self._image.problems(),
         ]
@@ -99,70 +108,64 @@ class VirtualMachine(System):
 
     def refresh(self) -> None:
         """Unmount, drop the guest's caches, and mount again."""
-        guest = self._running()
-        guest.ask({"unmount": {"directory": _MOUNTED_ON}})
-        guest.ask("drop_caches")
-        guest.ask(self._mount())
+        unmount: dict[str, JsonValue] = {"unmount": {"directory": _MOUNTED_ON}}
+        self._running().ask(unmount, "drop_caches", self._mount())
 
     def take_down(self) -> None:
         """Switch the machine off and remove what it needed; the image stays for the next turn."""
-        self._switch_off()
-        super().take_down()
-
-    def _switch_off(self) -> None:
         if self._guest is not None:
-            self._guest.switch_off()
             self._guest = None
+            self._keep_console()
+        super().take_down()
 
     def look(self) -> Up:
         """Boot and mount."""
         try:
             return self._boot_and_mount()
         except BaseException:
-            self._switch_off()
+            self._keep_console()
             raise
 
     def _boot_and_mount(self) -> Up:
-        """Every change is in the ledger before it is made."""
-        settings = self._settings
-        choice = choose(settings, self._site.root)
-        machine = self._machine(choice, self._directory)
-        console = self._console()
-        process = self.steps.record(self._process())
+        """A machine that ends early is booted again."""
+        settings, site = self._settings, self._site
+        choice = choose(settings, site)
+        found = wanted(settings, choice, site.place)
         failed: list[str] = []
         while True:
+            machine = self._machine(choice, found)
+            step = self._boot(choice, machine)
+            self.steps.take([step])
             try:
-                boot, hello = self._boot(choice, machine, console, process.environment)
+                guest = self._guest = booted(self.steps, step, f"{CONSOLES}/{self._log}")
                 break
             except BootFailedError as error:
                 failed.append(str(error))
                 if len(failed) == BOOTS:
                     raise TiltyardError(f"{error}; {BOOTS} boots of {BOOTS} failed") from None
-                self._site.note(f"{self._name}: {error}; it is booted again")
-                machine = self._machine(choice, self._directory)
-        found = self._running().ask(self._mount())
+                site.note(f"{self._name}: {error}; it is booted again")
+                self.steps.undo_last()
+        mounted = guest.ask(self._mount())
         return Up(
-            target=Path(found["work"]),
-            commands=(*self.steps.executed, boot),
+            target=Path(mounted["work"]),
+            commands=(*self.steps.executed, guest.command),
             failed_boots=tuple(failed),
-            facts=self._facts(choice, machine, hello, found),
-            engine=self._way_in(machine, console),
+            facts=self._facts(choice, machine, found, mounted),
+            engine=self._way_in(machine),
             cpus=tuple(range(settings.vcpus - 1, -1, -1)),
-            servers=lambda: tuple(self._process().pids()),
+            servers=lambda: pids((step.mark,), site.place),
         )
 
-    def _way_in(self, machine: Machine, console: Path) -> tuple[str, ...]:
+    def _way_in(self, machine: Machine) -> tuple[str, ...]:
         """The command that stands for the engine in the guest."""
-        engine, process = str(Engine.find().path), str(self._running().pid)
         # Instructions are the same whatever others do.
         watch = ("--watch-host",) if machine.clock == "time" else ()
-        options = ("--console", str(console), "--machine", process, *watch)
-        return (engine, "guest-exec", str(machine.channel), *options)
+        return (self._site.place.engine, "guest-exec", *watch, *self._running().reached)
 
-    def _machine(self, choice: Choice, directory: Path) -> Machine:
+    def _machine(self, choice: Choice, found: Wanted) -> Machine:
         """What is to be started; an operating system on an overlay that nothing has written to."""
         settings = self._settings
-        software = self._software = self._boots(choice, directory)
+        software = self._software = self._boots(choice, found)
         return Machine(
             kernel=software.kernel,
             command_line=(*software.words, *settings.cmdline),
@@ -171,21 +174,20 @@ class VirtualMachine(System):
             vcpus=settings.vcpus,
             image=self._image.path if self._made else None,
             clock=settings.clock,
-            directory=directory,
+            directory=self._directory,
             disks=software.disks,
         )
 
-    def _boot(
-        self, choice: Choice, machine: Machine, console: Path, environment: Mapping[str, str]
-    ) -> tuple[Command, Hello]:
+    def _boot(self, choice: Choice, machine: Machine) -> Boot:
         """Start the machine on its CPUs."""
-        self._guest = Guest(machine.channel, console, self._site.check)
-        pinned = on_cpus(self._host_cpus())
-        self.steps.check()
-        return self._guest.boot(
-            lambda into, out_of: (*pinned, *choice.backend.command(machine, into, out_of)),
-            environment,
-            self._ready().boot_limit_s,
+        before = choice.backend.before(choice.release, machine.directory, self._site.place)
+        command = choice.backend.command(machine, *DESCRIPTORS)
+        return boot(
+            (*on_cpus(self._host_cpus()), *before, *command),
+            mark=self._site.ledger.name("vm"),
+            channel=machine.channel,
+            console=self._console(),
+            within_s=self._ready().boot_limit_s,
         )
 
     def _mount(self) -> dict[str, JsonValue]:
@@ -200,27 +202,42 @@ class VirtualMachine(System):
             }
         }
 
-    def _boots(self, choice: Choice, directory: Path) -> Software:
+    def _boots(self, choice: Choice, found: Wanted) -> Software:
         """A kernel alone, or all that is on a disk image."""
         if self._settings.disk is None:
-            return bare_kernel(self._settings, choice, self._site, self.steps.ledger)
-        return operating_system(choice, self._site, self.steps, directory)
+            return bare_kernel(choice, found, self._site, self.steps)
+        return operating_system(choice, self._site, self.steps, self._directory)
+
+    @property
+    def _log(self) -> str:
+        """File with what the kernel of this system has said at all its boots."""
+        return f"{sha256(self._name.encode())[:8]}.log"
 
     def _console(self) -> Path:
-        """What the kernel of this system has said at all its boots: evidence, and kept."""
+        """Evidence, and kept; of another host once the turn is over."""
+        if self._site.place.ssh:
+            return self._directory / "console"
         folder = self._site.root / CONSOLES
         make_directory(folder, exist_ok=True)
-        return folder / f"{sha256(self._name.encode())[:8]}.log"
+        return folder / self._log
 
-    def _process(self) -> StartedProcess:
-        """The machine as a process of this host."""
-        return StartedProcess(mark=self._site.ledger.name("vm"))
+    def _keep_console(self) -> None:
+        """What it has said on another host, as far as that tells it; its directory goes."""
+        place = self._site.place
+        if not place.ssh:
+            return
+        with contextlib.suppress(TiltyardError):
+            if said := place.read(self._console()):
+                folder = self._site.root / CONSOLES
+                make_directory(folder, exist_ok=True)
+                with os.fdopen(open_to_change(folder / self._log, os.O_APPEND), "a") as console:
+                    console.write(f"{said}\n")
 
     def _host_cpus(self) -> tuple[int, ...]:
         """Where the machine runs: as the study says, or the highest-numbered."""
         if self._settings.host_cpus:
             return self._settings.host_cpus
-        return tuple(sorted(os.sched_getaffinity(0)))[-self._settings.vcpus :]
+        return tuple(sorted(self._site.place.cpus))[-self._settings.vcpus :]
 
     def _ready(self) -> Software:
         assert self._software is not None
@@ -231,14 +248,14 @@ class VirtualMachine(System):
         return self._guest
 
     def _facts(
-        self, choice: Choice, machine: Machine, hello: Hello, mounted: dict[str, str]
+        self, choice: Choice, machine: Machine, found: Wanted, mounted: dict[str, str]
     ) -> dict[str, str]:
         """What the guest's kernel says, and what lies under it."""
         made = self._made
         image = {}
         if made is not None:
             image = {
-                "mkfs": version_of(made.tool),
+                "mkfs": version_of(made.tool, self._site.place),
                 "device": f"{self._ready().image_device} over an image of "
                 f"{format_size(self._settings.backing.image)}",
                 **self._image.facts(),
@@ -250,18 +267,19 @@ class VirtualMachine(System):
             **self._ready().facts,
             **(system_facts(self._running()) if machine.disks else {}),
             "virtual machine": f"{choice.backend.about}, pinned to CPU {cpus} of its host",
-            **files_of(self._settings, choice),
+            **files_of(self._settings, choice, found, self._site.place),
             **choice.backend.facts(machine),
-            **guest_facts(self._running(), machine, hello),
+            **guest_facts(self._running(), machine),
             "reset before each turn": "a boot" + (" and mkfs" if made else ""),
         }
 
 
-def _tool_problems(command: str, package: str) -> list[Problem]:
+def _tool_problems(command: str, package: str, place: Place) -> list[Problem]:
     """A program that is not there."""
-    if find_program(command) is not None:
+    if place.has(command):
         return []
-    return [Problem("error", f"{command} is not installed", install_command(package))]
+    remedy = install_command(package, has=place.has)
+    return [Problem("error", f"{command} is not installed", remedy)]
 
 
 KIND = Kind(
@@ -271,6 +289,8 @@ KIND = Kind(
     target="directory",
     open=VirtualMachine,
     elsewhere=True,
+    in_guest=True,
+    by_ops=lambda _: True,
     clock=lambda settings: settings.clock,
     brings=brings,
     programs=lambda settings: (

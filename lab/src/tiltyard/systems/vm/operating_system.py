@@ -6,29 +6,25 @@ line have systemd mount that disk and, when all else has come up, start the engi
 (systemd-run-generator(8), systemd-debug-generator(8), systemd-run(1)).
 """
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tiltyard.elf import is_static, machine
+from tiltyard.elf import machine
 from tiltyard.errors import HostLacksError
-from tiltyard.executors.engine import Engine
 from tiltyard.folder import sha256
-from tiltyard.host import commands
-from tiltyard.host.changes import MadeDirectory
-from tiltyard.host.commands import CommandFailedError
-from tiltyard.host.ledger import Ledger
-from tiltyard.host.packages import Tool, find_program, install_command
+from tiltyard.host.commands import complaint
+from tiltyard.host.op import Run
+from tiltyard.host.packages import Tool, install_command
+from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
-from tiltyard.installation import repair
 from tiltyard.systems.filesystems import filesystem
 from tiltyard.systems.kind import Problem, Site
 from tiltyard.systems.vm.backends import SystemDisks
 from tiltyard.systems.vm.backends.qemu import IMAGE_SERIAL, PORT
 from tiltyard.systems.vm.boot_files import fetch_boot_files
 from tiltyard.systems.vm.choice import Choice
-from tiltyard.systems.vm.software import Software
+from tiltyard.systems.vm.software import Software, carried_engine, kept
 from tiltyard.units import format_size
 
 _FORM: Final = "ext4"
@@ -42,8 +38,10 @@ TOOLS: Final = (
 )
 BOOT_LIMIT_S: Final = 300.0
 """All its services come up before the engine, and emulation makes that a minute or two."""
-_NOT_DAMAGED: Final = (3, 63)
-"""Of "qemu-img check": room is lost, and nothing else; the format has no checks."""
+_NOT_DAMAGED: Final = (0, 3, 63)
+"""Of "qemu-img check": nothing; room is lost, and nothing else; the format has no checks."""
+_IMAGE_S: Final = 3600.0
+"""Longest time to read a whole image."""
 _LABEL: Final = "tiltyard"
 _CARRIED_TO: Final = f"/run/{_LABEL}"
 _ROOM_BYTES: Final = 2**24
@@ -60,11 +58,15 @@ _SERVICE: Final = (
 """Properties of the engine's service. It comes last; when it ends, so does the machine."""
 
 
-def tool_problems() -> list[Problem]:
-    """Programs that are not here."""
-    lacking = [tool for tool in TOOLS if find_program(tool.command) is None]
+def tool_problems(place: Place) -> list[Problem]:
+    """Programs that are not there."""
+    lacking = [tool for tool in TOOLS if not place.has(tool.command)]
     return [
-        Problem("error", f"{tool.command} is not installed", install_command(tool.package))
+        Problem(
+            "error",
+            f"{tool.command} is not installed",
+            install_command(tool.package, has=place.has),
+        )
         for tool in lacking
     ]
 
@@ -101,19 +103,26 @@ def operating_system(choice: Choice, site: Site, steps: Steps, directory: Path) 
         TiltyardError: if the image cannot be read, or lacks what boots.
     """
     image = choice.boots
-    form, size_bytes = _form(image)
-    kept = _kept(image, form, site, steps.ledger)
+    place = site.place
+    form, size_bytes = _form(image, place)
+    engine = carried_engine()
+
+    def fill(into: Path) -> None:
+        _carry_engine(into, engine.stat().st_size, place)
+        _take_out(image, form, into, machine(engine), place)
+
+    told = f"{image} {place.run(('stat', '-L', '-c', '%s %y %z', str(image))).stdout}"
+    taken_out = kept(site, steps, f"system-{sha256(told.encode())[:16]}", fill)
     overlay = directory / "system.qcow2"
-    steps.run(
-        ("qemu-img", "create", "-q", "-f", "qcow2", "-F", form, "-b", str(image), str(overlay))
-    )
+    create = ("qemu-img", "create", "-q", "-f", "qcow2", "-F", form, "-b", str(image))
+    steps.take([Run(argv=(*create, str(overlay)))])
     return Software(
-        kernel=kept / "vmlinuz",
-        words=(f"root=UUID={(kept / 'root').read_text()}", "ro", *way_in()),
-        initramfs=kept / "initramfs",
+        kernel=taken_out / "vmlinuz",
+        words=(f"root=UUID={place.read(taken_out / 'root')}", "ro", *way_in()),
+        initramfs=taken_out / "initramfs",
         image_device=f"/dev/disk/by-id/virtio-{IMAGE_SERIAL}",
         boot_limit_s=BOOT_LIMIT_S,
-        disks=SystemDisks(system=overlay, engine=kept / "engine.img"),
+        disks=SystemDisks(system=overlay, engine=taken_out / "engine.img"),
         facts={
             "disk image": f"{image.name}, {form}, {format_size(size_bytes)}",
             "disk of the operating system": "a qcow2 overlay of this turn, over the image",
@@ -121,9 +130,9 @@ def operating_system(choice: Choice, site: Site, steps: Steps, directory: Path) 
     )
 
 
-def _form(image: Path) -> tuple[str, int]:
+def _form(image: Path, place: Place) -> tuple[str, int]:
     """How an image is stored, and how large its disk is."""
-    known = commands.run(("qemu-img", "info", "--output=json", str(image))).json
+    known = place.run(("qemu-img", "info", "--output=json", str(image))).json
     if others := sorted({*_files_in(known)} - {str(image)}):
         raise HostLacksError(
             f"{image} is no image by itself: it has the guest read {', '.join(others)}. "
@@ -143,41 +152,20 @@ def _files_in(known: object) -> Iterator[str]:
             yield from _files_in(value)
 
 
-def _kept(image: Path, form: str, site: Site, ledger: Ledger) -> Path:
-    """Directory with what was taken out of an image, and with the engine's disk."""
-    stat = image.stat()
-    told = f"{image} {stat.st_size} {stat.st_mtime_ns}"
-    name = ledger.name(f"system-{sha256(told.encode())[:16]}")
-    made = MadeDirectory(path=site.work.resolve() / name)
-    if ledger.holds(made):
-        return made.path
-    ledger.record(made).path.mkdir()
-    try:
-        _carry_engine(made.path)
-        _take_out(image, form, made.path)
-    except BaseException:
-        ledger.undo(made)
-        raise
-    return made.path
-
-
-def _require_whole(image: Path, form: str) -> None:
+def _require_whole(image: Path, form: str, place: Place) -> None:
     """Refuse an image whose own tables say that parts of it are not there.
 
     Raises:
         HostLacksError: if it is damaged or cut off.
     """
-    try:
-        commands.run(("qemu-img", "check", "-q", "-f", form, str(image)))
-    except CommandFailedError as error:
-        if error.status in _NOT_DAMAGED:
-            return
-        raise HostLacksError(
-            f"{image} is damaged or cut off: {error.complaint}. Fix: copy or make it again"
-        ) from None
+    argv = ("qemu-img", "check", "-q", "-f", form, str(image))
+    found = place.ask(lambda host: host.run(argv, limit_s=_IMAGE_S, ok=range(128)))
+    if (status := found.status or 0) not in _NOT_DAMAGED:
+        why = complaint(found.stderr, status)
+        raise HostLacksError(f"{image} is damaged or cut off: {why}. Fix: copy or make it again")
 
 
-def _take_out(image: Path, form: str, into: Path) -> None:
+def _take_out(image: Path, form: str, into: Path, built_for: str | None, place: Place) -> None:
     """Kernel, initramfs and the root's UUID, from a raw copy where the image is not raw.
 
     Raises:
@@ -185,27 +173,24 @@ def _take_out(image: Path, form: str, into: Path) -> None:
     """
     raw = image
     if form != "raw":
-        _require_whole(image, form)
+        _require_whole(image, form, place)
         raw = into / "raw.img"
-        commands.run(("qemu-img", "convert", "-O", "raw", str(image), str(raw)))
+        convert = ("qemu-img", "convert", "-O", "raw", str(image), str(raw))
+        place.run(convert, timeout_s=_IMAGE_S)
     try:
-        built_for = machine(Engine.find().path)
-        uuid = fetch_boot_files(raw, into / "vmlinuz", into / "initramfs", built_for)
+        uuid = fetch_boot_files(raw, into / "vmlinuz", into / "initramfs", built_for, place)
     except HostLacksError as error:
         raise HostLacksError(f"{image}: {error}") from None
-    (into / "root").write_text(uuid)
+    place.run(("sh", "-c", 'printf %s "$1" > "$2"', "sh", uuid, str(into / "root")))
     if raw != image:
-        raw.unlink()
+        place.run(("rm", str(raw)))
 
 
-def _carry_engine(into: Path) -> None:
+def _carry_engine(into: Path, size_bytes: int, place: Place) -> None:
     """A small file system with the engine and nothing else."""
-    engine = Engine.find().path
-    if not is_static(engine):
-        raise HostLacksError(f"{engine} needs libraries that no guest has. Fix: {repair()}")
     carried = into / "engine"
-    carried.mkdir()
-    shutil.copy(engine, carried / "tiltyard-engine")
-    size_kib = (engine.stat().st_size + _ROOM_BYTES) // 1024
+    place.run(("mkdir", str(carried)))
+    place.run(("cp", place.engine, str(carried / "tiltyard-engine")))
     make = (f"mkfs.{_FORM}", "-q", "-O", "^has_journal", "-L", _LABEL, "-d", str(carried))
-    commands.run((*make, str(into / "engine.img"), f"{size_kib}k"))
+    size_kib = (size_bytes + _ROOM_BYTES) // 1024
+    place.run((*make, str(into / "engine.img"), f"{size_kib}k"))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from tiltyard.host.place import HERE, Place
 from tiltyard.systems.kind import Problem
 
 
@@ -56,22 +57,32 @@ class Backend(ABC):
     """The image, as the guest knows it: ``/dev/vda``."""
     modules: ClassVar[tuple[str, ...]]
     """Kernel modules for these devices; those that are built in are passed over."""
-    boots_disks: ClassVar[bool] = False
-    """Whether it can boot an operating system from a disk image."""
+    boots: ClassVar[frozenset[str]]
+    """What it can boot: sorts of kernels (:attr:`tiltyard.systems.vm.kernels.Kernel.boots_as`), and
+    ``disk``, an operating system on a disk image."""
     boot_limit_s: ClassVar[float]
     """A guest that has said nothing after that time will not."""
 
     @abstractmethod
-    def boots(self, kernel: Path) -> bool:
-        """Whether that is the sort of file that it boots; recognised by its first bytes."""
+    def problems(
+        self, clock: Literal["time", "instructions"], vcpus: int, place: Place = HERE
+    ) -> list[Problem]:
+        """What keeps it from being used on a host; changes nothing."""
 
-    @abstractmethod
-    def release(self, kernel: Path) -> str | None:
-        """The kernel's release, as its modules' directory is called; ``None`` if not known."""
+    def before(
+        self,
+        release: str | None,  # noqa: ARG002  most need nothing
+        directory: Path,  # noqa: ARG002
+        place: Place,  # noqa: ARG002
+    ) -> tuple[str, ...]:
+        """Words in front of the command, where a kernel needs something of its host.
 
-    @abstractmethod
-    def problems(self, clock: Literal["time", "instructions"], vcpus: int) -> list[Problem]:
-        """What keeps it from being used here; changes nothing."""
+        Args:
+            release: of the kernel.
+            directory: for what is made; removed when the machine has ended.
+            place: its host.
+        """
+        return ()
 
     @abstractmethod
     def command(self, machine: Machine, into: int, out_of: int) -> tuple[str, ...]:
@@ -82,7 +93,7 @@ class Backend(ABC):
         Args:
             machine: what to start.
             into: descriptor of the pipe into the guest, open in the process to read and write.
-            out_of: descriptor of the pipe out of it. A backend may also open both by name.
+            out_of: descriptor of the pipe out of it. A machine may also open both by name.
         """
 
     @abstractmethod

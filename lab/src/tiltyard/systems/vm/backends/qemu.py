@@ -7,14 +7,13 @@ leap over idle time (``-icount shift=0,sleep=off``): what is then measured are p
 """
 
 import os
-import struct
 from abc import abstractmethod
 from collections.abc import Iterator
-from pathlib import Path
 from typing import ClassVar, Final
 
 from tiltyard.host import kvm
-from tiltyard.host.packages import find_program, install_command
+from tiltyard.host.packages import install_command
+from tiltyard.host.place import HERE, Place
 from tiltyard.study.model import Clock
 from tiltyard.systems.kind import Problem
 from tiltyard.systems.vm.backends.backend import Backend, Machine
@@ -22,11 +21,6 @@ from tiltyard.systems.vm.backends.backend import Backend, Machine
 PORT: Final = "tiltyard"
 """Name of the channel's port, where it is not a console; udev makes /dev/virtio-ports/ of it."""
 IMAGE_SERIAL: Final = "tiltyard-image"
-_MAGIC_AT, _MAGIC = 0x202, b"HdrS"
-"""Of a kernel image for x86 (https://docs.kernel.org/arch/x86/boot.html), like the next two."""
-_RELEASE_AT: Final = 0x20E
-_RELEASE_FROM: Final = 0x200
-_HEADER_BYTES: Final = 1 << 16
 _COUNTED: Final = ("-icount", "shift=0,sleep=off")
 _REPEATABLE: Final = (
     *("nokaslr", "norandmaps"),
@@ -48,36 +42,20 @@ class Qemu(Backend):
     counts: ClassVar[bool]
     """Whether its clock can count them."""
     modules = ("virtio_pci", "virtio_blk", "virtio_console")
-    boots_disks = True
+    boots = frozenset({"pc", "disk"})
 
-    def boots(self, kernel: Path) -> bool:
-        """An image with the setup header of x86."""
-        with kernel.open("rb") as file:
-            file.seek(_MAGIC_AT)
-            return file.read(len(_MAGIC)) == _MAGIC
-
-    def release(self, kernel: Path) -> str | None:
-        """The header tells where the version is, whose first word is the release."""
-        with kernel.open("rb") as file:
-            header = file.read(_HEADER_BYTES)
-        if len(header) < _RELEASE_AT + 2:
-            return None
-        (offset,) = struct.unpack_from("<H", header, _RELEASE_AT)
-        text = header[offset + _RELEASE_FROM :].partition(b"\0")[0] if offset else b""
-        return text.decode("ascii", "replace").partition(" ")[0] or None
-
-    def problems(self, clock: Clock, vcpus: int) -> list[Problem]:
-        """The program, and what this way to execute instructions cannot do here."""
-        found = list(self._lacks())
+    def problems(self, clock: Clock, vcpus: int, place: Place = HERE) -> list[Problem]:
+        """The program, and what this way to execute instructions cannot do there."""
+        found = list(self._lacks(place))
         if clock == "instructions" and not self.counts:
             text = f"{self.about} cannot count instructions"
             found.append(Problem("error", text, 'backend = "qemu"'))
         elif clock == "instructions" and vcpus != 1:
             text = f"instructions are counted of one CPU, and {vcpus} are wanted"
             found.append(Problem("error", text, "vcpus = 1"))
-        if find_program(kvm.QEMU) is None:
+        if not place.has(kvm.QEMU):
             text = f"{kvm.QEMU} is not installed: no virtual machine without it"
-            found.append(Problem("error", text, install_command(kvm.PACKAGE)))
+            found.append(Problem("error", text, install_command(kvm.PACKAGE, has=place.has)))
         return found
 
     def command(self, machine: Machine, into: int, out_of: int) -> tuple[str, ...]:  # noqa: ARG002
@@ -86,7 +64,7 @@ class Qemu(Backend):
         words = ("console=ttyS0", "panic=-1", *machine.command_line)
         words += _REPEATABLE if counted else ()
         return (
-            *(str(find_program(kvm.QEMU)), "-nodefaults", "-no-user-config", "-no-reboot"),
+            *(kvm.QEMU, "-nodefaults", "-no-user-config", "-no-reboot"),
             *("-display", "none", "-chardev", "stdio,id=messages,signal=off"),
             *("-serial", "chardev:messages"),
             *self.processor,
@@ -109,8 +87,8 @@ class Qemu(Backend):
         return told
 
     @abstractmethod
-    def _lacks(self) -> Iterator[Problem]:
-        """What keeps this way to execute instructions from being used here."""
+    def _lacks(self, place: Place) -> Iterator[Problem]:
+        """What keeps this way to execute instructions from being used there."""
 
 
 def _port(machine: Machine) -> str:
@@ -139,9 +117,9 @@ class Kvm(Qemu):
     counts = False
     boot_limit_s = 60.0
 
-    def _lacks(self) -> Iterator[Problem]:
+    def _lacks(self, place: Place) -> Iterator[Problem]:
         """It is proven by a machine that is started under it."""
-        proof = kvm.prove()
+        proof = kvm.prove(place)
         if not proof.usable:
             yield Problem("error", proof.text, 'backend = "qemu"')
 
@@ -155,7 +133,7 @@ class Emulation(Qemu):
     counts = True
     boot_limit_s = 240.0
 
-    def _lacks(self) -> Iterator[Problem]:
+    def _lacks(self, place: Place) -> Iterator[Problem]:  # noqa: ARG002  the engine is for both
         """It runs anywhere; the engine that is the guest's only program is this host's."""
         if (machine := os.uname().machine) != "x86_64":
             text = f"the guest is an x86-64, and the engine of this host is for {machine}"
