@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
 
 use rustix::fs::{memfd_create, MemfdFlags};
@@ -74,7 +74,22 @@ impl Back {
 }
 
 /// Runs one to its end, and gives what it has printed.
-fn run(argv: &[String]) -> io::Result<String> {
+///
+/// # Errors
+/// It fails.
+pub fn run(argv: &[String]) -> io::Result<String> {
+    let output = ended(argv)?;
+    match output.status {
+        Some(0) => Ok(output.stdout),
+        _ => Err(io::Error::other(complaint(argv, &output).text)),
+    }
+}
+
+/// Runs one to its end, however that is.
+///
+/// # Errors
+/// It cannot be started.
+pub fn ended(argv: &[String]) -> io::Result<HostOutput> {
     let name = argv.first().map_or("", String::as_str);
     let path = find_program(name)
         .ok_or_else(|| io::Error::other(format!("there is no program \"{name}\" on this host")))?;
@@ -104,14 +119,11 @@ fn run(argv: &[String]) -> io::Result<String> {
         file.take(SAID_BYTES).read_to_end(&mut bytes)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
-    let output = HostOutput {
+    Ok(HostOutput {
         status: status.code(),
+        signal: status.signal(),
         stdout: text(&mut stdout)?,
         stderr: text(&mut stderr)?,
         ..HostOutput::default()
-    };
-    match output.status {
-        Some(0) => Ok(output.stdout),
-        _ => Err(io::Error::other(complaint(argv, &output).text)),
-    }
+    })
 }

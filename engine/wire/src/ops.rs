@@ -37,14 +37,9 @@ pub struct HostRecover {
     pub newer_than_ns: u64,
     /// What a study keeps to go on with it after a boot as well.
     pub kept: bool,
-}
-
-/// What is outstanding is left as it is, also at the end of this agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HostKeep {
-    /// The folder of the study that goes on with it.
-    pub study: String,
+    /// The same, of this study alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_for: Option<String>,
 }
 
 /// One change. Each is in the agent's ledger, and on disk there, before it is made.
@@ -68,6 +63,7 @@ pub enum HostOp {
     PutBack(OpPutBack),
     Age(Box<OpAge>),
     Limit(OpLimit),
+    Write(OpWrite),
 }
 
 /// A text: as it stands, or joined of parts that only execution yields.
@@ -337,6 +333,14 @@ pub struct OpLimit {
     /// Loop device and file.
     pub behind: [OpText; 2],
     pub bytes_per_s: u64,
+}
+
+/// A file that is not there, with a text; it is on disk afterwards.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpWrite {
+    pub path: OpText,
+    pub text: String,
 }
 
 /// What came of ops.

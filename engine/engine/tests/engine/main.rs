@@ -5,6 +5,7 @@ mod common;
 mod documents;
 mod hostile;
 mod jobs;
+mod leave;
 mod ops;
 mod out_of_cache;
 mod programs;

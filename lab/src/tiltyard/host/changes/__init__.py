@@ -31,7 +31,6 @@ from tiltyard.host.changes.slurm import HeldNodes
 from tiltyard.host.mounts import mounts_in
 from tiltyard.host.namespaces import MadeInside
 from tiltyard.host.pools import ImportedPool
-from tiltyard.host.resumption import MadeResumption
 from tiltyard.ownership import held_open, open_inside
 
 _REMOVAL_S = 24 * 3600.0
@@ -145,7 +144,6 @@ Change = Annotated[
     | MadeInside
     | CopiedLab
     | HeldNodes
-    | MadeResumption
     | MadePartition
     | ProgramCleanup,
     Field(discriminator="kind"),
