@@ -278,8 +278,8 @@ def test_a_host_that_will_not_do_is_told_in_a_line(
 
 
 def test_a_copy_that_is_cut_off_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = host._packed(Engine.find().path)
-    monkeypatch.setattr(host, "_packed", lambda _: whole[: len(whole) // 2])
+    whole = host.packed(Engine.find().path)
+    monkeypatch.setattr(host, "packed", lambda _: whole[: len(whole) // 2])
     with pytest.raises(HostLacksError, match="unexpected end of file"):
         elsewhere(tmp_path / "home").read("/proc/version")
     assert not [*(tmp_path / "home").iterdir()]

@@ -29,8 +29,11 @@ from tiltyard.study.model import SystemSpec, WorkloadSpec
 from tiltyard.systems.hosts import HostsSettings
 
 BOOTS = """#!/bin/sh
-echo "$0 $@" >>{calls}
-case "$0 $@" in *reboot*) {then} ;; esac
+case "$*" in
+    *reboot*) echo "$0 $*" >>{calls}; {then} ;;
+    enable*|disable*) echo "${{1}}d" >{state} ;;
+    show*) cat {state} ;;
+esac
 """
 
 
@@ -40,20 +43,22 @@ class Host:
     def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls, self.boot_id = home / "calls", home / "boot_id"
         self.units, self._programs = home / "units", home / "bin"
+        self.enabled = home / "state"
         for path in (self.units, self._programs):
             path.mkdir()
         self.boot_id.write_text("boot 0\n")
         self.calls.touch()
+        self.enabled.write_text("disabled\n")
         self.answers(f"wc -l <{self.calls} >{self.boot_id}")
         monkeypatch.setenv("PATH", f"{self._programs}:{os.environ['PATH']}")
         monkeypatch.setattr(processes, "BOOT_ID", self.boot_id)
         monkeypatch.setattr(resumption, "_UNITS", self.units)
-        monkeypatch.setattr(resumption, "_SYSTEMD", home)
+        monkeypatch.setattr(resumption, "SYSTEMD", str(home))
 
     def answers(self, then: str) -> None:
         """What happens when a boot is asked for."""
         program = self._programs / "systemctl"
-        program.write_text(BOOTS.format(calls=self.calls, then=then))
+        program.write_text(BOOTS.format(calls=self.calls, state=self.enabled, then=then))
         program.chmod(0o755)
 
     @property
@@ -98,10 +103,11 @@ def test_the_run_goes_on_after_each_boot(
         with pytest.raises(BootingError, match="the run goes on by itself"):
             start(study, engine)
         (unit,) = host.units.iterdir()
+        assert host.enabled.read_text() == "enabled\n"
         command = f"{sys.executable} -m tiltyard run {folder.root} --allow-reboot"
         assert command in unit.read_text().replace('"', "").replace("\n", " ")
         assert len(read_run(folder, plan).trials) == number
-        assert len(list(state.glob("*.jsonl"))) == 1
+        assert len(list(state.glob("*.jsonl"))) == len(list(state.glob("*.ops"))) == 1
         assert recover() == [], "what is kept for after the boot is nobody else's to take back"
         if number:
             images |= {path.stat().st_ino for path in folder.work.glob("*shared*.img")}
@@ -226,7 +232,7 @@ def test_nothing_is_booted_that_only_the_study_asks_for(
 def test_booting_another_host_needs_the_permission_and_nothing_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resumption, "_SYSTEMD", tmp_path / "none")
+    monkeypatch.setattr(resumption, "SYSTEMD", str(tmp_path / "none"))
     monkeypatch.setattr(os, "geteuid", lambda: 1)
     systems = [image_system("ext4", "16M", reset="reboot", host="root@sut")]
     plan = plan_of((*systems, directory_system("here", tmp_path / "here")), blocks=3)
@@ -243,7 +249,7 @@ def test_a_host_that_could_not_go_on_is_not_booted(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(resumption, "_SYSTEMD", tmp_path / "none")
+    monkeypatch.setattr(resumption, "SYSTEMD", str(tmp_path / "none"))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     with pytest.raises(HostLacksError, match="systemd is not process 1"):
         start(study, engine)
@@ -255,14 +261,6 @@ def test_other_studies_need_no_permission(tmp_path: Path, engine: Engine, host: 
     assert boots(plan) == {}
     start((place(tmp_path / "study", plan), plan), engine, allow=False)
     assert host.said == []
-
-
-def test_a_table_of_cron_that_an_earlier_version_left_is_taken_back(tmp_path: Path) -> None:
-    table = tmp_path / "tiltyard-x"
-    table.touch()
-    change = resumption.MadeResumption(manager="cron", path=table)
-    assert change.undo() == f"removed {table}, which would have gone on with a run after a boot"
-    assert not table.exists()
 
 
 def test_odd_names_survive_the_unit() -> None:

@@ -10,9 +10,7 @@ import pytest
 
 from support.hosts import needs_root
 from support.patience import wait_until
-from support.second_host import HOME, LAB, LIBRARIES, SecondHost, second_host
-from tiltyard.executors.engine import Engine
-from tiltyard.host.place import Place
+from support.second_host import ENGINE, HOME, LAB, LIBRARIES, SecondHost, second_host
 
 pytestmark = [
     needs_root,
@@ -54,13 +52,11 @@ def test_the_run_goes_on_by_itself_after_a_boot() -> None:
     own = {
         "PATH": f"{sys.base_prefix}/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "PYTHONPATH": f"{LAB}:{LIBRARIES}",
-        "TILTYARD_ENGINE": f"{HOME}/tiltyard-engine",
+        "TILTYARD_ENGINE": str(ENGINE),
     }
     environment = " ".join(f"{name}={shlex.quote(value)}" for name, value in own.items())
     with second_host(systemd=True) as host:
         assert host.ask("cat /proc/1/comm") == "systemd\n"
-        copy = ("sh", "-c", 'cat >"$1" && chmod 755 "$1"', "sh", own["TILTYARD_ENGINE"])
-        Place.over_ssh(host.far, host.options).run(copy, stdin=Engine.find().path)
         host.ask(f"mkdir {FOLDER} && cat >{FOLDER}/study.toml <<'END'\n{STUDY}END")
         run = shlex.join((*program, "run", str(FOLDER), "--allow-reboot"))
         host.ask(f"{environment} setsid -f {run} >{HOME}/said 2>&1")

@@ -14,7 +14,6 @@ from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec, WorkloadSpec
 from tiltyard.systems import kind
-from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.kind import Site
 
 pytestmark = needs_root
@@ -90,8 +89,8 @@ def test_the_host_of_a_server_is_booted_too(tmp_path: Path, host: SecondHost, st
         "server": host.far, "ssh_options": host.options, "reset": "reboot", "reboot_command": BOOTS,
     }  # fmt: skip
     first = host.ask("cat /proc/sys/kernel/random/boot_id")
-    with Ledger() as ledger, Deputies() as deputies:
-        site = Site(tmp_path, tmp_path, ledger, deputies=deputies)
+    with Ledger() as ledger:
+        site = Site(tmp_path, tmp_path, ledger)
         system = kind("hosts").system("two", settings, site)
         assert [one.text for one in system.problems() if one.severity == "error"] == []
         (fact, value) = next(iter(system.boot().items()))

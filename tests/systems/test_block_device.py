@@ -265,7 +265,7 @@ def test_what_is_kept_for_a_study_is_known_to_the_next_agent(disk: tuple[str, Pa
     told = made.op(lambda text: {"of": text} if text == UUID else str(text))
     did = here().change([wanted.held().op(str), told, release])
     (change,) = did.changes
-    here().keep(Path("/srv/study"))
+    here().leave(("true",), "study", [change.number])
     hosts.close()
 
     def held(ledger: str, number: int) -> None:

@@ -2,9 +2,8 @@
 
 import os
 import re
-import signal
+import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,21 +12,18 @@ import pytest
 
 from support.hosts import needs_root
 from support.patience import wait_until
-from tiltyard.errors import BusyError, HostLacksError, TiltyardError
+from support.sshd import Sshd, sshd
+from tiltyard.errors import BusyError, HostLacksError, TiltyardError, UnreachableError
 from tiltyard.host import sysctls
-from tiltyard.host.ledger import Ledger, recover, restore
+from tiltyard.host.host import Host, here, hosts
+from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.place import HERE
-from tiltyard.host.processes import Process, boot_id, on_terminals
-from tiltyard.systems.deputy import boot, serve
-from tiltyard.systems.deputy.boot import await_boot, require_bootable
-from tiltyard.systems.deputy.messages import Answer, Request, line
+from tiltyard.host.small_files import read_small
+from tiltyard.systems import booting, kind
+from tiltyard.systems.booting import await_boot, boot_problems
+from tiltyard.systems.kind import Site, System
 
 KEY = "vm.compaction_proactiveness"
-DEPUTY = (
-    "from tiltyard.systems.deputy import serve; serve.require_bootable = lambda *_: None; "
-    "import sys; serve.main(sys.argv[1], 'run')"
-)
-"""On this host others may be at work."""
 
 
 @contextmanager
@@ -36,49 +32,46 @@ def logged_in() -> Iterator[str]:
     screen, end = os.openpty()
     with subprocess.Popen(("setsid", "--ctty", "--wait", "sleep", "600"), stdin=end) as process:
         try:
-            name = os.ttyname(end).removeprefix("/dev/")
-            wait_until(lambda: name in on_terminals(), "it has no terminal")
-            yield name
+            yield os.ttyname(end).removeprefix("/dev/")
         finally:
             process.kill()
             os.close(end)
             os.close(screen)
 
 
+def why_not() -> str:
+    """Why this host is not booted while others are at work."""
+    with pytest.raises(BusyError) as caught:
+        here().may_leave(("true",))
+    return str(caught.value)
+
+
 @needs_root
 def test_a_host_is_not_booted_while_others_are_logged_in() -> None:
     with logged_in() as terminal:
-        someone = re.escape(f"root on {terminal} (")
-        with pytest.raises(BusyError, match=f"while others are logged in: .*{someone}"):
-            require_bootable(("true",), None)
+        someone = re.compile(f"while others are logged in: .*root on {terminal} \\((sleep|setsid)")
+        wait_until(lambda: someone.search(why_not()) is not None, "it has no terminal")
 
 
 @needs_root
-def test_a_host_is_not_booted_while_others_measure_there(
-    tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(boot, "on_terminals", dict)
-    monkeypatch.setattr(boot, "named", lambda _: ())
-    with Ledger() as own:
-        require_bootable(("true",), own.path)
-        with pytest.raises(BusyError, match=f"others measure there: process {os.getpid()}"):
-            require_bootable(("true",), None)
-    assert not [*state.iterdir()]
+def test_a_host_is_not_booted_while_others_measure_there(tmp_path: Path) -> None:
     engine = tmp_path / "tiltyard-engine"
-    engine.symlink_to("/bin/sleep")
-    monkeypatch.undo()
-    monkeypatch.setattr(boot, "on_terminals", dict)
-    # What a shell leaves behind is none of ours: what we have started ourselves keeps nobody.
-    start = ("sh", "-c", '"$0" 600 >/dev/null 2>&1 & echo $!', engine)
-    pid = int(subprocess.run(start, capture_output=True, text=True, check=True).stdout)
-    try:
-        # The shell goes a moment before what it started has its name.
-        name = Path(f"/proc/{pid}/comm")
-        wait_until(lambda: name.read_text() == "tiltyard-engine\n", "its name")
-        with pytest.raises(BusyError, match=f"tiltyard-engine, process .*{pid}"):
-            require_bootable(("true",), None)
-    finally:
-        os.kill(pid, signal.SIGKILL)
+    shutil.copy("/bin/sleep", engine)
+    engine.chmod(0o755)
+    with Ledger() as lab, subprocess.Popen((engine, "600")) as other:
+        try:
+            exe = Path(f"/proc/{other.pid}/exe")
+            wait_until(lambda: exe.readlink() == engine, "it is not executed")
+            engine.unlink()
+            (problem,) = boot_problems(HERE, ("true",))
+        finally:
+            other.kill()
+    # Somebody may be logged in here, which is told first.
+    if "logged in" not in problem.text:
+        assert f"others measure there: process {lab.path.stem.partition('-')[0]}" in problem.text
+        assert f"tiltyard-engine, process {other.pid}" in problem.text
+        assert f"process {here().pid}" not in problem.text
+    assert problem.passes
 
 
 @needs_root
@@ -92,100 +85,142 @@ def test_a_host_is_not_booted_while_others_measure_there(
         ("systemctl", "systemctl boots no host without systemd as process 1. Fix: reboot_command"),
     ],
 )
-def test_a_host_that_could_not_be_booted(
-    command: str, says: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if command == "systemctl":
-        monkeypatch.setattr(boot, "has_systemd", lambda: False)
-        monkeypatch.setattr(boot, "find_program", lambda _: "/bin/systemctl")
+def test_a_host_that_could_not_be_booted(command: str, says: str) -> None:
+    if command == "systemctl" and (Path("/run/systemd/system").exists() or not HERE.has(command)):
+        pytest.skip("this host has systemd, or nothing of it")
     with pytest.raises(HostLacksError, match=re.escape(says)):
-        require_bootable((command,), None)
+        here().may_leave((command,))
 
 
-def test_a_host_that_does_not_come_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(boot, "LIMIT_S", 0.2)
+def test_a_host_that_does_not_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(booting, "LIMIT_S", 0.2)
     says = "this host was told to boot and is not back after 0.2 s: it has not begun to"
-    with pytest.raises(TiltyardError, match=says):
-        await_boot(HERE, boot_id(), tmp_path, lambda: None)
+    with pytest.raises(UnreachableError, match=says):
+        await_boot(HERE, here().boot, lambda: None)
 
 
-def test_a_host_that_has_come_back(tmp_path: Path) -> None:
-    (tmp_path / "restore").write_text("exec")
-    up_s, is_kept = await_boot(HERE, "the boot before", tmp_path, lambda: None)
+def test_a_host_that_has_come_back() -> None:
+    up_s = await_boot(HERE, "the boot before", lambda: None)
     assert 0 < up_s <= float(Path("/proc/uptime").read_text().split()[0])
-    assert is_kept
-    assert not await_boot(HERE, "the boot before", tmp_path / "gone", lambda: None)[1]
 
 
-def deputy(home: Path, *requests: Request) -> list[Answer]:
-    """What one says that is asked so, one after the other, until it ends."""
-    argv, said = (sys.executable, "-c", DEPUTY, str(home)), []
-    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        for request in (Request(do="former"), *requests):
-            process.stdin.write(line(request))
-            process.stdin.flush()
-            said.append(process.stdout.readline())
-        said += process.stdout.readlines()
-    return [Answer.model_validate_json(each) for each in said if each]
-
-
-def image_there(home: Path) -> Request:
+def system_there(
+    server: Sshd, ledger: Ledger, folder: Path, command: list[str], **other: object
+) -> System:
+    """An ext4 on an image, whose host is booted before each turn."""
     settings = {
+        "host": server.far,
+        "ssh_options": server.options,
         "filesystem": "ext4",
         "backing": {"image": "16M"},
         "reset": "reboot",
-        "sysctl": {KEY: 9},
+        "reboot_command": command,
+        **other,
     }
-    given = {"kind": "loop-image", "settings": settings, "files": {}, "there": ""}
-    return Request(do="open", system="one", given=given)
+    return kind("loop-image").system("one", settings, Site(folder, folder, ledger))
+
+
+@pytest.fixture
+def server(tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sshd]:
+    """This host, which only says that it boots: nobody asks who else is at work."""
+    leave = Host.leave
+
+    def left(
+        host: Host, command: list[str], study: str, keep: list[int], *, alone: bool = False
+    ) -> None:
+        assert alone
+        leave(host, command, study, keep)
+        hosts.close(here=False)
+
+    monkeypatch.setattr(Host, "leave", left)
+    with sshd(tmp_path / "server", state) as server:
+        yield server
+
+
+def ops(state: Path) -> list[str]:
+    """The ledgers of agents, each with what it says."""
+    return [read_small(path) or "" for path in state.glob("*.ops")]
 
 
 @needs_root
-def test_what_a_boot_keeps_is_gone_on_with_or_given_up(tmp_path: Path, state: Path) -> None:
-    """The host does not boot here; all else is as it would be."""
-    (home := tmp_path / "tiltyard-0a1b2c3d-deputy").mkdir()
-    before = sysctls.read(KEY)
-    up, down = Request(do="bring_up", system="one"), Request(do="take_down", system="one")
-    boots = Request(do="boot", given={"command": ["true"]})
-    opened = image_there(home)
-    inodes = []
-    for _ in range(2):
-        said = deputy(home, opened, up, down, boots)
-        assert [one.failed for one in said] == [None] * 5
-        (image,) = (home / "work").glob("*.img")
-        inodes.append(image.stat().st_ino)
-        assert sysctls.read(KEY) == before
-        assert recover() == []
-        assert serve._remove_copies(tmp_path, but=tmp_path) == []
-        assert home.exists()
+def test_what_a_boot_keeps_is_gone_on_with(
+    tmp_path: Path, server: Sshd, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(booting, "_has_started", lambda *_: True)
+    before, inodes = sysctls.read(KEY), []
+    with Ledger() as ledger:
+        system = system_there(server, ledger, tmp_path, ["true"], sysctl={KEY: 9})
+        for turn in range(3):
+            said = system.boot()["host booted before the turn"]
+            assert said.startswith("yes; up for ")
+            assert len(ops(state)) == min(turn, 1)
+            assert recover() == []
+            system.bring_up()
+            (image,) = server.home.glob("*.img")
+            inodes.append(image.stat().st_ino)
+            assert sysctls.read(KEY) == "9"
+            system.take_down()
+            assert sysctls.read(KEY) == before
     assert len(set(inodes)) == 1
-    assert f"removed {image}" in " ".join(restore().done)
-    assert serve._remove_copies(tmp_path, but=tmp_path, kept=True) == [f"removed {home}"]
+    assert not [*server.home.iterdir()]
     assert not [*state.iterdir()]
 
 
-def test_the_copy_of_a_deputy_of_another_host_stays(tmp_path: Path) -> None:
-    """Users of a cluster have one home on all hosts."""
-    (home := tmp_path / "tiltyard-0a1b2c3d-deputy").mkdir()
-    there = Process.current().model_copy(update={"boot": "another", "host": "n2 0123"})
-    (home / "process.json").write_text(there.model_dump_json())
-    assert serve._remove_copies(tmp_path, but=tmp_path) == []
-    assert home.exists()
-    died = there.model_copy(update={"host": Process.current().host})
-    (home / "process.json").write_text(died.model_dump_json())
-    assert serve._remove_copies(tmp_path, but=tmp_path) == [f"removed {home}"]
+@needs_root
+@pytest.mark.parametrize("is_taken_up", [False, True])
+def test_a_run_that_is_killed_while_a_host_boots_leaves_nothing(
+    tmp_path: Path, server: Sshd, state: Path, is_taken_up: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept for it is known to be its own."""
+    ledger = Ledger()
+    system = system_there(server, ledger, tmp_path, ["true"])
+    system.bring_up()
+    system.take_down()
+    (image,) = server.home.glob("*.img")
+    ledger.leave(place := system.place, ("true",))
+    if is_taken_up:
+        ledger.come_back(place)
+        hosts.close(here=False)
+    assert image.exists() is not is_taken_up
+    os.close(ledger.hold[0])
+    assert [line for line in recover() if str(image) in line] or is_taken_up
+    assert not image.exists()
+    assert not [*server.home.iterdir()]
+    assert not [*state.iterdir()]
 
 
 @needs_root
-def test_a_boot_that_is_refused_there_leaves_nothing(tmp_path: Path, state: Path) -> None:
-    (home := tmp_path / "tiltyard-0a1b2c3d-deputy").mkdir()
-    up, down = Request(do="bring_up", system="one"), Request(do="take_down", system="one")
-    boots = Request(do="boot", given={"command": ["sh", "-c", "echo denied >&2; exit 1"]})
-    *said, last = deputy(home, image_there(home), up, down, boots)
-    assert [one.failed for one in said] == [None] * 5
-    assert last.failed
-    assert last.failed.text.endswith(": denied")
-    assert not home.exists()
+def test_restore_there_gives_up_what_is_kept(tmp_path: Path, server: Sshd, state: Path) -> None:
+    ledger = Ledger()
+    system = system_there(server, ledger, tmp_path, ["true"])
+    system.bring_up()
+    system.take_down()
+    ledger.leave(place := system.place, ("true",))
+    (image,) = server.home.glob("*.img")
+    assert place.ask(lambda host: host.recover()).done == []
+    (said,) = place.ask(lambda host: host.recover(kept=True)).done
+    assert said == f"removed {image}"
+    # What the run kept is gone: it begins with another one.
+    ledger.come_back(place)
+    system.bring_up()
+    system.take_down()
+    ledger.close()
+    assert not [*state.iterdir()]
+
+
+@needs_root
+def test_a_boot_that_is_refused_there_keeps_nothing(
+    tmp_path: Path, server: Sshd, state: Path
+) -> None:
+    with Ledger() as ledger:
+        system = system_there(server, ledger, tmp_path, ["sh", "-c", "echo denied >&2; exit 1"])
+        system.bring_up()
+        system.take_down()
+        (image,) = server.home.glob("*.img")
+        with pytest.raises(TiltyardError, match=r": denied$"):
+            system.boot()
+        assert image.exists(), "as before"
+        hosts.close(here=False)
+        assert not image.exists(), "it was kept for nobody"
+    assert not [*server.home.iterdir()]
     assert not [*state.iterdir()]

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -140,6 +140,7 @@ pub fn ended(
     };
     Ok(HostOutput {
         status: status.code(),
+        signal: status.signal(),
         stdout: text(&mut stdout)?,
         stderr: text(&mut stderr)?,
         ..HostOutput::default()

@@ -216,8 +216,13 @@ pub fn run_to_its_end(
     if ended.status == Some(0) {
         return Ok(());
     }
-    let text = format!("{}: {}", as_typed(argv), why(argv, &ended));
-    Err(failure(HostFailureKind::Failed, shown(&text)))
+    Err(not_done(argv, &ended))
+}
+
+/// The failure of a command that should have changed something.
+pub fn not_done(argv: &[String], ended: &HostOutput) -> HostFailure {
+    let text = format!("{}: {}", as_typed(argv), why(argv, ended));
+    failure(HostFailureKind::Failed, shown(&text))
 }
 
 /// What the system says of an error, without its number.
@@ -436,8 +441,7 @@ pub fn said_by(argv: &[&str]) -> Result<String, HostFailure> {
         Some(0) => Ok(output.stdout),
         _ => {
             let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
-            let text = format!("{}: {}", as_typed(&argv), why(&argv, &output));
-            Err(failure(HostFailureKind::Failed, shown(&text)))
+            Err(not_done(&argv, &output))
         }
     }
 }

@@ -9,6 +9,7 @@
 //! `{"learned": 1, "is": …}` where more is known of it once it is made, and `{"kept_for": "/srv/study"}` where a study will go on with what is outstanding. Each ends with a sum
 //! over what stands before it: an undo may do much, so that a changed byte must be noticed.
 
+mod kept;
 pub mod others;
 mod owner;
 pub mod recover;
@@ -87,6 +88,8 @@ pub struct Content {
     pub kept_for: Option<String>,
     /// Numbers of the lines that are not whole: their contents are not known.
     pub broken: Vec<usize>,
+    /// The number of the last change, and its time.
+    last: (u64, u64),
 }
 
 impl Content {
@@ -121,6 +124,7 @@ impl Content {
                     at_ns,
                     is,
                 };
+                self.last = (change, at_ns);
                 self.outstanding.insert(change, recorded);
             }
             Line::Undone { undone } => {
@@ -305,18 +309,6 @@ impl Ledger {
         changes.any(|recorded| recorded.is.is_machine_wide())
     }
 
-    /// Writes down that a study will go on with what is outstanding, and lets go of it: whoever recovers
-    /// leaves it then.
-    ///
-    /// # Errors
-    /// It is not on disk.
-    pub fn keep_for(&mut self, study: &str) -> io::Result<()> {
-        let kept_for = study.to_owned();
-        self.append(&Line::Kept { kept_for })?;
-        // Servers that commands have left behind hold the same lock.
-        Ok(flock(&self.file, FlockOperation::Unlock)?)
-    }
-
     /// Takes everything back, and removes the ledger if nothing is left.
     pub fn close(mut self) -> (Vec<String>, Vec<String>) {
         let numbers: Vec<u64> = self.outstanding.keys().copied().collect();
@@ -381,7 +373,7 @@ mod tests {
     use super::*;
     use crate::meanwhile::Asleep;
 
-    fn recovered(directory: &Path, which: Which) -> PutBack {
+    fn recovered(directory: &Path, which: Which<'_>) -> PutBack {
         put_back(directory, which, &mut |_| Ok(()), &mut Asleep::new())
     }
 
@@ -516,26 +508,24 @@ mod tests {
         let newer = Which {
             newer_than_ns,
             kept: true,
+            kept_for: None,
         };
         let told = recovered(&state, newer);
         assert_eq!((told.done, told.left.len()), (vec![removed(2)], 0));
         assert_eq!(recovered(&state, newer), PutBack::default());
+        let of = |kept_for| Which {
+            kept_for: Some(kept_for),
+            newer_than_ns: u64::MAX - 1,
+            ..Which::default()
+        };
+        assert!(!of("/srv/other").has(&Content::read(&file).unwrap()));
+        assert!(of("/srv/study").has(&Content::read(&file).unwrap()));
         let undo = |numbers: &[u64]| these(&file, numbers);
         assert_eq!(undo(&[3, 2, 9, 2]).done, [removed(1)]);
         assert!(paths[0].exists() && kept_for().is_some());
         assert_eq!(undo(&[1]).done, [removed(0)]);
         assert!(!file.exists());
         assert_eq!(undo(&[1]), PutBack::default());
-    }
-
-    #[test]
-    fn who_takes_a_ledger_up_decides_anew_who_keeps_it() {
-        let (_held, state) = directory();
-        let mut ledger = Ledger::open(&state).unwrap();
-        ledger.keep_for("/srv/study").unwrap();
-        let owner = Owner::current();
-        ledger.append(&Line::Owner { owner }).unwrap();
-        assert_eq!(Content::read(&ledger.path).unwrap().kept_for, None);
     }
 
     #[test]

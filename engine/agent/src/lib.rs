@@ -14,6 +14,7 @@
 
 mod age;
 mod apart;
+mod at_work;
 mod back;
 mod change;
 mod command;
@@ -123,8 +124,8 @@ fn hello(version: &str) -> io::Result<HostHello> {
         cpus: place::allowed_cpus()?,
         boot: ledger::boot(),
         does: [
-            "read", "run", "watch", "ops", "undo", "recover", "keep", "hold", "let_go", "servers",
-            "cancel",
+            "read", "run", "watch", "ops", "undo", "recover", "leave", "take_up", "hold", "let_go",
+            "servers", "cancel",
         ]
         .map(str::to_owned)
         .to_vec(),
@@ -300,8 +301,11 @@ impl Agent<'_> {
                         Asked::Recover(id, recover) => {
                             self.change(id, false, |own, agent| own.recover(&recover, agent));
                         }
-                        Asked::Keep(id, keep) => {
-                            self.change(id, false, |own, _| own.keep(&keep));
+                        Asked::Leave(id, leave) => {
+                            self.change(id, true, |own, agent| own.leave(&leave, agent));
+                        }
+                        Asked::TakeUp(id, asked) => {
+                            self.change(id, false, |own, _| own.take_up(&asked));
                         }
                         Asked::Hold(id, hold) => {
                             self.change(id, false, |own, agent| own.hold(&hold, agent));

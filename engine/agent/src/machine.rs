@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use wire::{HostFailure, HostFailureKind};
 
 use crate::command::{failure, reason};
-use crate::ledger::{Owner, ENDING};
+use crate::ledger::{Content, Owner, ENDING};
 use crate::meanwhile::Meanwhile;
 use crate::request::shown;
 
@@ -52,7 +52,11 @@ impl Holder {
         let begin = format!("{}-", self.owner.pid);
         let is_its_own = |path: &Path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.starts_with(&begin) && path.extension().is_some_and(|ending| ending == ENDING)
+            // One that was taken up after a boot has the name of who began it.
+            let owns =
+                || Content::read(path).is_ok_and(|one| one.owner.as_ref() == Some(&self.owner));
+            path.extension().is_some_and(|ending| ending == ENDING)
+                && (name.starts_with(&begin) || owns())
         };
         let entries = fs::read_dir(&self.directory).into_iter().flatten();
         self.ledger.exists() || entries.flatten().any(|entry| is_its_own(&entry.path()))

@@ -3,9 +3,11 @@
 mod apart;
 mod disks;
 mod isolate;
+mod leave;
 mod pool;
 mod setting;
 mod state;
+mod write;
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -16,10 +18,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use wire::{
-    HostBeat, HostChanged, HostDid, HostDone, HostFailure, HostFailureKind, HostHeld, HostHold,
-    HostKeep, HostLast, HostLetGo, HostOp, HostOps, HostProgress, HostRan, HostRecover,
-    HostServers, HostUndo, HostUndone, OpLoop, OpMake, OpMend, OpMount, OpNetwork, OpRelease,
-    OpRequire, OpStart, OpText, StartReady, StartStop,
+    HostChanged, HostDid, HostDone, HostFailure, HostFailureKind, HostHeld, HostHold, HostLast,
+    HostLetGo, HostOp, HostOps, HostProgress, HostRan, HostRecover, HostServers, HostUndo,
+    HostUndone, OpLoop, OpMake, OpMend, OpMount, OpNetwork, OpRelease, OpRequire, OpStart, OpText,
+    StartReady, StartStop,
 };
 
 use crate::change::Change;
@@ -157,6 +159,7 @@ impl Changes {
         let which = recover::Which {
             newer_than_ns: asked.newer_than_ns,
             kept: asked.kept,
+            kept_for: asked.kept_for.as_deref(),
         };
         let is_held = self.machine.is_held();
         let recover::PutBack { done, left } = self.put_back(&directory, which, meanwhile);
@@ -169,7 +172,7 @@ impl Changes {
     fn put_back(
         &mut self,
         directory: &Path,
-        which: recover::Which,
+        which: recover::Which<'_>,
         meanwhile: &mut dyn Meanwhile,
     ) -> recover::PutBack {
         recover::put_back(directory, which, &mut self.may_change_machine(), meanwhile)
@@ -239,25 +242,6 @@ impl Changes {
 
     fn changes_machine(&self) -> bool {
         self.ledger.as_ref().is_some_and(Ledger::changes_machine)
-    }
-
-    /// Leaves what is outstanding as it is, for a study that goes on with it.
-    ///
-    /// # Errors
-    /// `Lacks`: that cannot be written down; then it is still to be taken back.
-    pub fn keep(&mut self, keep: &HostKeep) -> Result<HostDone, HostFailure> {
-        let kept = Ok(HostDone::Kept(HostBeat {}));
-        match self.ledger.as_mut().filter(|own| own.is_outstanding()) {
-            Some(own) => {
-                own.keep_for(&keep.study).map_err(lacks)?;
-                self.ledger = None;
-                kept
-            }
-            None => match self.take_all_back().first() {
-                None => kept,
-                Some(left) => Err(failure(HostFailureKind::Failed, shown(left))),
-            },
-        }
     }
 
     /// At the end: takes everything back, unless it `leaves` that; what could not be.
@@ -336,6 +320,7 @@ impl List<'_> {
             HostOp::Isolate(isolate) => self.isolate(isolate),
             HostOp::Owe(owe) => self.owe(owe),
             HostOp::Pool(pool) => self.pool(pool),
+            HostOp::Write(write) => self.write(write),
         }
     }
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use wire::{
-    HostHold, HostKeep, HostLetGo, HostOp, HostOps, HostRead, HostRecover, HostRequest, HostRun,
-    HostServers, HostUndo, HostWatch, HostWho, OpAge, OpHold, OpMount, OpNetwork, OpStart, OpText,
-    StartReady, StartStop,
+    HostHold, HostLeave, HostLetGo, HostOp, HostOps, HostRead, HostRecover, HostRequest, HostRun,
+    HostServers, HostTakeUp, HostUndo, HostWatch, HostWho, OpAge, OpHold, OpMount, OpNetwork,
+    OpStart, OpText, StartReady, StartStop,
 };
 
 /// Names of all that is made begin so.
@@ -29,7 +29,8 @@ pub enum Asked {
     Ops(u64, HostOps),
     Undo(u64, HostUndo),
     Recover(u64, HostRecover),
-    Keep(u64, HostKeep),
+    Leave(u64, HostLeave),
+    TakeUp(u64, HostTakeUp),
     Hold(u64, HostHold),
     LetGo(u64, HostLetGo),
     Servers(u64, HostServers),
@@ -48,7 +49,8 @@ impl Asked {
             | Self::Ops(id, _)
             | Self::Undo(id, _)
             | Self::Recover(id, _)
-            | Self::Keep(id, _)
+            | Self::Leave(id, _)
+            | Self::TakeUp(id, _)
             | Self::Hold(id, _)
             | Self::LetGo(id, _)
             | Self::Servers(id, _) => Some(*id),
@@ -113,7 +115,8 @@ fn with_number(id: u64, request: HostRequest) -> Result<Asked, String> {
         ops,
         undo,
         recover,
-        keep,
+        leave,
+        take_up,
         hold,
         let_go,
         servers,
@@ -127,7 +130,8 @@ fn with_number(id: u64, request: HostRequest) -> Result<Asked, String> {
         ops.map(|ops| check_ops(&ops).map(|()| Asked::Ops(id, ops))),
         undo.map(|undo| check_ledger(&undo.ledger).map(|()| Asked::Undo(id, undo))),
         recover.map(|recover| check_recover(&recover).map(|()| Asked::Recover(id, recover))),
-        keep.map(|keep| check_text(&keep.study).map(|()| Asked::Keep(id, keep))),
+        leave.map(|leave| check_leave(&leave).map(|()| Asked::Leave(id, leave))),
+        take_up.map(|asked| check_text(&asked.study).map(|()| Asked::TakeUp(id, asked))),
         hold.map(|hold| check_hold(&hold).map(|()| Asked::Hold(id, hold))),
         let_go.map(|let_go| check_text(&let_go.ledger).map(|()| Asked::LetGo(id, let_go))),
         servers.map(|asked| Ok(Asked::Servers(id, asked))),
@@ -173,6 +177,11 @@ fn check_run(run: &HostRun) -> Result<(), String> {
         }
         check_text(name).and_then(|()| check_text(value))
     })
+}
+
+fn check_leave(leave: &HostLeave) -> Result<(), String> {
+    check_argv(&leave.argv)?;
+    check_text(&leave.study)
 }
 
 fn check_watch(watch: &HostWatch) -> Result<(), String> {
@@ -261,6 +270,7 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
             check_name(&pool.pool)?;
             pool.argv.iter().try_for_each(check_op_text)
         }
+        HostOp::Write(write) => check_op_text(&write.path).and_then(|()| check_text(&write.text)),
     })
 }
 
@@ -522,7 +532,11 @@ mod tests {
                 r#""recover":{"directory":"state"}"#,
                 "\"state\" is no absolute path",
             ),
-            (r#""keep":{"study":"\u0000"}"#, "\"\\0\" has a byte"),
+            (r#""take_up":{"study":"\u0000"}"#, "\"\\0\" has a byte"),
+            (
+                r#""leave":{"argv":[],"study":"x"}"#,
+                "a command has no program",
+            ),
             (
                 r#""hold":{"what":"x","ledger":"here"}"#,
                 "\"here\" is no absolute path",

@@ -10,15 +10,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::end::Direct;
+use crate::leave::{HostLeave, HostTakeUp};
 use crate::machine::{HostHeld, HostHold, HostLetGo};
-use crate::ops::{HostDid, HostKeep, HostOps, HostProgress, HostRecover, HostUndo, HostUndone};
+use crate::ops::{HostDid, HostOps, HostProgress, HostRecover, HostUndo, HostUndone};
 use crate::start::{HostServer, HostServers};
 
 /// The longest request and the longest answer: a host with 500 processors has 3 MiB to tell.
 pub const HOST_LINE_BYTES: usize = 8 << 20;
 
-/// What an agent is asked: one of `read`, `run`, `watch`, `ops`, `undo`, `recover`, `keep`, `hold`,
-/// `let_go`, `servers`, `cancel` and `beat`. All but the last two have a number.
+/// What an agent is asked: one of `read`, `run`, `watch`, `ops`, `undo`, `recover`, `leave`, `take_up`,
+/// `hold`, `let_go`, `servers`, `cancel` and `beat`. All but the last two have a number.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostRequest {
@@ -37,7 +38,9 @@ pub struct HostRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recover: Option<HostRecover>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub keep: Option<HostKeep>,
+    pub leave: Option<HostLeave>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub take_up: Option<HostTakeUp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<HostHold>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -226,8 +229,10 @@ pub enum HostDone {
     Watch(Box<HostSeen>),
     Ops(HostDid),
     Undone(HostUndone),
-    /// It is done, and there is nothing to say.
-    Kept(HostBeat),
+    /// It could be booted, or is being booted.
+    Left(HostBeat),
+    /// The name of the ledger that is this agent's now; empty: nothing was kept.
+    TakenUp(String),
     Held(HostHeld),
     /// In the order in which they were asked for.
     Servers(Vec<HostServer>),

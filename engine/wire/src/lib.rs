@@ -12,6 +12,7 @@ mod end;
 mod event;
 mod host;
 mod job;
+mod leave;
 mod machine;
 mod network;
 mod ops;
@@ -36,13 +37,15 @@ pub use job::{
     Call, ConditionsWanted, FarEnd, FarPlace, Inject, Job, Part, Stage, Target, FAR_PORT,
     LONGEST_DELAY_NS,
 };
+pub use leave::{HostLeave, HostTakeUp};
 pub use machine::{HostHeld, HostHold, HostLast, HostLetGo};
 pub use network::{Network, Side};
 pub use ops::{
-    HostAged, HostChanged, HostDid, HostIsolated, HostKeep, HostOp, HostOps, HostProgress, HostRan,
+    HostAged, HostChanged, HostDid, HostIsolated, HostOp, HostOps, HostProgress, HostRan,
     HostRecover, HostSkipped, HostUndo, HostUndone, OpAge, OpApart, OpBack, OpDevice, OpFormat,
     OpHold, OpIsolate, OpKeep, OpLimit, OpLoop, OpMade, OpMake, OpMend, OpMount, OpNetwork, OpOwe,
     OpPool, OpProfile, OpPut, OpPutBack, OpRelease, OpRequire, OpRun, OpSet, OpStart, OpText,
+    OpWrite,
 };
 pub use runner::{Held, RunnerLine, RunnerReply, RunnerRequest, RECORD_SEPARATOR};
 pub use start::{HostServer, HostServers, HostStarted, Start, StartReady, StartStop};

@@ -37,14 +37,9 @@ pub struct HostRecover {
     pub newer_than_ns: u64,
     /// What a study keeps to go on with it after a boot as well.
     pub kept: bool,
-}
-
-/// What is outstanding is left as it is, also at the end of this agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HostKeep {
-    /// The folder of the study that goes on with it.
-    pub study: String,
+    /// The same, of this study alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_for: Option<String>,
 }
 
 /// One change. Each is in the agent's ledger, and on disk there, before it is made.
@@ -71,6 +66,7 @@ pub enum HostOp {
     Isolate(OpIsolate),
     Owe(OpOwe),
     Pool(OpPool),
+    Write(OpWrite),
 }
 
 /// A text: as it stands, or joined of parts that only execution yields.
@@ -407,6 +403,14 @@ pub struct OpPool {
     /// It is exported before. The ledger has it all the time.
     #[serde(default)]
     pub again: bool,
+}
+
+/// A file that is not there, with a text; it is on disk afterwards.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpWrite {
+    pub path: OpText,
+    pub text: String,
 }
 
 /// What came of ops.

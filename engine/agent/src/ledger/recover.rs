@@ -34,11 +34,20 @@ pub type MayChangeMachine<'a> = dyn FnMut(&mut dyn Meanwhile) -> Result<(), Stri
 
 /// What of the ledgers is to be put back.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Which {
+pub struct Which<'a> {
     /// Only what was changed after this time of day.
     pub newer_than_ns: u64,
     /// Ledgers that a study goes on with as well.
     pub kept: bool,
+    /// The same of the one that goes on with this name.
+    pub kept_for: Option<&'a str>,
+}
+
+impl Which<'_> {
+    pub(super) fn has(&self, content: &Content) -> bool {
+        let kept_for = content.kept_for.as_deref();
+        self.kept || kept_for.is_none() || kept_for == self.kept_for
+    }
 }
 
 /// A ledger that is for us to take back, locked.
@@ -55,7 +64,7 @@ struct Dead {
 /// What is machine-wide stays recorded while another run holds the machine.
 pub fn put_back(
     directory: &Path,
-    which: Which,
+    which: Which<'_>,
     may: &mut MayChangeMachine<'_>,
     meanwhile: &mut dyn Meanwhile,
 ) -> PutBack {
@@ -77,7 +86,7 @@ pub fn put_back(
     let mut changes: Vec<(usize, Recorded)> = Vec::new();
     for path in paths {
         match of_the_dead(&path, false, meanwhile) {
-            Ok(Some((one, content))) if which.kept || content.kept_for.is_none() => {
+            Ok(Some((one, content))) if which.has(&content) => {
                 let outstanding = content.outstanding.into_values();
                 let outstanding = outstanding.filter(|one| one.at_ns > which.newer_than_ns);
                 changes.extend(outstanding.map(|change| (dead.len(), change)));
@@ -181,20 +190,30 @@ impl Dead {
     }
 }
 
+/// The file of a ledger, if it is there.
+///
+/// # Errors
+/// It cannot be opened, or is not ours.
+pub fn opened(path: &Path) -> io::Result<Option<File>> {
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .append(true)
+        .custom_flags(libc::O_NOFOLLOW);
+    match require_ours(path).and_then(|()| options.open(path)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
+}
+
 /// A ledger and what it says, if it is there and for us to take back.
 fn of_the_dead(
     path: &Path,
     waits_for_living: bool,
     meanwhile: &mut dyn Meanwhile,
 ) -> io::Result<Option<(Dead, Content)>> {
-    let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .append(true)
-        .custom_flags(libc::O_NOFOLLOW);
-    let file = match require_ours(path).and_then(|()| options.open(path)) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        other => other?,
+    let Some(file) = opened(path)? else {
+        return Ok(None);
     };
     if !lock(&file, path, waits_for_living, meanwhile)? || !path.exists() {
         return Ok(None);

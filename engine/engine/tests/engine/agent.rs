@@ -150,8 +150,8 @@ fn it_says_who_it_is() {
     assert_eq!(
         hello.does,
         [
-            "read", "run", "watch", "ops", "undo", "recover", "keep", "hold", "let_go", "servers",
-            "cancel"
+            "read", "run", "watch", "ops", "undo", "recover", "leave", "take_up", "hold", "let_go",
+            "servers", "cancel"
         ]
     );
 }

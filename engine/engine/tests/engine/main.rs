@@ -6,6 +6,7 @@ mod documents;
 mod guests;
 mod hostile;
 mod jobs;
+mod leave;
 mod ops;
 mod out_of_cache;
 mod pools;

@@ -148,7 +148,7 @@ impl Host {
     }
 }
 
-fn is_root() -> bool {
+pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
@@ -512,39 +512,6 @@ fn one_that_is_about_to_end_is_waited_for() {
     let (_, done) = host.answer();
     assert_eq!(done, Ok(HostDone::Undone(HostUndone::default())));
     assert!(!made.exists());
-}
-
-#[test]
-fn what_a_study_keeps_outlives_its_agent_until_somebody_asks_for_it() {
-    let mut host = Host::new();
-    let [made, other] = ["tiltyard-made", "tiltyard-other"].map(|name| host.path(name));
-    let keep = json!({"id": 3, "keep": {"study": "/srv/study"}});
-    let kept = |done| matches!(done, Ok(HostDone::Kept(_)));
-    assert!(kept(host.ask(keep.clone())));
-    let first = host
-        .ops(json!([{"op": "make", "directory": made}]))
-        .unwrap();
-    assert!(kept(host.ask(keep)));
-    let second = host
-        .ops(json!([{"op": "make", "directory": other}]))
-        .unwrap();
-    assert_ne!(first.ledger, second.ledger);
-    host.agent.requests.take();
-    assert_eq!(host.agent.code(), Some(0));
-    assert!(made.exists() && !other.exists());
-    host.followed();
-    let recovered = host.undone(json!({"id": 2, "recover": {}}));
-    assert_eq!((recovered, made.exists()), (HostUndone::default(), true));
-    let newer = json!({"kept": true, "newer_than_ns": u64::MAX});
-    let recovered = host.undone(json!({"id": 2, "recover": newer}));
-    assert_eq!((recovered, made.exists()), (HostUndone::default(), true));
-    let elsewhere = json!({"kept": true, "directory": host.path("none")});
-    let recovered = host.undone(json!({"id": 2, "recover": elsewhere}));
-    assert_eq!((recovered, made.exists()), (HostUndone::default(), true));
-    let there = json!({"kept": true, "directory": host.path("state")});
-    let recovered = host.undone(json!({"id": 2, "recover": there}));
-    assert_eq!(recovered.done, [format!("removed {}", made.display())]);
-    assert!(host.ledgers().is_empty());
 }
 
 #[test]

@@ -90,6 +90,7 @@ fn seeds() -> Vec<Vec<u8>> {
         {"op": "format", "device": "/dev/sdb", "filesystem": "ext4", "uuid": "u",
          "argv": ["mkfs.ext4", "-U", {"of": "u"}, "/dev/sdb"], "like": "/i"},
         {"op": "release", "device": "/dev/sdb"},
+        {"op": "write", "path": "/tiltyard-t", "text": "x"},
         {"op": "mount", "from": device, "at": "/m", "kind": "ext4", "options": ["ro"], "behind": "/i"},
         {"op": "start", "mark": "tiltyard-1-x", "argv": [{"of": "self"}, "serve"], "stdin": "s",
          "environment": {"A": "b"}, "user": "ada", "directory": "/", "in": "n", "limit_s": 1.5, "stop_s": 2,
@@ -106,7 +107,8 @@ fn seeds() -> Vec<Vec<u8>> {
         json!({"id": 6, "ops": {"list": list}}),
         json!({"id": 7, "undo": {"ledger": "812-1a2b3c4d", "numbers": [2, 1]}}),
         json!({"id": 8, "recover": {"directory": "/s", "newer_than_ns": 1, "kept": true}}),
-        json!({"id": 9, "keep": {"study": "/srv/study"}}),
+        json!({"id": 9, "leave": {"argv": ["reboot"], "study": "1a2b", "keep": [1], "alone": true, "asks": true}}),
+        json!({"id": 9, "take_up": {"study": "1a2b"}}),
         json!({"id": 10, "servers": {"marks": ["tiltyard-1-x"]}}),
         json!({"cancel": 6}),
         json!({"id": 10, "hold": {"what": "vm.swappiness", "ledger": "/state/1-2.jsonl"}}),
@@ -145,7 +147,8 @@ fn run(input: &[u8]) {
                 .into_iter()
                 .all(|path| path.starts_with('/') && is_text(path)));
         }
-        Ok(Asked::Keep(_, keep)) => assert!(is_text(&keep.study)),
+        Ok(Asked::Leave(_, leave)) => assert!(is_command(&leave.argv) && is_text(&leave.study)),
+        Ok(Asked::TakeUp(_, asked)) => assert!(is_text(&asked.study)),
         Ok(Asked::Hold(_, hold)) => {
             assert!(hold.ledger.is_empty() || hold.ledger.starts_with('/'));
             assert!(is_text(&hold.ledger) && is_text(&hold.what));

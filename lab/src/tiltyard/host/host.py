@@ -6,13 +6,10 @@ another host the engine is copied through the same pipe, and its file is removed
 
 import atexit
 import contextlib
-import functools
-import gzip
 import itertools
 import json
 import os
 import platform
-import re
 import secrets
 import select
 import signal
@@ -21,15 +18,17 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NoReturn, Protocol
+from typing import Final, NoReturn
 
 from pydantic import ValidationError
 
 from tiltyard.errors import BusyError, HostLacksError, RefusedError, TiltyardError, UnreachableError
 from tiltyard.executors.engine import Engine
 from tiltyard.executors.words import Words
+from tiltyard.host.answers import answers
 from tiltyard.host.commands import complaint, shown
 from tiltyard.host.packages import find_program
+from tiltyard.host.sent import COPY, Reach, packed
 from tiltyard.phases import phase
 from tiltyard.wire import (
     PROTOCOL,
@@ -59,58 +58,20 @@ _BEAT_S: Final = 240.0
 _LEASE: Final = "900"
 """Seconds after which that ends by itself when nothing more reaches it."""
 _GRACE_S: Final = 5.0
+_GOES_S: Final = 30.0
+"""How long a command that boots a host has to fail; a connection may outlast the host."""
 _TAKES_BACK_S: Final = 300.0
 """So long one on this host may take for a command of its ops that is to come to its end."""
 _WORDS_S: Final = 1.0
 _CHUNK: Final = 1 << 20
 _THIS: Final = "this host"
 _NOT_ASKED: Final = "it answers something else than was asked"
-_COPY: Final = r"""
-printf "\036%s\n" "$(uname -sm)"
-read -r bytes || exit 0
-find . ! -name . -prune -name "tiltyard-*-agent" -mmin +60 -exec rm -rf {} + 2>/dev/null
-engine=$0/tiltyard-agent
-mkdir -m 700 "$0" || exit 1
-if head -c "$bytes" | gzip -dc > "$engine" && chmod 700 "$engine"; then
-    said=$("$engine" --version 2>&1 > /dev/null)
-    case $? in
-        0) exec "$engine" agent --remove-copy "$0" --lease "$1" ;;
-        126) said="no program can be executed in the home directory. \
-Fix: mount -o remount,exec, or a user whose home is elsewhere" ;;
-    esac
-    echo "${said:-the engine cannot be executed}" >&2
-fi
-rm -rf "$0"
-exit 1
-"""
-"""Says what sort of host it is, takes the engine, and becomes its agent. What a shell cannot
-execute has status 126 (POSIX). A copy that was cut off in the middle, an hour ago, is nobody's."""
-
-
 _UNDONE_S: Final = 24 * 3600.0
 """Nobody waits longer for what millions of files take."""
-_YIELDED: Final = re.compile(r"[a-z]*[0-9]+")
-"""What an op may yield: the name of a device, the number of a process."""
-_LINE_CHARS: Final = 64 * 2**10
-"""Of what a process has printed first."""
-_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _LOOK_S: Final = 0.2
 """So often it is looked whether ops are to be stopped."""
 _ERRORS: Final = {"failed": TiltyardError, "refused": RefusedError, "busy": BusyError}
 """Kind of a failure → its class; of all others it is that of a host that lacks something."""
-
-
-class Reach(Protocol):
-    """How another host is reached, and what is told where it is not."""
-
-    def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
-        """The command of this host that runs a command there."""
-
-    def is_lost(self, status: int, complaint: str) -> bool:
-        """Whether a command ended so because the host was not reached."""
-
-    def noise(self, said: str, where: str) -> HostLacksError:
-        """The error of a host that prints something where an answer should be."""
 
 
 class Host:
@@ -192,7 +153,7 @@ class Host:
     def there(cls, reach: Reach) -> "Host":
         """That of another one, where nothing but the kernel, a shell and gzip is needed."""
         directory = f"tiltyard-{secrets.token_hex(4)}-agent"
-        argv = reach.argv(("sh", "-c", _COPY, directory, _LEASE))
+        argv = reach.argv(("sh", "-c", COPY, directory, _LEASE))
         with phase(f"sending the engine to {reach}"):
             host = cls(argv, str(reach), reach)
         threading.Thread(target=host._beat, daemon=True).start()
@@ -205,7 +166,7 @@ class Host:
         if there != own:
             self._kill()
             raise HostLacksError(f"{self.name} is {shown(there)}, but the engine is for {own}")
-        copy = _packed(Engine.find().path)
+        copy = packed(Engine.find().path)
         self._tell(b"%d\n" % len(copy) + copy)
 
     def _beat(self) -> None:
@@ -279,7 +240,7 @@ class Host:
         Args:
             argv: program and arguments.
             limit_s: after this it is ended, and that is an error; 300 if left out.
-            ok: statuses that are none.
+            ok: exit codes that are no failure.
 
         Raises:
             HostLacksError: if there is no such program, or the agent does not answer.
@@ -366,7 +327,7 @@ class Host:
         if stopped and answer.done is None:
             raise stopped
         did = self._done(number, answer).ops
-        if did is None or not _answers(did, ops):
+        if did is None or not answers(did, ops):
             raise self._lost(_NOT_ASKED)
         self.ledgers.add(did.ledger)
         return did
@@ -413,7 +374,12 @@ class Host:
         return self._undone({"undo": {"ledger": ledger, "numbers": [*numbers], "still": still}})
 
     def recover(
-        self, directory: Path | None = None, newer_than_ns: int = 0, *, kept: bool = False
+        self,
+        directory: Path | None = None,
+        newer_than_ns: int = 0,
+        *,
+        kept: bool = False,
+        kept_for: str = "",
     ) -> HostUndone:
         """Put back what agents that died have left.
 
@@ -421,12 +387,14 @@ class Host:
             directory: where their ledgers are; that of its user if left out.
             newer_than_ns: only what was changed after this time of day, since 1970.
             kept: also what a study keeps to go on with it after a boot.
+            kept_for: the same, of this one.
 
         Raises:
             HostLacksError: if it does not answer.
         """
         where = {} if directory is None else {"directory": str(directory)}
-        asked = {**where, "newer_than_ns": newer_than_ns, "kept": kept}
+        whose = {"kept_for": kept_for} if kept_for else {}
+        asked = {**where, **whose, "newer_than_ns": newer_than_ns, "kept": kept}
         found = self._undone({"recover": asked})
         self.has_recovered = True
         return found
@@ -448,13 +416,60 @@ class Host:
             raise self._lost(_NOT_ASKED)
         return done.servers
 
-    def keep(self, study: Path) -> None:
-        """Leave what is changed now as it is, for the run of a study that goes on after a boot.
+    def may_leave(self, command: Sequence[str]) -> None:
+        """Make sure that it can be booted, and that nobody else loses anything by it.
 
         Raises:
-            HostLacksError: if it does not answer, or cannot write it down.
+            BusyError: if others are at work there.
+            HostLacksError: if it cannot be booted.
         """
-        self._ask({"keep": {"study": str(study)}})
+        self._ask({"leave": {"argv": [*command], "study": "", "alone": True, "asks": True}})
+
+    def leave(
+        self, command: Sequence[str], study: str, keep: Sequence[int] = (), *, alone: bool = False
+    ) -> None:
+        """Have it booted: it takes everything back but what is kept, and carries the command out.
+
+        Args:
+            command: what boots it.
+            study: who goes on after the boot (:meth:`take_up`).
+            keep: numbers of the changes that are kept.
+            alone: only where :meth:`may_leave` says so.
+
+        Raises:
+            BusyError: if others are at work there; nothing was done.
+            HostLacksError: if it cannot be booted, or does not answer.
+            TiltyardError: if something cannot be taken back, or the command fails: then it still
+                has what is kept, as any other change.
+        """
+        asked = {"argv": [*command], "study": study, "keep": [*keep], "alone": alone}
+        with self._one_at_a_time:
+            number = next(self._numbers)
+            try:
+                self._tell(_line({"id": number, "leave": asked}))
+                answer = self._heard(_UNDONE_S)
+                if answer.progress:
+                    # One that does not answer any more goes down with its host.
+                    with contextlib.suppress(TiltyardError):
+                        answer = self._heard(_GOES_S)
+            except BaseException:
+                self._kill()
+                raise
+        if answer.progress is None:
+            self._done(number, answer)
+        self.ledgers.clear()
+
+    def take_up(self, study: str) -> None:
+        """From now on it has what was kept for a study, if anything was.
+
+        Raises:
+            HostLacksError: if it does not answer, or cannot write that down.
+        """
+        _, done = self._ask({"take_up": {"study": study}})
+        if done.taken_up is None:
+            raise self._lost(_NOT_ASKED)
+        if done.taken_up:
+            self.ledgers.add(done.taken_up)
 
     def hold(self, what: str, ledger: str, *, is_put_back: bool = False) -> HostHeld:
         """From now on no other run changes what is machine-wide there.
@@ -627,33 +642,9 @@ class Host:
         self._process.stdout.close()
 
 
-def _answers(did: HostDid, ops: Sequence[Mapping[str, object]]) -> bool:
-    """Whether an answer is one to these ops: what another host yields gets into scripts."""
-    names, sorts = {op.get("name") for op in ops}, {op.get("op") for op in ops}
-    return (
-        all(one.at < len(ops) for one in did.changes)
-        and all(one.at < len(ops) for one in did.skipped)
-        and all(one.at < len(ops) and len(one.line) <= _LINE_CHARS for one in did.started)
-        and did.outputs.keys() <= names
-        and all(map(_YIELDED.fullmatch, did.outputs.values()))
-        and (did.digest is not None if "keep" in sorts else did.digest is None)
-        and (did.aged is not None if "age" in sorts else did.aged is None)
-        and (did.digest is None or _DIGEST.fullmatch(did.digest) is not None)
-        and (
-            did.aged is None or all(0 <= each <= 1 for each in (did.aged.full, did.aged.score or 0))
-        )
-    )
-
-
 def _line(request: Mapping[str, object]) -> bytes:
     """A request as it is told."""
     return f"{json.dumps(request, ensure_ascii=False)}\n".encode()
-
-
-@functools.cache
-def _packed(engine: Path) -> bytes:
-    """The engine as it is sent: a shell on the other host unpacks it."""
-    return gzip.compress(engine.read_bytes(), compresslevel=1)
 
 
 class _Hosts:

@@ -28,8 +28,8 @@ from tiltyard.folder import sync_directory
 from tiltyard.host import commands
 from tiltyard.host.changes import Change, take_back
 from tiltyard.host.changes.change import PREFIX
-from tiltyard.host.changes.op import MadeByOp
-from tiltyard.host.host import here, hosts
+from tiltyard.host.changes.op import MadeByOp, UsedAgent
+from tiltyard.host.host import hosts
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.processes import Process
 from tiltyard.host.recovery import (
@@ -102,6 +102,8 @@ class Ledger:
             else:
                 self.token, self.path, self._file = self._take_up(kept)
             self._begin(is_new=kept is None)
+            if self._made_at(HERE):
+                self.come_back(HERE)
         except OSError as error:
             raise HostLacksError(
                 f"{self._directory}: cannot keep the record of changes here ({error.strerror}); "
@@ -224,6 +226,46 @@ class Ledger:
         self._forget(number)
         return said
 
+    def record_use(self, place: Place) -> None:
+        """Write down that the agent of another host changes it for this run, unless that is."""
+        used = UsedAgent(ssh=place.ssh, run=self.token)
+        if not self.holds(used):
+            self.record(used)
+
+    def forget_lost(self, place: Place) -> None:
+        """What an agent that has ended had changed it has taken back, or that is done now."""
+        agent = place.host
+        for _, change in reversed(self._made_at(place)):
+            if change.ledger not in agent.ledgers:
+                self.undo(change)
+
+    def _made_at(self, place: Place) -> list[tuple[int, MadeByOp]]:
+        """What the agent of a place has changed, by number."""
+        changes = self._outstanding.items()
+        made = ((number, one) for number, one in changes if isinstance(one, MadeByOp))
+        return [(number, one) for number, one in made if one.ssh == place.ssh]
+
+    def leave(self, place: Place, command: Sequence[str]) -> None:
+        """Have another host booted; what outlasts the boot there stays.
+
+        Raises:
+            BusyError: if others are at work there; nothing was done.
+            TiltyardError: if it cannot be booted; what is recorded stays.
+        """
+        self.record_use(place)
+        self.come_back(place)  # One that had not come back in time may have by now.
+        made = self._made_at(place)
+        keep = [one.number for _, one in made if one.outlasts_boot]
+        place.host.leave(command, self.token, keep, alone=True)
+        for number, one in reversed(made):
+            if not one.outlasts_boot:
+                self._forget(number)
+
+    def come_back(self, place: Place) -> None:
+        """Go on, after a boot, with what was kept there."""
+        place.host.take_up(self.token)
+        self.forget_lost(place)
+
     def undo_row(self, row: Sequence[MadeByOp]) -> None:
         """Take changes of one agent back in one exchange, last first.
 
@@ -263,22 +305,26 @@ class Ledger:
         """File descriptors that a long-lived child should keep open, so that the lock is held."""
         return (self._file,)
 
-    def keep_for(self, study: Path) -> None:
+    def keep_for(self, study: Path) -> list[int]:
         """Close the ledger and leave it to the run of a study that goes on after a boot.
 
         What is made to outlast the boot is left to it; everything else is taken back now.
+
+        Returns:
+            Numbers of what this host's agent is to keep for the ledger's token.
 
         Raises:
             TiltyardError: if something could not be taken back.
         """
         self._undo_all(keep=True)
-        if kept := self._of_agents & self._outstanding.keys():
-            here().keep(study.resolve())
-            for number in kept:
-                self._write(number, self._outstanding[number])
+        made = self._made_at(HERE)
+        for number, one in made:
+            if number in self._of_agents:
+                self._write(number, one)
         self._append({"kept_for": str(study.resolve())})
         self._let_go()
         self._closed = True
+        return [one.number for _, one in made]
 
     def close(self) -> None:
         """Take back what is outstanding, last change first, and remove the ledger.

@@ -363,3 +363,36 @@ class MakeNetwork(Op):
     def way_back(self) -> str:
         """It goes with what runs in it."""
         return f"ip netns del {self.name}"
+
+
+class PutText(Op):
+    """A file that is not there, with a text; it is on disk afterwards."""
+
+    kind: Literal["write"] = "write"
+    path: Path
+    text: str
+    outlasts_boot = True
+
+    def op(self, text: Text) -> dict[str, object]:
+        """Where, and what."""
+        return {"op": "write", "path": text(self.path), "text": self.text}
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# write {self.path}"
+
+    @property
+    def script(self) -> str:
+        """The command for it."""
+        return f"printf %s {shlex.quote(self.text)} >{shlex.quote(str(self.path))}"
+
+    @property
+    def way_back(self) -> str:
+        """It is removed."""
+        return f"# remove {self.path}"
+
+    @property
+    def back_script(self) -> str:
+        """The command for it."""
+        return shlex.join(("rm", "-f", str(self.path)))

@@ -24,13 +24,6 @@ _STEP_S = 0.02
 _NAME_LENGTH = 15
 _PROCESSES = "/proc/[0-9]*"
 
-_WAIT_FOR_LOGINS = {"agetty", "getty", "login", "mgetty", "mingetty"}
-_FIRST_PERSON = 1000
-"""The numbers below it are the system's: login.defs(5)."""
-_CONSOLES = 4
-_PSEUDO_TERMINALS = range(136, 144)
-"""Major numbers: devices.txt of the kernel."""
-
 
 def boot_id() -> str:
     """Which boot of this host this is: random(4)."""
@@ -139,31 +132,6 @@ def _all_children() -> Callable[[int], list[int]]:
         if fields := _fields(pid):
             children.setdefault(int(fields[1]), []).append(pid)
     return lambda pid: children.get(pid, [])
-
-
-def on_terminals() -> dict[str, tuple[int, str]]:
-    """Terminal, ``pts/3`` → a user and a program that uses it, of those with programs of people.
-
-    Who waits there for somebody to log in, and users of the system (1 to 999), are none.
-    """
-    found: dict[str, tuple[int, str]] = {}
-    for pid in sorted(numbers()):
-        entry = Path(f"/proc/{pid}")
-        number = int((_fields(pid) or ("", "", "", "", "0"))[4])
-        name, terminal = _name(entry), _terminal(number)
-        with contextlib.suppress(OSError):
-            user = entry.stat().st_uid
-            if number and name not in _WAIT_FOR_LOGINS and not 0 < user < _FIRST_PERSON:
-                found.setdefault(terminal, (user, name or ""))
-    return found
-
-
-def _terminal(number: int) -> str:
-    """As ``ps`` calls it; of the two halves of the number, proc(5)."""
-    major, minor = number >> 8 & 0xFFF, number & 0xFF | number >> 12 & 0xFFF00
-    if major in _PSEUDO_TERMINALS:
-        return f"pts/{minor}"
-    return f"tty{minor}" if major == _CONSOLES else f"terminal {major}:{minor}"
 
 
 def named(names: Iterable[str], place: Place = HERE) -> tuple[int, ...]:

@@ -3,75 +3,64 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
-from tiltyard.errors import HostLacksError, RefusedError
-from tiltyard.folder import write_whole
-from tiltyard.host import commands
-from tiltyard.host.changes.change import PREFIX, HostChange
+from tiltyard.errors import HostLacksError
+from tiltyard.host.op import PutText
+from tiltyard.host.settings import SetByCommand
+from tiltyard.host.steps import Op
 
-_SYSTEMD = Path("/run/systemd/system")
+SYSTEMD = "/run/systemd/system"
 """There where systemd is process 1: sd_booted(3)."""
 _UNITS = Path("/etc/systemd/system")
 BOOT_COMMAND = ("systemctl", "reboot")
 
 
-class MadeResumption(HostChange):
-    """A unit that goes on with a run after the boot."""
+class EnableUnit(SetByCommand):
+    """A unit is carried out at each boot, until that is taken back."""
 
-    kind: Literal["resumption"] = "resumption"
-    manager: Literal["systemd", "cron"] = "systemd"
-    """Earlier versions could leave a table of cron(8) in a ledger; it is still taken back."""
-    path: Path
-
-    is_kept_over_boot: ClassVar = True
-
-    def undo(self) -> str | None:
-        """Remove it."""
-        if not self.path.name.startswith(PREFIX):
-            raise RefusedError(f"{self.path}: not removed: its name does not begin with {PREFIX}")
-        if not self.path.exists():
-            return None
-        if self.manager == "systemd":
-            commands.run(("systemctl", "disable", self.path.name))
-        self.path.unlink()
-        if self.manager == "systemd":
-            commands.run(("systemctl", "daemon-reload"))
-        return f"removed {self.path}, which would have gone on with a run after a boot"
-
-    def make(
-        self, command: Sequence[str], environment: Mapping[str, str], log: Path, about: str
-    ) -> None:
-        """Write it; on return it is on disk and will be carried out.
-
-        Args:
-            command: program and arguments; it runs as root in ``/``.
-            environment: of the command.
-            log: what it says is appended here.
-            about: one line for who finds it.
-        """
-        write_whole(self.path, _unit(command, environment, log, about).encode())
-        commands.run(("systemctl", "daemon-reload"))
-        commands.run(("systemctl", "enable", self.path.name))
+    kind: Literal["enable-unit"] = "enable-unit"  # type: ignore[assignment]
+    outlasts_boot = True
 
 
-def has_systemd() -> bool:
-    """Whether systemd is process 1 of this host."""
-    return _SYSTEMD.is_dir()
+def resumption(
+    name: str, command: Sequence[str], environment: Mapping[str, str], log: Path, about: str
+) -> tuple[Op, ...]:
+    """What has a command carried out after the next boot.
+
+    Args:
+        name: of the unit.
+        command: program and arguments; it runs as root in ``/``.
+        environment: of the command.
+        log: what it says is appended here.
+        about: one line for who finds it.
+    """
+    unit = f"{name}.service"
+    return (
+        PutText(path=_UNITS / unit, text=_unit(command, environment, log, about), lasts="run"),
+        EnableUnit(
+            what=unit,
+            argv=("systemctl", "enable", unit),
+            look=("systemctl", "show", "--property=UnitFileState", "--value", unit),
+            before="disabled",
+            value="enabled",
+            back=("systemctl", "disable", unit),
+            lasts="run",
+        ),
+    )
 
 
-def resumption(name: str) -> MadeResumption:
-    """The unit of that name; nothing is made yet.
+def require_systemd() -> None:
+    """Make sure that something goes on with a run after a boot of this host.
 
     Raises:
-        HostLacksError: if nothing here would carry it out.
+        HostLacksError: if nothing would.
     """
-    if has_systemd():
-        return MadeResumption(path=_UNITS / f"{name}.service")
-    raise HostLacksError(
-        "nothing on this host would go on with a run after a boot: systemd is not process 1; "
-        'use reset = "mkfs", or a host with systemd'
-    )
+    if not Path(SYSTEMD).is_dir():
+        raise HostLacksError(
+            "nothing on this host would go on with a run after a boot: systemd is not process 1; "
+            'use reset = "mkfs", or a host with systemd'
+        )
 
 
 def _unit(command: Sequence[str], environment: Mapping[str, str], log: Path, about: str) -> str:

@@ -26,7 +26,7 @@ from tiltyard.errors import HostLacksError
 from tiltyard.frozen import Frozen
 from tiltyard.host import commands
 from tiltyard.host.changes import Change
-from tiltyard.host.changes.op import MadeByOp, UsedAgent
+from tiltyard.host.changes.op import MadeByOp
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.recorder import Recorder
@@ -386,9 +386,8 @@ class Steps:
         for what in filter(None, (op.of_machine for op in row)):
             self.hold_machine(what)
         agent = self.place.host  # One that cannot be there has changed nothing.
-        used = UsedAgent(ssh=self.place.ssh)
-        if used.ssh and not self.ledger.holds(used):
-            self.ledger.record(used)
+        if self.place.ssh:
+            self.ledger.record_use(self.place)
         known = [op.with_outputs(self.outputs) for op in row]
         text = _named_in({op.output for op in row if op.output})
         with _Shown([op.line.removeprefix("# ") for op in known]) as shown:

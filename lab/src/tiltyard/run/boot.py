@@ -15,23 +15,27 @@ from typing import Any, Final
 
 from tiltyard.errors import BootingError, RefusedError, TiltyardError
 from tiltyard.folder import StudyFolder
-from tiltyard.host import commands
+from tiltyard.host.changes.op import MadeByOp
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import HERE
 from tiltyard.host.processes import boot_id
 from tiltyard.host.resumption import (
     BOOT_COMMAND,
-    MadeResumption,
     environment_of_ours,
+    require_systemd,
     resumption,
 )
+from tiltyard.host.steps import Steps
 from tiltyard.plan.model import Plan
 from tiltyard.run.context import Context
 from tiltyard.run.journal import BootAsked
+from tiltyard.run.patience import patiently
 from tiltyard.study.model import SystemSpec
 
 _UPTIME = Path("/proc/uptime")
 ALLOW = "--allow-reboot"
+_RESUMES: Final = "resume"
+"""What a unit that goes on with a run is called, after the run's own name."""
 
 
 THIS_HOST: Final = str(HERE)
@@ -77,13 +81,14 @@ def require_allowed(folder: StudyFolder, plan: Plan, *, allowed: bool) -> None:
         return
     if os.geteuid() != 0:
         raise RefusedError(f'{folder.root}: reset = "reboot": only root can boot this host; sudo')
-    resumption("tiltyard-probe")
+    require_systemd()
 
 
 def arrive(ledger: Ledger) -> None:
     """After a boot the resumption has done its work: a later boot is somebody else's."""
-    for change in ledger.outstanding:
-        if isinstance(change, MadeResumption):
+    name = ledger.name(_RESUMES)
+    for change in reversed(ledger.outstanding):
+        if isinstance(change, MadeByOp) and name in change.op:
             ledger.undo(change)
 
 
@@ -124,21 +129,22 @@ def _boot(context: Context, block: int, system: SystemSpec) -> None:
     stop = ("--stop-on-failure",) if context.stop_on_failure else ()
     flags = (ALLOW, "--wait", f"{context.wait_s:g} s", *stop)
     command = (sys.executable, "-m", "tiltyard", "run", str(study), *flags)
-    made = ledger.record(resumption(ledger.name("resume")))
     about = f"Tiltyard goes on with the study in {root}"
-    made.make(command, environment_of_ours(), folder.resumed, about)
-    ledger.keep_for(root)
+    unit = ledger.name(_RESUMES)
+    steps = resumption(unit, command, environment_of_ours(), folder.resumed, about)
+    taking = Steps(ledger, context.interrupt.check, context.observer.note)
+    patiently(context, system.name, lambda: taking.take(steps))
+    keep = ledger.keep_for(root)
     told: Any = system.settings.get("reboot_command", BOOT_COMMAND)
     boot = tuple(map(str, told))
     asked = BootAsked(block=block, system=system.name, boot=boot_id(), command=shlex.join(boot))
     context.journal.append(asked)
-    os.sync()
     try:
-        commands.run(boot)
+        HERE.host.leave(boot, ledger.token, keep)
     except TiltyardError:
         Ledger(study=root).close()
         raise
     raise BootingError(
         f"this host is being booted for block {block}, {system.name}; the run goes on by itself "
-        f"({made.path}), and says so in {root / 'resumed.log'}"
+        f"({unit}.service), and says so in {root / 'resumed.log'}"
     )

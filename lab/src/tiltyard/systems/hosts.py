@@ -7,13 +7,12 @@ when the connection by ssh is lost. What is measured does not pass through ssh.
 import re
 import socket
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from tiltyard.errors import InterruptedRunError, TiltyardError
+from tiltyard.errors import TiltyardError
 from tiltyard.host import commands, sysctls
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.packages import find_program
@@ -24,8 +23,8 @@ from tiltyard.study.model import HostName
 from tiltyard.study.problems import shown
 from tiltyard.study.renamed import HOSTS, typed_today
 from tiltyard.systems import brought
+from tiltyard.systems.booting import boot, boot_problems
 from tiltyard.systems.brought import Brought
-from tiltyard.systems.deputy.system import boot_problems
 from tiltyard.systems.ends import both
 from tiltyard.systems.kind import Kind, Problem, Profiles, ServerEnd, Site, System, Up
 from tiltyard.systems.other_host import SSH, OtherHost
@@ -129,21 +128,14 @@ class Hosts(System):
     def _problems_of_boot(self) -> list[Problem]:
         if not self._settings.boots_server:
             return []
-        try:
-            found = boot_problems(self._site, self._there.place, self._settings.reboot_command)
-        except InterruptedRunError:
-            raise
-        except TiltyardError as error:
-            return [Problem("error", str(error))]
-        return [replace(each, text=f"{self.far}: {each.text}") for each in found]
+        return boot_problems(self._there.place, self._settings.reboot_command)
 
     def boot(self) -> Mapping[str, str]:
-        """Boot the server's host, if the study asks for it; a copy of the lab waits for that."""
+        """Boot the server's host, if the study asks for it."""
         if not self._settings.boots_server:
             return {}
-        site, command = self._site, self._settings.reboot_command
-        up_s = site.deputies.boot(self._there.place, site.ledger, command, site.check, site.note)
-        return {"host of the server booted before the turn": f"yes; up for {up_s:.0f} s"}
+        said = boot(self._there.place, self._site, self._settings.reboot_command)
+        return {"host of the server booted before the turn": said}
 
     def far_interfaces(self) -> tuple[str, ...]:
         """The device that has the address of the server, if one of that host has it."""

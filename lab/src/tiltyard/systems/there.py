@@ -1,12 +1,11 @@
 """A system of another host that the agent there prepares, op by op: it needs nothing else there."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from tiltyard.errors import HostLacksError, RefusedError, TiltyardError, UnreachableError
-from tiltyard.host.changes.op import MadeByOp
 from tiltyard.host.devices.disks import DISKS, LOOKED_AT
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.host import Host
@@ -15,6 +14,7 @@ from tiltyard.host.ledger import Ledger
 from tiltyard.host.processes import BOOT_ID
 from tiltyard.host.steps import Step
 from tiltyard.host.telemetry import FarWatch, disk_under
+from tiltyard.systems.booting import BOOTED, boot, boot_problems
 from tiltyard.systems.kind import Problem, Site, System, Up
 from tiltyard.systems.other_host import OtherHost
 
@@ -25,16 +25,18 @@ _OF_A_HOST: Final = (TiltyardError, HostLacksError, RefusedError)
 class There(System):
     """A system whose steps are ops. Its trials are executed by the agent's own file."""
 
-    def __init__(self, system: System, site: Site) -> None:
+    def __init__(self, system: System, site: Site, boot_command: Sequence[str] = ()) -> None:
         """Nothing is touched yet.
 
         Args:
             system: the same as here, at another place.
             site: with that place.
+            boot_command: what boots its host before each turn; none: that is not booted.
         """
         self._system = system
         self._host = OtherHost(site.place)
-        self._recorder = site.ledger
+        self._site = site
+        self._boot_command = boot_command
         self._isolations, self._note = site.isolations, site.note
         self.place = site.place
         self.on = str(site.place)
@@ -50,7 +52,16 @@ class There(System):
         except TiltyardError as error:
             lost = isinstance(error, UnreachableError)
             return [Problem("error", str(error), passes=lost)]
-        return [replace(each, text=f"{self.place}: {each.text}") for each in found]
+        found = [replace(each, text=f"{self.place}: {each.text}") for each in found]
+        if self._boot_command and not any(each.severity == "error" for each in found):
+            found += boot_problems(self.place, self._boot_command)
+        return found
+
+    def boot(self) -> Mapping[str, str]:
+        """Boot that host, if the study asks for it."""
+        if not self._boot_command:
+            return {}
+        return {BOOTED: boot(self.place, self._site, self._boot_command)}
 
     def steps_up(self) -> Iterable[Step]:
         """The system's own, and so are all others."""
@@ -74,7 +85,9 @@ class There(System):
         Raises:
             TiltyardError: if it does not come up; the message names the host that lacks something.
         """
-        self._forget(agent := self.place.host)
+        agent, ledger = self.place.host, self._site.ledger
+        assert isinstance(ledger, Ledger)
+        ledger.forget_lost(self.place)
         apart = self._kept_off()
         try:
             up = self._system.bring_up()
@@ -88,24 +101,12 @@ class There(System):
             self.take_down()
             raise
 
-    def _forget(self, agent: Host) -> None:
-        """What an agent that has ended had changed it has taken back, images too."""
-        ledger = self._recorder
-        assert isinstance(ledger, Ledger)
-        for change in reversed(ledger.outstanding):
-            if (
-                isinstance(change, MadeByOp)
-                and change.ssh == self.place.ssh
-                and change.ledger not in agent.ledgers
-            ):
-                ledger.undo(change)
-
     def _kept_off(self) -> Isolation | None:
         """What is granted of the CPUs that others are to be kept off, if any are."""
         if not self._isolations.cpus:
             return None
-        assert isinstance(self._recorder, Ledger)
-        return self._isolations.at(self.place, self._recorder, self._note)
+        assert isinstance(self._site.ledger, Ledger)
+        return self._isolations.at(self.place, self._site.ledger, self._note)
 
     def _as_seen_here(self, up: Up, agent: Host, apart: Isolation | None) -> Up:
         place = self.place
@@ -128,7 +129,7 @@ class There(System):
             },
             engine=self._host.argv(
                 *(up.engine or (agent.engine,)),
-                prefix=(*(apart.command if apart else ()), *up.prefix)
+                prefix=(*(apart.command if apart else ()), *up.prefix),
             ),
             place=place,
             prefix=(),

@@ -262,7 +262,8 @@ class HostDone(Message):
     watch: HostSeen | None = None
     ops: HostDid | None = None
     undone: HostUndone | None = None
-    kept: HostBeat | None = None
+    left: HostBeat | None = None
+    taken_up: str | None = None
     held: HostHeld | None = None
     servers: list[HostServer] | None = None
 

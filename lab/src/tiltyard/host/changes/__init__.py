@@ -25,7 +25,6 @@ from tiltyard.host.changes.network import (
 from tiltyard.host.changes.op import KeptCopy, MadeByOp, UsedAgent
 from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.mounts import mounts_in
-from tiltyard.host.resumption import MadeResumption
 from tiltyard.ownership import held_open
 
 _REMOVAL_S = 24 * 3600.0
@@ -98,14 +97,7 @@ class MadeDirectory(HostChange):
 
 
 Change = Annotated[
-    MadeFile
-    | MadeDirectory
-    | MadeByOp
-    | KeptCopy
-    | UsedAgent
-    | StartedProcess
-    | CopiedLab
-    | MadeResumption,
+    MadeFile | MadeDirectory | MadeByOp | KeptCopy | UsedAgent | StartedProcess | CopiedLab,
     Field(discriminator="kind"),
 ]
 

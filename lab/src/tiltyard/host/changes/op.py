@@ -86,6 +86,8 @@ class UsedAgent(HostChange):
 
     kind: Literal["agent"] = "agent"
     ssh: tuple[str, ...]
+    run: str = ""
+    """For whom it keeps what outlasts a boot of that host; empty: for nobody."""
 
     @property
     def way_back(self) -> str:
@@ -101,13 +103,13 @@ class UsedAgent(HostChange):
         """
         place = Place(self.ssh)
         try:
-            found = place.ask(lambda host: host.recover())
+            found = place.ask(lambda host: host.recover(kept_for=self.run))
         except UnreachableError as error:
             if (later := place.after_the_job(str(error))) is None:
                 raise UnreachableError(
                     f"{error}; what was changed there and is not put back yet is left there"
                 ) from None
-            found = later.ask(lambda host: host.recover())
+            found = later.ask(lambda host: host.recover(kept_for=self.run))
         if found.left:
             raise RefusedError("; ".join(f"{place}: {shown(left)}" for left in found.left))
         return "; ".join(f"{place}: {shown(done)}" for done in found.done) or None

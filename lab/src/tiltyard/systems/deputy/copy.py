@@ -111,11 +111,6 @@ def words(directory: str, size_bytes: int, how: str) -> tuple[str, ...]:
     return ("sh", "-c", _FIND, "sh", BOOT, directory, str(size_bytes), SORT, how)
 
 
-def words_again(directory: Path) -> tuple[str, ...]:
-    """The command that becomes a deputy of a run by what was copied before."""
-    return ("sh", f"{directory}/restore", "run")
-
-
 @functools.cache
 def archive() -> bytes:
     """All that is copied, as a tar.gz."""

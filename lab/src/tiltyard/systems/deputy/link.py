@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final, NoReturn, Self
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -24,8 +24,7 @@ from tiltyard.host.place import Place
 from tiltyard.host.recorder import Recorder
 from tiltyard.host.recovery import PutBack
 from tiltyard.phases import phase
-from tiltyard.systems.deputy.boot import await_boot
-from tiltyard.systems.deputy.copy import archive, words, words_again
+from tiltyard.systems.deputy.copy import archive, words
 from tiltyard.systems.deputy.messages import Answer, Hello, Request, line
 from tiltyard.systems.planned import END_OF_RUN, PlannedPart
 from tiltyard.units import format_size
@@ -45,8 +44,6 @@ _REFUSED_S = 20.0
 """How long one that has said what nobody understands may take to end."""
 _ENDS_S: Final = 300.0
 """How long it may take to take everything back; what it has not done then is told."""
-_GOES_S: Final = 5.0
-"""How long a command that boots a host has to fail; a connection may outlast the host."""
 _WORDS_S: Final = 2.0
 _KILLED: Final = 128
 """A shell adds it to the number of the signal that ended a command: POSIX, 2.8.2."""
@@ -70,7 +67,6 @@ class Deputy:
         ledger: Recorder | None = None,
         former: Hello | None = None,
         *,
-        again: bool = False,
         check: Check = nothing,
     ) -> None:
         """Copy it there, start it and wait for its first word.
@@ -80,7 +76,6 @@ class Deputy:
             how: ``run``; ``preview`` and ``restore`` change nothing.
             ledger: of this host; of a run it has the copy.
             former: the first word of the one that it takes the place of.
-            again: it is started by the copy of that one, after a boot.
             check: called meanwhile; where it raises, there is none.
 
         Raises:
@@ -88,14 +83,11 @@ class Deputy:
             TiltyardError: if it cannot be started there; the message has its words.
         """
         self._place = place
-        if former and again:
-            copied, argv = b"", words_again(former.directory)
-        else:
-            directory = f"{PREFIX}{secrets.token_hex(4)}-deputy"
-            if isinstance(ledger, Ledger):
-                ledger.record(CopiedLab(ssh=place.ssh, directory=directory))
-            copied = archive()
-            argv = words(directory, len(copied), how)
+        directory = f"{PREFIX}{secrets.token_hex(4)}-deputy"
+        if isinstance(ledger, Ledger):
+            ledger.record(CopiedLab(ssh=place.ssh, directory=directory))
+        copied = archive()
+        argv = words(directory, len(copied), how)
         self._words, self._rest, self._said_bytes = Words(), b"", 0
         self._flaw = ""
         """Why it was given up."""
@@ -118,7 +110,7 @@ class Deputy:
         self._heard_at = time.monotonic()
         threading.Thread(target=self._beat, daemon=True).start()
         try:
-            with phase(f"{'copying the lab to' if copied else 'starting the lab on'} {place}"):
+            with phase(f"copying the lab to {place}"):
                 self._write(copied, _COPIES_S, check)
                 if how == "run":
                     given = former.process.model_dump(mode="json") if former else {}
@@ -177,17 +169,6 @@ class Deputy:
                     f"lost the connection to {self._place}: the lab there was asked to "
                     f"{request.do.replace('_', ' ')} and has said nothing for {silent_s:.0f} s"
                 )
-
-    def boot(self, command: Sequence[str], check: Check, note: Callable[[str], None]) -> None:
-        """Have its host booted, by that command there; with it the deputy ends.
-
-        Raises:
-            BusyError: if others are at work there; the deputy is as before.
-            TiltyardError: if the host is not booted, for another reason.
-        """
-        self.ask(Request(do="boot", given={"command": list(command)}), check, note)
-        if refused := self.close(_GOES_S):
-            raise TiltyardError(f"{self._place}: {refused}")
 
     def close(self, patience_s: float = _ENDS_S) -> str:
         """End it, and wait until it has taken everything back.
@@ -336,32 +317,10 @@ class Deputies:
             self._of[place.ssh] = known = Deputy(place, how, ledger, former, check=check)
         return known
 
-    def boot(
-        self,
-        place: Place,
-        ledger: Recorder,
-        command: Sequence[str],
-        check: Check,
-        note: Callable[[str], None],
-    ) -> float:
-        """Boot a host; what is kept there for the run, its images among it, stays.
-
-        Returns:
-            For how many seconds it is up.
-
-        Raises:
-            BusyError: if others are at work there; it is not booted.
-            UnreachableError: if it does not come back.
-            TiltyardError: if it cannot be booted.
-        """
-        deputy = self.of(place, ledger, check)
-        former = deputy.hello
-        deputy.boot(command, check, note)
-        with phase(f"waiting until {place} has booted"):
-            up_s, is_kept = await_boot(place, former.process.boot, former.directory, check)
-        if is_kept:
-            self._of[place.ssh] = Deputy(place, "run", ledger, former, again=True, check=check)
-        return up_s
+    def end(self, place: Place) -> None:
+        """That of one host, which takes everything back."""
+        if known := self._of.pop(place.ssh, None):
+            known.close()
 
     def close(self) -> None:
         """End all; what one could not take back the ledger of this host asks for again."""

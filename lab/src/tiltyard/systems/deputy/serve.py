@@ -14,10 +14,9 @@ from typing import Any, Final
 
 from pydantic import JsonValue, TypeAdapter
 
-from tiltyard.errors import BusyError, InterruptedRunError, NotRestoredError, TiltyardError
+from tiltyard.errors import InterruptedRunError, NotRestoredError, TiltyardError
 from tiltyard.executors.engine import Engine
 from tiltyard.executors.words import MESSAGE_BYTES
-from tiltyard.host import commands
 from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.isolation import Isolations, isolate
@@ -28,9 +27,8 @@ from tiltyard.host.recorder import Recorder
 from tiltyard.host.recovery import PutBack
 from tiltyard.host.telemetry import disk_under
 from tiltyard.systems import kind
-from tiltyard.systems.deputy.boot import require_bootable
 from tiltyard.systems.deputy.messages import Answer, Failure, Hello, Request, UpThere, line, plain
-from tiltyard.systems.kind import CONSOLES, Problem, Site, System, Up
+from tiltyard.systems.kind import CONSOLES, Site, System, Up
 from tiltyard.systems.planned import PlannedPart
 from tiltyard.systems.preview import Preview, planned_turn
 
@@ -41,8 +39,6 @@ _BEAT_S: Final = 15.0
 """So often whoever waits for an answer is told that it is there."""
 NAME: Final = "deputy"
 """End of the name of its directory."""
-_BOOTS: Final = "boots"
-"""File in the directory of one that goes on after a boot."""
 _FORMER_S: Final = 60.0
 _STEP_S: Final = 0.05
 _PARTS: Final = TypeAdapter(list[PlannedPart])
@@ -184,8 +180,6 @@ class _Deputy:
         """Whether others are kept off CPUs, as a fact."""
         self._apart: tuple[str, ...] = ()
         """Starts an engine where they are not."""
-        self._boot_command: tuple[str, ...] = ()
-        """Boots this host when all is said."""
 
     def serve(self) -> None:
         """From the first word to the last request; then all is taken back."""
@@ -201,8 +195,7 @@ class _Deputy:
             else:
                 former = next(self._pipe.requests(), None)
                 told = self._recover(former.given if former else {})
-                with Ledger(study=self._directory) as ledger:
-                    (self._directory / _BOOTS).unlink(missing_ok=True)
+                with Ledger() as ledger:
                     self._recorder = ledger
                     self._pipe.say(Answer(hello=hello.model_copy(update={"recovered": told})))
                     self._answer_all()
@@ -212,42 +205,7 @@ class _Deputy:
         except BaseException:
             self._remove()
             raise
-        if self._boot_command:
-            self._boot()
-        else:
-            self._remove()
-
-    def _may_boot(self, request: Request) -> list[dict[str, Any]]:
-        """Problems of booting this host."""
-        own = self._recorder.path if isinstance(self._recorder, Ledger) else None
-        try:
-            require_bootable(_words(request), own)
-        except TiltyardError as error:
-            return [asdict(Problem("error", str(error), passes=isinstance(error, BusyError)))]
-        return []
-
-    def _prepare_boot(self, request: Request) -> None:
-        """Take back what does not outlast a boot, and leave the rest to the deputy after it."""
-        assert isinstance(self._recorder, Ledger)
-        require_bootable(_words(request), self._recorder.path)
-        self._recorder.keep_for(self._directory)
-        (self._directory / _BOOTS).touch()
-        os.sync()
-        self._boot_command = _words(request)
-
-    def _boot(self) -> None:
-        """Carry the command out; where it fails nothing is kept.
-
-        What ends it by a signal is the boot.
-        """
-        try:
-            commands.run(self._boot_command)
-        except TiltyardError as error:
-            if isinstance(error, commands.CommandFailedError) and error.status < 0:
-                return
-            Ledger(study=self._directory).close()
-            self._remove()
-            raise
+        self._remove()
 
     def _remove(self) -> None:
         """The copy, unless something is mounted in it."""
@@ -273,8 +231,6 @@ class _Deputy:
                 # Whatever is wrong with one system, what was changed for others is kept in hand.
                 answer = Answer(failed=Failure.of(error))
             self._pipe.say(answer)
-            if self._boot_command:
-                return
 
     @property
     def _handlers(self) -> dict[str, Callable[[Request], Any]]:
@@ -285,8 +241,6 @@ class _Deputy:
             "refresh": lambda one: self._of(one).refresh(),
             "take_down": self._take_down,
             "lost": lambda one: self._up[one.system].lost(),
-            "may_boot": self._may_boot,
-            "boot": self._prepare_boot,
             "planned": self._planned,
             "planned_end": lambda _: self._planned_end(),
             "restore": lambda _: _PUT_BACK.dump_python(_restore(self._directory), mode="json"),
@@ -374,7 +328,7 @@ def _restore(directory: Path) -> PutBack:
     found = restore()
     if found.left:
         return found
-    done = _remove_copies(directory.parent, but=directory, kept=True)
+    done = _remove_copies(directory.parent, but=directory)
     return PutBack((*found.done, *done), ())
 
 
@@ -385,23 +339,15 @@ def _end_of(file: Path, most_bytes: int) -> str:
         return said.read(most_bytes).decode(errors="replace")
 
 
-def _words(request: Request) -> tuple[str, ...]:
-    given: Any = request.given
-    return tuple(given["command"])
-
-
-def _remove_copies(home: Path, but: Path, *, kept: bool = False) -> list[str]:
+def _remove_copies(home: Path, but: Path) -> list[str]:
     """Copies of deputies that have died, also with an earlier boot before they were whole.
 
     One that is being made has told of no process yet, and one of another host, whose users have the
-    same home, is not ours. Those that a run goes on with after a boot are left, unless ``kept`` is
-    given up as well.
+    same home, is not ours.
     """
     done: list[str] = []
     booted = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
     for copy in set(home.glob(f"{PREFIX}*-{NAME}")) - {but}:
-        if (copy / _BOOTS).exists() and not kept:
-            continue
         with contextlib.suppress(OSError, ValueError, TiltyardError):
             if (told := copy / "process.json").exists() and told.stat().st_size:
                 process = Process.model_validate_json(told.read_text())

@@ -4,7 +4,7 @@ import contextlib
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +22,7 @@ from tiltyard.ownership import expanded, make_directory
 from tiltyard.phases import phase
 from tiltyard.study.load import parsed, read_text
 from tiltyard.systems import brought
+from tiltyard.systems.booting import BOOTED, boot, boot_problems
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.deputy.link import Check, Deputy, nothing
 from tiltyard.systems.deputy.messages import Request, UpThere
@@ -55,8 +56,8 @@ def anywhere(kind: AnyKind) -> AnyKind:
         if place is None:
             return kind.open(name, settings, site)
         there = replace(site, place=place)
-        if _by_ops(kind, settings):
-            return There(kind.open(name, settings, there), there)
+        if kind.by_ops(settings):
+            return There(kind.open(name, settings, there), there, _boot_command(settings))
         return FarSystem(kind.there or kind.name, name, settings, there)
 
     def brings(settings: Any, root: Path) -> Iterator[Brought]:
@@ -67,17 +68,9 @@ def anywhere(kind: AnyKind) -> AnyKind:
     return replace(kind, open=opened, brings=brings)
 
 
-def boot_problems(site: Site, place: Place, command: Sequence[str]) -> list[Problem]:
-    """What keeps another host from being booted now, as its deputy sees it.
-
-    Raises:
-        TiltyardError: if nobody can be asked there.
-    """
-    request = Request(do="may_boot", given={"command": list(command)})
-    deputy = site.deputies.of(place, site.ledger, site.check)
-    found = deputy.ask(request, site.check, site.note)
-    with place.understood():
-        return _PROBLEMS.validate_python(found)
+def _boot_command(settings: Any) -> tuple[str, ...]:
+    """What boots the host before each turn; empty: nothing does."""
+    return settings.reboot_command if getattr(settings, "reset", "") == "reboot" else ()
 
 
 def _place_of(kind: AnyKind, settings: Any, site: Site) -> Place | None:
@@ -85,11 +78,6 @@ def _place_of(kind: AnyKind, settings: Any, site: Site) -> Place | None:
     if host := getattr(settings, "host", None):
         return Place.over_ssh(host, settings.ssh_options)
     return site.place if site.place.ssh and kind.placed else None
-
-
-def _by_ops(kind: AnyKind, settings: Any) -> bool:
-    """Whether all that is asked for is done by ops; a deputy boots."""
-    return kind.by_ops(settings) and getattr(settings, "reset", "") != "reboot"
 
 
 class FarSystem(System):
@@ -108,6 +96,7 @@ class FarSystem(System):
         self._name = name
         self._settings = settings
         self._site = site
+        self._boot_command = _boot_command(settings)
         self._deputy: Deputy | None = None
         """Who knows it."""
         self.place = site.place
@@ -119,8 +108,6 @@ class FarSystem(System):
             found = self._ask("problems", check=self._site.check)
             with self.place.understood():
                 listed = _PROBLEMS.validate_python(found)
-            if self._boots and not any(each.severity == "error" for each in listed):
-                listed += boot_problems(self._site, self.place, self._settings.reboot_command)
         except InterruptedRunError:
             raise
         except TiltyardError as error:
@@ -128,7 +115,11 @@ class FarSystem(System):
             lost = isinstance(error, UnreachableError)
             text = str(error)
             return OtherHost(self.place).problems() or [Problem("error", text, passes=lost)]
-        return [replace(each, text=f"{self.place}: {each.text}") for each in listed]
+        listed = [replace(each, text=f"{self.place}: {each.text}") for each in listed]
+        if self._boot_command and not any(each.severity == "error" for each in listed):
+            self._site.deputies.end(self.place)  # Its ledger is one of somebody who is at work.
+            listed += boot_problems(self.place, self._boot_command)
+        return listed
 
     def steps_up(self) -> Iterable[Step]:
         """They are taken there."""
@@ -145,18 +136,12 @@ class FarSystem(System):
             parts = _PARTS.validate_python(found)
         return [replace(each, part=f"{each.part} on {self.place}") for each in parts]
 
-    @property
-    def _boots(self) -> bool:
-        """Whether the host is booted before each turn."""
-        return getattr(self._settings, "reset", "") == "reboot"
-
     def boot(self) -> Mapping[str, str]:
-        """Boot that host, if the study asks for it, and go on there as after a start of the run."""
-        if not self._boots:
+        """Boot that host, if the study asks for it; its deputy has taken back everything before."""
+        if not self._boot_command:
             return {}
-        site, command = self._site, self._settings.reboot_command
-        up_s = site.deputies.boot(self.place, site.ledger, command, site.check, site.note)
-        return {"host booted before the turn": f"yes; up for {up_s:.0f} s"}
+        self._site.deputies.end(self.place)
+        return {BOOTED: boot(self.place, self._site, self._boot_command)}
 
     def bring_up(self) -> Up:
         """Bring it up there."""
