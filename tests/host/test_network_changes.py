@@ -1,7 +1,6 @@
 """Changes of the network: taken back if they are there and ours, and left alone otherwise."""
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,24 +9,12 @@ import pytest
 from support.hosts import needs_root
 from support.patience import wait_until
 from tiltyard.errors import RefusedError, TiltyardError
-from tiltyard.host import processes, sysctls
+from tiltyard.host import sysctls
 from tiltyard.host.commands import run
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.links import inside, namespace_path
 from tiltyard.host.op import MakeNetwork
 from tiltyard.host.steps import Steps
-
-SLEEPS = "import time; print(flush=True); time.sleep(60)"
-STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEPS}"
-
-
-def started(script: str, secret_file: Path) -> subprocess.Popen[bytes]:
-    """A process that was told of a secret file, and has come so far as to say something."""
-    argv = (sys.executable, "-c", script, str(secret_file))
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stdout.readline()
-    return process
 
 
 @pytest.fixture
@@ -70,17 +57,6 @@ def test_a_namespace_that_is_there_is_somebody_elses(steps: Steps) -> None:
 def test_a_namespace_of_somebody_else_is_refused(steps: Steps, name: str) -> None:
     with pytest.raises(TiltyardError, match="is no name of ours"):
         steps.take([MakeNetwork(name=name)])
-
-
-def test_what_is_not_found_any_more_is_waited_for_until_it_has_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As one that ends: its arguments go before its files are closed."""
-    monkeypatch.setattr(processes, "_ENDS_S", 0.1)
-    with started(STUBBORN, tmp_path / "any") as process:
-        found = iter([[process.pid]])
-        assert processes.end_processes(lambda: next(found, []), "x") == str(process.pid)
-    assert process.returncode == -9
 
 
 @needs_root

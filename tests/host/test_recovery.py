@@ -14,7 +14,6 @@ from tiltyard.cli.restore import restore as restore_verb
 from tiltyard.errors import ExitCode
 from tiltyard.host import processes
 from tiltyard.host.changes import Change, MadeDirectory, MadeFile
-from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.ledger import Ledger, recover, restore
 
 
@@ -62,23 +61,6 @@ def test_overlapping_changes_are_undone_newest_first_whatever_the_process_number
     assert said == [
         f"an earlier run was killed: removed {path}" for path in (above / "tiltyard-below", above)
     ]
-
-
-def test_a_boot_has_undone_what_lives_in_the_kernel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    left = MadeDirectory(path=tmp_path / "tiltyard-left")
-    left.path.mkdir()
-    image = MadeFile(path=left.path / "tiltyard-image")
-    image.path.touch()
-    die_with(left, image, StartedProcess(mark="tiltyard-server"))
-    boot(monkeypatch, tmp_path)
-    assert recover() == [
-        "the boot of this host has undone 1 change of an earlier run: process",
-        f"an earlier run was killed: removed {image.path}",
-        f"an earlier run was killed: removed {left.path}",
-    ]
-    assert recover() == []
 
 
 @needs_root

@@ -18,7 +18,6 @@ from tiltyard.errors import ExitCode, NotRestoredError
 from tiltyard.host.changes import MadeDirectory, MadeFile
 from tiltyard.host.changes.change import HostChange
 from tiltyard.host.ledger import Ledger, recover
-from tiltyard.systems.deputy.serve import _restore_alone
 
 NAMES = (b"\xff\xfe", b"new\nline", b"\x1b[31m", b" ", b"-r", b"*", b"x" * 255, b".removed-1")
 LARGEST = 1 << 50
@@ -248,17 +247,6 @@ def test_without_an_engine_that_is_one_line(
         assert says in line
         assert not file.exists()
     assert restore_verb() == ExitCode.DONE
-
-
-def test_a_copy_on_another_host_that_lost_its_engine_while_it_was_removed_goes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (copy := tmp_path / "tiltyard-copy").mkdir()
-    (copy / "lab").mkdir()
-    (copy / "lab/file").touch()
-    monkeypatch.setenv("TILTYARD_ENGINE", str(copy / "tiltyard-engine"))
-    assert _restore_alone(copy) == 0
-    assert not copy.exists()
 
 
 def test_clean_tells_the_size_of_such_a_tree_and_removes_it(tmp_path: Path) -> None:

@@ -19,14 +19,14 @@ import pytest
 from support.hosts import needs_root
 from support.patience import wait_until
 from support.runs import Watcher, go_on, place, plan_of
+from support.sshd import children_of
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.host import hosts
-from tiltyard.host.ledger import Ledger, restore
+from tiltyard.host.ledger import Ledger, restore, restore_there
 from tiltyard.host.mounts import mounts
 from tiltyard.host.place import Place
-from tiltyard.host.processes import descendants
 from tiltyard.host.small_files import read_small
 from tiltyard.plan.model import Plan
 from tiltyard.run.journal import read_journal
@@ -35,7 +35,6 @@ from tiltyard.run.record import RunRecord
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec, WorkloadSpec
 from tiltyard.systems import kind
-from tiltyard.systems.deputy.link import restore_there
 from tiltyard.systems.kind import Site
 
 pytestmark = needs_root
@@ -306,5 +305,9 @@ def test_a_run_that_is_killed_leaves_nothing_there(
 
 
 def agents_there(lab: int) -> list[int]:
-    names = {pid: read_small(f"/proc/{pid}/comm") for pid in descendants(lab)}
+    found, fresh = {lab}, [lab]
+    while fresh:
+        fresh = [one for pid in fresh for one in children_of(pid)]
+        found.update(fresh)
+    names = {pid: read_small(f"/proc/{pid}/comm") for pid in found}
     return [pid for pid, name in names.items() if name == "tiltyard-agent\n"]

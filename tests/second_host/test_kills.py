@@ -23,7 +23,7 @@ import pytest
 from support.hosts import needs_root
 from support.kills import ledgers_in
 from support.patience import PATIENCE_S, wait_until
-from support.runs import BY_DEPUTY, directory_system, image_system, place, plan_of
+from support.runs import directory_system, image_system, place, plan_of
 from support.snapshots import assert_same, processes_of, snapshot
 from support.sshd import Sshd, children_of, sshd
 from tiltyard.executors.engine import NAME
@@ -37,7 +37,7 @@ from tiltyard.study.model import WorkloadSpec
 
 pytestmark = needs_root
 
-KINDS = ("lab", "ssh", "runner")
+KINDS = ("lab", "ssh", "runner", "agent")
 """The command, a connection of it, and what is behind them on the other host."""
 LINES = 11
 """Of the ledger there, as many as a turn has, and the first one of a start some more."""
@@ -115,9 +115,7 @@ class Run:
         there = self._server.processes()
         if kind == "runner":
             return [pid for pid in there if _name(pid) == NAME[:15]]
-        if kind == "agent":
-            return [pid for pid in there if _name(pid) == "tiltyard-agent"]
-        return [pid for pid in there if b"-deputy" in _words(pid)]
+        return [pid for pid in there if _name(pid) == "tiltyard-agent"]
 
     def kill(self, kind: str, moments: Random) -> bool:
         """Whether one was there to be killed."""
@@ -140,15 +138,6 @@ def _name(pid: int) -> str:
     return (read_small(f"/proc/{pid}/comm") or "").rstrip("\n")
 
 
-def _words(pid: int) -> bytes:
-    """Of Python itself, not of the shells before it."""
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
-    return words if b"python" in words.partition(b"\0")[0] else b""
-
-
 @pytest.fixture
 def far_state(tmp_path: Path) -> Path:
     """The directory of ledgers of the other host."""
@@ -161,7 +150,6 @@ def server(tmp_path: Path, far_state: Path) -> Iterator[Sshd]:
         yield server
 
 
-@pytest.mark.parametrize("who", ["deputy", "agent"])
 @pytest.mark.parametrize(
     ("seed", "rounds"),
     [(1, 1), *(pytest.param(n, 5, marks=pytest.mark.conformance) for n in range(2, 5))],
@@ -171,19 +159,14 @@ def test_kills_at_any_moment(
     state: Path,
     server: Sshd,
     far_state: Path,
-    who: str,
     seed: int,
     rounds: int,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each kind is killed in each fifth of a turn; the host is as before, and no trial is lost."""
     moments = Random(seed)
-    kinds = (*KINDS, who)
-    kills = [(kind, (part + moments.random()) / rounds) for kind in kinds for part in range(rounds)]
+    kills = [(kind, (part + moments.random()) / rounds) for kind in KINDS for part in range(rounds)]
     moments.shuffle(kills)
     far = {"host": server.far, "ssh_options": server.options, "tuning": ["./one.toml"]}
-    if who == "deputy":
-        monkeypatch.setenv(BY_DEPUTY, "1")
     systems = (image_system("ext4", "32M", **far), directory_system("here", tmp_path / "here"))
     # Seldom are there two turns between two kills; some must be left for the last one.
     plan = plan_of(systems, workloads=(WORK,), blocks=len(kills) * 3 // 2 + 2)

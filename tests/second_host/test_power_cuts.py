@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -20,8 +20,7 @@ from support.second_host import DISK, HOME, STATE, SecondHost, second_host
 from tiltyard.errors import TrialsFailedError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.host.changes.network import CopiedLab
-from tiltyard.host.ledger import restore
+from tiltyard.host.ledger import restore, restore_there
 from tiltyard.host.place import Place
 from tiltyard.host.recovery import read_ledger
 from tiltyard.plan.model import Plan, TrialKey
@@ -30,8 +29,6 @@ from tiltyard.run.observer import Outlook
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec, WorkloadSpec
-from tiltyard.systems.deputy.copy import START
-from tiltyard.systems.deputy.link import restore_there
 
 pytestmark = needs_root
 
@@ -171,7 +168,6 @@ def _has_made_something(ledger: Path) -> bool:
     )
 
 
-RESTORE = f'exec "{sys.executable}" -I -S "HERE/start.py" restore'
 LINES = 11
 """Of the guest's ledger, as many as a turn has: its changes, and each that is undone."""
 PAUSE_S = 2.0
@@ -255,30 +251,3 @@ def test_cuts_at_any_moment_of_a_turn(
     way = re.compile(rf"{gone}$|({gone}: )?(lost the connection to|cannot reach) {far}: ")
     assert all(map(way.match, failed)), failed
     assert not [*state.iterdir()]
-
-
-MEANWHILE = f'rm "HERE/start.py"; {RESTORE}'
-"""A deputy that ends removes its copy while others come to look."""
-
-
-@pytest.mark.parametrize(
-    "there",
-    [
-        {"restore": ""},
-        {"restore": RESTORE},
-        {"restore": RESTORE, "start.py": START},
-        {"restore": MEANWHILE, "start.py": START},
-        {},
-    ],
-)
-def test_what_a_cut_leaves_of_a_copy_of_the_lab_is_removed(
-    tmp_path: Path, there: Mapping[str, str]
-) -> None:
-    """While it is made nothing was changed there, and while it is removed nothing is any more."""
-    copy = tmp_path / "tiltyard-0-deputy"
-    copy.mkdir()
-    for name, text in there.items():
-        (copy / name).write_text(text.replace("HERE", str(copy)))
-    made = CopiedLab(ssh=("env", "-C", str(tmp_path), "sh", "-c"), directory=copy.name)
-    made.undo()
-    assert not copy.exists()

@@ -1,7 +1,7 @@
 """Tests of systems that run twice: here, and on "another host" through a real ssh to loopback.
 
 A test that is marked with :data:`here_and_there` gets the second one by the fixture ``far``, which
-its ``make`` heeds. The other host has a home and a state directory of its own, and one deputy.
+its ``make`` heeds. The other host has a home and a state directory of its own.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,6 @@ import pytest
 from support.hosts import host_state
 from support.sshd import Sshd, sshd
 from tiltyard.host.ledger import Ledger
-from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.kind import Site, System
 
 here_and_there = pytest.mark.parametrize(
@@ -27,14 +26,13 @@ class Far:
     settings: Mapping[str, object] = field(default_factory=dict)
     """That say so."""
     ledger: Ledger | None = None
-    deputies: Deputies = field(default_factory=Deputies)
     systems: list[System] = field(default_factory=list)
 
     def site(self, site: Site) -> Site:
-        """The same for the other host, whose deputy outlives a test."""
+        """The same for the other host, whose ledger outlives a test."""
         if self.ledger is None:
             return site
-        return replace(site, ledger=self.ledger, deputies=self.deputies)
+        return replace(site, ledger=self.ledger)
 
     def made(self, system: System) -> System:
         """The same; on the other host it is taken down when its test has ended."""
@@ -56,11 +54,11 @@ def far_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
 
 @pytest.fixture(scope="session")
 def far_host(far_server: Sshd, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Far]:
-    """The same with a deputy, who is started when one is needed."""
+    """The same with a ledger of what is done there."""
     state = tmp_path_factory.mktemp("near state")
     settings = {"host": far_server.far, "ssh_options": far_server.options}
-    with Ledger(state) as ledger, Deputies() as deputies:
-        yield Far(settings, ledger, deputies)
+    with Ledger(state) as ledger:
+        yield Far(settings, ledger)
     assert not list(state.iterdir())
 
 

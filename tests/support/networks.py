@@ -11,7 +11,6 @@ from tiltyard.host.host import hosts
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.links import namespace_path
 from tiltyard.systems import kind
-from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.kind import Site, System
 
 if TYPE_CHECKING:
@@ -35,8 +34,8 @@ def systems_of(kind_name: str, home: Path, far: "Far | None" = None) -> Iterator
     """Makes systems that share a ledger; afterwards they are down, and nothing of them is left."""
     home.mkdir(exist_ok=True)
     before, made = parameters(), list[System]()
-    with Ledger() as ledger, Deputies() as deputies:
-        site = Site(root=home, work=home, ledger=ledger, deputies=deputies)
+    with Ledger() as ledger:
+        site = Site(root=home, work=home, ledger=ledger)
         site = far.site(site) if far else site
 
         def system(**settings: object) -> System:

@@ -4,7 +4,6 @@ Called as ``python -m support.runs FOLDER`` it carries on the study in a folder,
 line would: the process that tests kill.
 """
 
-import os
 import sys
 import time
 from dataclasses import dataclass, field
@@ -23,10 +22,6 @@ from tiltyard.run.read import read_run
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import ConditionsSpec, GatesSpec, SystemSpec, WorkloadSpec
-from tiltyard.systems.deputy import system
-
-BY_DEPUTY = "TILTYARD_BY_DEPUTY"
-"""Variable with which a process of this file has deputies prepare what agents could."""
 
 
 @dataclass(frozen=True)
@@ -245,6 +240,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if BY_DEPUTY in os.environ:
-        system._by_ops = lambda *_: False
     main()

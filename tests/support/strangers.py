@@ -14,9 +14,7 @@ import pytest
 from support.patience import wait_until
 from tiltyard.executors import runner
 from tiltyard.host import commands, host
-from tiltyard.host.changes import network
 from tiltyard.systems import booting
-from tiltyard.systems.deputy import link
 
 HOST: Final = "stranger"
 _SSH: Final = """\
@@ -40,7 +38,6 @@ ASKED: Final = {
     "agent": "*uname*",
     "engine": "*tiltyard-engine*runner*",
     "copy": "*'cat >'*",
-    "deputy": "*statvfs*",
     "way back": "*'rm -rf'*",
 }
 """What it answers as it likes: patterns of a shell."""
@@ -112,8 +109,6 @@ def stranger(
     short: dict[object, dict[str, float]] = {
         commands: {"LIMIT_S": 2.0},
         host: {"_ANSWER_S": 2.0, "_STALLED_S": 2.0, "_GOES_S": 2.0},
-        network: {"_RESTORES_S": 2.0},
-        link: {"_BEGINS_S": 30.0, "_LOST_S": 2.0, "_REFUSED_S": 1.0, "_COPIES_S": 10.0},
         booting: {"LIMIT_S": 4.0},
         runner: {"_LOST_S": 2.0, "_GRACE_S": 2.0, "_BEAT_S": 0.5},
     }

@@ -55,19 +55,19 @@ OF_RUNNERS: Final = [
     *("a mark and endless lines", "broken JSON", "deep JSON", "an unknown runner", "silence"),
     *("status 200", "what does not end"),
 ]
-OF_DEPUTIES: Final = [
-    *("nothing", "a banner", "an endless line", "silence", "what does not end", "deep JSON"),
+OF_AGENTS: Final = [
+    *("nothing", "a banner", "an endless line", "what does not end", "deep JSON"),
     *("status 200", "status 130", "killed", "a failure of builtins", "an interrupt", "a boot"),
     "a failure that does not end",
 ]
 CASES: Final = [
     *(("check", "directory", "everything", how) for how in ANSWERS),
     *(("run", "directory", "engine", how) for how in OF_RUNNERS),
-    *(("run", "image", "deputy", how) for how in OF_DEPUTIES),
+    *(("run", "image", "agent", how) for how in OF_AGENTS),
     *(("run", "image", "engine", how) for how in ("silence", "a mark and endless lines")),
     *(("record", "directory", "agent", how) for how in ("noise", "a mark and noise", "silence")),
     *(("run", "image", asked, "noise") for asked in ("agent", "way back")),
-    *(("restore", "image", "deputy", how) for how in OF_RUNNERS),
+    *(("restore", "image", "agent", how) for how in OF_RUNNERS),
 ]
 ALL: Final = [
     (verb, kind, asked, how)

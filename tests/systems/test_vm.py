@@ -20,7 +20,7 @@ from tiltyard.analysis.statements.disturbances import failed_boots
 from tiltyard.analysis.statements.evidence import Evidence
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine, Job
-from tiltyard.host.changes.settings import MARK
+from tiltyard.host.start import MARK
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.packages import find_program
 from tiltyard.run.read import read_run

@@ -177,7 +177,7 @@ esac
 def test_a_service_of_system_v_is_stopped_and_started_again(tmp_path: Path, steps: Steps) -> None:
     script = SCRIPT.format(home=tmp_path)
     with pretend(tmp_path, trees={"/etc/init.d": {"spooler": script}}) as place:
-        place.by_shell(("sh", "-c", "/etc/init.d/spooler start >/dev/null 2>&1"))
+        place.run(("sh", "-c", "/etc/init.d/spooler start >/dev/null 2>&1"))
         try:
             found = set_there(
                 tmp_path, '[services]\nstop = ["spooler", "crond"]', Scene(place), steps

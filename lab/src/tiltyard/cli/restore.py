@@ -31,8 +31,8 @@ def restore(
     from tiltyard.cli.console import remark, tell
     from tiltyard.errors import ExitCode, UsageError
     from tiltyard.host.ledger import restore as put_back
+    from tiltyard.host.ledger import restore_there
     from tiltyard.host.place import Place
-    from tiltyard.systems.deputy.link import restore_there
 
     if ssh_options and not host:
         raise UsageError("--ssh-options goes with --host")

@@ -407,6 +407,16 @@ def restore(state: Path | None = None) -> PutBack:
     return put_back(own_state_directory(state), kept=True)
 
 
+def restore_there(place: Place) -> PutBack:
+    """The same of another host.
+
+    Raises:
+        UnreachableError: if it is not reached.
+    """
+    found = place.ask(lambda host: host.recover(kept=True))
+    return PutBack(*(tuple(map(commands.shown, told)) for told in (found.done, found.left)))
+
+
 def _put_back_first(last: HostLast, place: Place) -> tuple[str, ...]:
     """What a lab that held the machine and was killed has left."""
     ledger = Path(last.ledger)

@@ -209,28 +209,6 @@ class Place:
         stdout, stderr = (text.strip(string.whitespace) for text in (said.stdout, said.stderr))
         return commands.Output(command, stdout, stderr)
 
-    def by_shell(self, argv: Sequence[str], timeout_s: float | None = None) -> str:
-        """What a command prints there, by a connection of its own and without an agent.
-
-        So it goes to its end whoever of us is killed, and what it starts stays; and also where no
-        program can be put, as on a host whose disk is full.
-
-        Raises:
-            UnreachableError: if the host is not reached, or is silent.
-            TiltyardError: if the command fails, or what comes is no answer.
-        """
-        if not self.ssh:
-            return commands.run(argv, timeout_s=timeout_s).stdout
-        with self.told():
-            line = (*self.ssh, f"printf '\\036'; {shlex.join(argv)}")
-            output = commands.run(line, timeout_s=timeout_s)
-        noise, mark, answer = output.stdout.partition(_MARK)
-        if not mark:
-            noise = commands.shown(noise)
-            said = f'"{noise}" is no answer' if noise else f"{self.ssh[0]} ends without a word"
-            raise HostLacksError(f"{self} does not answer: {said}")
-        return answer.strip(string.whitespace)
-
     def noise(self, said: str, where: str) -> HostLacksError:
         """The error of a host that prints something where an answer should be."""
         return HostLacksError(

@@ -2,8 +2,7 @@
 
 All ledgers of the dead are taken together and their changes undone newest first, because two
 runs may have changed the same thing one after the other. Those of other hosts are theirs. Each
-``undo`` looks before it acts; after a boot of the host it is not even asked where the boot itself
-has undone the change.
+``undo`` looks before it acts.
 """
 
 import contextlib
@@ -23,7 +22,7 @@ from tiltyard.appended import append_whole
 from tiltyard.errors import MALFORMED, TiltyardError
 from tiltyard.host.changes import Change, take_back
 from tiltyard.host.host import here
-from tiltyard.host.processes import Process, boot_id
+from tiltyard.host.processes import Process
 from tiltyard.units import count_of
 
 # The file of one ledger: whose it is, each change before it is made, and each that was undone.
@@ -44,14 +43,7 @@ class Recorded:
     number: int
     at_ns: int
     """Time of day, never earlier than that of a change before it in the same ledger."""
-    boot: str
-    """The boot of the host in which it was made."""
     change: Change
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether a boot has undone it."""
-        return self.change.ends_with_boot and self.boot != boot_id()
 
 
 @dataclass
@@ -143,9 +135,8 @@ def _read(entry: dict[str, Any], content: Content) -> None:
         content.kept_for = None
     elif "change" in entry:
         number = int(entry["change"])
-        boot = content.owner.boot if content.owner else ""
         change = _CHANGE.validate_python(entry["is"])
-        recorded = Recorded(number, int(entry.get("at_ns", 0)), boot, change)
+        recorded = Recorded(number, int(entry.get("at_ns", 0)), change)
         content.outstanding[number] = recorded
         content.last_number = number
     elif "undone" in entry:
@@ -219,20 +210,15 @@ def _put_back(directory: Path, paths: Sequence[Path], *, kept: bool) -> PutBack:
             key=lambda pair: (pair[0].at_ns, pair[0].number),
             reverse=True,
         )
-        gone: list[Recorded] = []
         for recorded, ledger in newest_first:
             agents.put_back(recorded.at_ns)
-            if recorded.is_gone:
-                ledger.mark(recorded)
-                gone.append(recorded)
-            else:
-                ledger.undo(recorded, done, left)
+            ledger.undo(recorded, done, left)
         left += agents.put_back(0)
         for ledger in dead:
             ledger.remove_if_done(left)
         if dead:
             _let_go_of_machine()
-    return PutBack(done=(*_told_of_boot(gone), *done), left=tuple(left))
+    return PutBack(done=tuple(done), left=tuple(left))
 
 
 def _let_go_of_machine() -> None:
@@ -328,12 +314,3 @@ def _lock(file: int, path: Path, left: list[str]) -> bool:
             )
             return False
         time.sleep(_STEP_S)
-
-
-def _told_of_boot(gone: Sequence[Recorded]) -> list[str]:
-    """What a boot has undone by itself, by kinds."""
-    if not gone:
-        return []
-    kinds = ", ".join(sorted({recorded.change.kind for recorded in gone}))
-    what = count_of(len(gone), "change")
-    return [f"the boot of this host has undone {what} of an earlier run: {kinds}"]

@@ -7,14 +7,13 @@ its mark, and a number alone is never one.
 import json
 import shlex
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
 from tiltyard.errors import HostLacksError
 from tiltyard.frozen import Frozen
 from tiltyard.host.changes.op import MadeByOp
-from tiltyard.host.changes.settings import MARK
 from tiltyard.host.commands import Command
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Op, Steps, Text
@@ -23,6 +22,9 @@ from tiltyard.wire import HostServer, HostStarted
 MOUNTS_S = 30.0
 """How long a server may take until it has mounted, and to write what it keeps when it is unmounted.
 Asked to end before it is done, it may leave the file system half written."""
+
+MARK: Final = "TILTYARD_PROCESS"
+"""Environment variable by which a process is known as ours, also after the agent's death."""
 
 
 class Ready(Frozen):

@@ -14,7 +14,6 @@ import contextlib
 import json
 import os
 import re
-import shlex
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
@@ -152,27 +151,6 @@ class Op(Step):
         """It goes to the agent in a list of its own."""
         host.take([self])
         return host.outputs.get(self.output, "")
-
-
-class ChangeByCommand(Step):
-    """A command that makes a recorded change."""
-
-    kind: Literal["change-by-command"] = "change-by-command"
-    argv: tuple[str, ...]
-    change: Change
-
-    @property
-    def line(self) -> str:
-        """The command."""
-        return shlex.join(self.argv)
-
-    def changes(self) -> Sequence[Change]:
-        """As it was said."""
-        return (self.change,)
-
-    def execute(self, host: "Steps") -> str:
-        """Run it to its end; our lock is held until then."""
-        return host.run(self.argv).stdout
 
 
 class UndoTemporarily(Step):

@@ -24,7 +24,6 @@ from tiltyard.run.samples import SampleTable
 from tiltyard.run.sizing import Tried
 from tiltyard.run.stream import EMPTY, Stream
 from tiltyard.systems import kind
-from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.kind import Up
 
 _BRIEF_S: Final = 1.0
@@ -53,8 +52,6 @@ class Context:
     """Of trials that come close after each other."""
     runners: Runners
     """Execute trials, and end with what they are behind: the turn of a system, or the block."""
-    deputies: Deputies
-    """Of other hosts."""
     apart: tuple[str, ...] = ()
     """Starts what measures where others are kept off its CPUs."""
     records: dict[TrialKey, TrialRecord] = field(default_factory=dict)

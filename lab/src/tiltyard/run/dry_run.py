@@ -9,7 +9,6 @@ from tiltyard.host.place import HERE
 from tiltyard.run.nodes import by_ssh, let_go, salloc
 from tiltyard.run.scratch_dir import open_systems
 from tiltyard.study.model import Placement, SystemSpec
-from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.planned import END_OF_RUN, PlannedPart
 from tiltyard.systems.preview import Preview, planned_turn
 
@@ -38,14 +37,11 @@ def dry_run(
         return _of_slurm(placement)
     if placement:
         place, there = next(iter(by_ssh(placement).values())), placement.directory
-    with Deputies() as deputies:
-        systems = open_systems(
-            folder, specs, preview, lambda: None, place=place, there=there, deputies=deputies,
-            clients=clients,
-        )  # fmt: skip
-        for name, system in systems.items():
-            parts += planned_turn(preview, name, system)
-        parts += deputies.planned_end()
+    systems = open_systems(
+        folder, specs, preview, lambda: None, place=place, there=there, clients=clients
+    )
+    for name, system in systems.items():
+        parts += planned_turn(preview, name, system)
     preview.tell_way_back("run")
     parts.append(PlannedPart("", END_OF_RUN, preview.new_lines()))
     return [part for part in parts if part.lines or part.refused]

@@ -15,7 +15,6 @@ from tiltyard.run.scratch_dir import open_systems, scratch_dir
 from tiltyard.run.turn import facts_of
 from tiltyard.study.model import ConditionsSpec, Placement, SystemSpec
 from tiltyard.systems import kind
-from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.kind import Problem, System
 from tiltyard.systems.placement import cpu_problems
 
@@ -66,8 +65,8 @@ def rehearse(
     stopped = "Interrupted; nothing is left mounted"
     with hold_lock(folder), scratch_dir(folder), Interrupt(stopped) as interrupt:
         recovered = tuple(recover()) if bring_up else ()
-        with Ledger() as ledger, Deputies() as deputies:
-            opened = _opened(folder, tuple(specs), ledger, interrupt.check, placement, deputies)
+        with Ledger() as ledger:
+            opened = _opened(folder, tuple(specs), ledger, interrupt.check, placement)
             systems = dict(opened)
             problems = {name: system.problems() for name, system in systems.items()}
             facts: dict[str, dict[str, str]] = {}
@@ -88,7 +87,6 @@ def _opened(
     ledger: Ledger,
     check: Callable[[], None],
     placement: Placement | None,
-    deputies: Deputies,
 ) -> Iterator[tuple[str, System]]:
     """The systems by name, on several hosts with the host's."""
     if placement and placement.engine == "slurm":
@@ -96,9 +94,7 @@ def _opened(
         return
     hosts, there = (by_ssh(placement), placement.directory) if placement else ({"": HERE}, "")
     for host, place in hosts.items():
-        found = open_systems(
-            folder, specs, ledger, check, place=place, there=there, deputies=deputies
-        )
+        found = open_systems(folder, specs, ledger, check, place=place, there=there)
         for name, system in found.items():
             yield f"{name} on {host}" if host else name, system
 

@@ -58,7 +58,6 @@ from tiltyard.run.scratch_dir import open_systems, scratch_dir
 from tiltyard.run.sessions import executions_before, hashes_before
 from tiltyard.run.stages import Place as StagePlace
 from tiltyard.run.stages import around
-from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.kind import System
 from tiltyard.units import count_of, format_duration, listed, part_of
 
@@ -246,17 +245,15 @@ def run_study(
                 Ledger(study=folder.root) as ledger,
                 closing(Watches()) as watches,
                 closing(Runners(ledger.hold)) as runners,
-                Deputies() as deputies,
             ):
                 arrive(ledger)
                 context = Context(
                     folder, plan, engine, journal, history, ledger, interrupt, observer,
                     _places(plan, history), stop_on_failure, WAIT_S if wait_s is None else wait_s,
-                    place, watches, runners, deputies,
+                    place, watches, runners,
                 )  # fmt: skip
                 reason = _carry_on(context, decide, tuple(recovered))
                 runners.close()
-                deputies.close()
                 _let_go(ledger, observer)
                 return reason
 
@@ -278,7 +275,6 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
         context.observer.note,
         context.place,
         context.plan.placement.directory if context.plan.placement else "",
-        deputies=context.deputies,
         clients=context.plan.most_clients,
         conditions=context.plan.conditions,
     )

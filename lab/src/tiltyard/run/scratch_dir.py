@@ -14,7 +14,6 @@ from tiltyard.ownership import held_open, make_directory, open_inside
 from tiltyard.plan.model import Plan
 from tiltyard.study.model import ConditionsSpec, SystemSpec
 from tiltyard.systems import kind
-from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.kind import Site, System
 
 
@@ -70,12 +69,11 @@ def open_systems(
     place: Place = HERE,
     there: str = "",
     *,
-    deputies: Deputies,
     clients: int = 1,
     conditions: ConditionsSpec | None = None,
 ) -> dict[str, System]:
     """The systems by name, in the order of the study; nothing of them is up yet."""
     given, work = (folder.paths_from or folder.root).resolve(), folder.work.resolve()
     apart = Isolations(conditions.cpus if conditions and conditions.isolate else ())
-    site = Site(given, work, ledger, place, there, check, note, deputies, clients, apart)
+    site = Site(given, work, ledger, place, there, check, note, clients, apart)
     return {spec.name: kind(spec.kind).system(spec.name, spec.settings, site) for spec in specs}

@@ -16,9 +16,9 @@ from tiltyard.systems import (
     tmpfs,
     vm,
 )
-from tiltyard.systems.deputy.system import anywhere
 from tiltyard.systems.kind import AnyKind
 from tiltyard.systems.service import serviceable
+from tiltyard.systems.there import anywhere
 from tiltyard.systems.tuned import tunable
 
 KINDS: tuple[AnyKind, ...] = (

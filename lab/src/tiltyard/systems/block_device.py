@@ -212,7 +212,6 @@ KIND = Kind(
     Settings=BlockDeviceSettings,
     target="directory",
     open=BlockDeviceVolume,
-    by_ops=lambda _: True,
     redraws=redraws,
     brings=brings,
 )

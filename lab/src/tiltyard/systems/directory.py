@@ -215,7 +215,6 @@ KIND = Kind(
     target="directory",
     open=open_directory,
     redraws=lambda _: "a new subdirectory",
-    by_ops=lambda _: True,
 )
 REMOTE = Kind(
     name="remote",
@@ -225,8 +224,6 @@ REMOTE = Kind(
     open=_open_remote,
     elsewhere=True,
     placed=False,
-    by_ops=lambda _: True,
-    there="directory",
     redraws=lambda _: "a new subdirectory",
     brings=lambda settings, _: brought.ssh("host", settings.host, settings.ssh_options),
 )

@@ -29,5 +29,4 @@ KIND = Kind(
     target="directory",
     open=_open,
     redraws=lambda _: "a new directory",
-    by_ops=lambda _: True,
 )

@@ -27,7 +27,6 @@ from tiltyard.recipe import Recipe
 from tiltyard.study.model import Clock, HostName
 from tiltyard.study.problems import not_a, shown
 from tiltyard.systems.brought import Brought
-from tiltyard.systems.deputy.link import Deputies
 from tiltyard.systems.planned import PlannedPart
 from tiltyard.tuning.knobs.sysctl import SysctlTable
 from tiltyard.tuning.load import Asked, inline_profile, is_path, ready_names
@@ -228,8 +227,6 @@ class Site:
     """Called between steps; raises if a person has asked to stop."""
     note: Callable[[str], None] = lambda _: None
     """Told what a person should know while a step takes long."""
-    deputies: Deputies = field(default_factory=Deputies)
-    """Those who prepare systems on other hosts."""
     clients: int = 1
     """So many load a system at once."""
     isolations: Isolations = field(default_factory=Isolations)
@@ -438,10 +435,6 @@ class Kind(Generic[S]):
     """Makes the system of that name; nothing is touched until it is brought up."""
     placed: bool = True
     """Whether hosts of a placement can have its systems."""
-    by_ops: Callable[[S], bool] = lambda _: False
-    """Whether its agent is enough to prepare one so; else the lab is copied there."""
-    there: str = ""
-    """The kind that they are there, if it has another name."""
     elsewhere: bool = False
     """Whether its trials are carried out on another host, or in a guest: with programs of there."""
     in_guest: bool = False

@@ -172,7 +172,6 @@ KIND = Kind(
     Settings=LoopImageSettings,
     target="directory",
     open=LoopImage,
-    by_ops=lambda _: True,
     redraws=redraws,
     brings=brings,
 )

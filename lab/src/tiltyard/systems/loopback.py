@@ -130,7 +130,6 @@ KIND = Kind(
     Settings=LoopbackSettings,
     target="far",
     open=Loopback,
-    by_ops=lambda _: True,
     redraws=lambda settings: redraws(settings, "fresh connections"),
     brings=brings,
 )

@@ -138,7 +138,6 @@ KIND = Kind(
     Settings=OverlaySettings,
     target="directory",
     open=Overlay,
-    by_ops=lambda _: True,
     redraws=lambda _: "new layers",
     brings=_brings,
 )

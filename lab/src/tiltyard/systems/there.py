@@ -1,9 +1,12 @@
-"""A system of another host that the agent there prepares, op by op: it needs nothing else there."""
+"""A system of any kind on another host: the setting ``host`` of most kinds, and placements.
 
-from collections.abc import Iterable, Mapping, Sequence
+The agent there prepares it, op by op: it needs nothing else there.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tiltyard.errors import HostLacksError, RefusedError, TiltyardError, UnreachableError
 from tiltyard.host.devices.disks import DISKS, LOOKED_AT
@@ -11,15 +14,45 @@ from tiltyard.host.facts import facts_of_another
 from tiltyard.host.host import Host
 from tiltyard.host.isolation import Isolation
 from tiltyard.host.ledger import Ledger
+from tiltyard.host.place import Place
 from tiltyard.host.processes import BOOT_ID
 from tiltyard.host.steps import Step
 from tiltyard.host.telemetry import FarWatch, disk_under
+from tiltyard.systems import brought
 from tiltyard.systems.booting import BOOTED, boot, boot_problems
-from tiltyard.systems.kind import Problem, Site, System, Up
+from tiltyard.systems.brought import Brought
+from tiltyard.systems.kind import AnyKind, Problem, ReachableSettings, Site, System, Up
 from tiltyard.systems.other_host import OtherHost
 
 _OF_A_HOST: Final = (TiltyardError, HostLacksError, RefusedError)
 """Errors that may not say on which host they were."""
+
+
+def anywhere(kind: AnyKind) -> AnyKind:
+    """The same kind, whose systems heed the setting ``host``, or are where a placement has them."""
+
+    def opened(name: str, settings: Any, site: Site) -> System:
+        place = _place_of(kind, settings, site)
+        if place is None:
+            return kind.open(name, settings, site)
+        there = replace(site, place=place)
+        boots = getattr(settings, "reset", "") == "reboot"
+        command = settings.reboot_command if boots else ()
+        return There(kind.open(name, settings, there), there, command)
+
+    def brings(settings: Any, root: Path) -> Iterator[Brought]:
+        if isinstance(settings, ReachableSettings) and settings.host:
+            yield from brought.ssh("host", settings.host, settings.ssh_options)
+        yield from kind.brings(settings, root)
+
+    return replace(kind, open=opened, brings=brings)
+
+
+def _place_of(kind: AnyKind, settings: Any, site: Site) -> Place | None:
+    """Another host that has the system."""
+    if host := getattr(settings, "host", None):
+        return Place.over_ssh(host, settings.ssh_options)
+    return site.place if site.place.ssh and kind.placed else None
 
 
 class There(System):

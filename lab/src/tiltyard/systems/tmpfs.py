@@ -82,6 +82,5 @@ KIND = Kind(
     Settings=TmpfsSettings,
     target="directory",
     open=Tmpfs,
-    by_ops=lambda _: True,
     redraws=lambda _: "a new tmpfs",
 )

@@ -95,8 +95,7 @@ class Tuned(System):
         system = kind.open(name, settings, site)
         self._known_as = (kind, name, settings, site)
         # Where an agent prepares it, its own file is what is started.
-        by_ops = kind.by_ops(settings) and not kind.in_guest
-        self._starts_there = bool(system.place.ssh) and by_ops
+        self._starts_there = bool(system.place.ssh) and not kind.in_guest
         self._is_elsewhere = kind.elsewhere or bool(system.place.ssh)
         self._begin(system, system.place, settings.profiles, settings, site)
 

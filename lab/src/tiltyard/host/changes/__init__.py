@@ -19,11 +19,7 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import sync_directory
 from tiltyard.host import commands
 from tiltyard.host.changes.change import PREFIX, HostChange
-from tiltyard.host.changes.network import (
-    CopiedLab,
-)
 from tiltyard.host.changes.op import KeptCopy, MadeByOp, UsedAgent
-from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.mounts import mounts_in
 from tiltyard.ownership import held_open
 
@@ -97,7 +93,7 @@ class MadeDirectory(HostChange):
 
 
 Change = Annotated[
-    MadeFile | MadeDirectory | MadeByOp | KeptCopy | UsedAgent | StartedProcess | CopiedLab,
+    MadeFile | MadeDirectory | MadeByOp | KeptCopy | UsedAgent,
     Field(discriminator="kind"),
 ]
 

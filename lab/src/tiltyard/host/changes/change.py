@@ -11,8 +11,6 @@ PREFIX = "tiltyard-"
 class HostChange(Frozen):
     """Base of all changes: read back from the ledger exactly as it was written."""
 
-    lives_in_kernel: ClassVar[bool] = False
-    """A mount, a device, a process or a setting, which no disk keeps."""
     is_kept_over_boot: ClassVar[bool] = False
     """Whether a run that lets the host be booted goes on with it after that."""
 
@@ -32,8 +30,3 @@ class HostChange(Frozen):
 
     def sync(self) -> None:
         """Make it last that it is taken back, before the ledger forgets it."""
-
-    @property
-    def ends_with_boot(self) -> bool:
-        """Whether a boot of this host undoes it; what is there afterwards is then not ours."""
-        return self.lives_in_kernel

@@ -121,7 +121,6 @@ KIND = Kind(
     Settings=MountedSettings,
     target="directory",
     open=AnyMount,
-    by_ops=lambda _: True,
     redraws=lambda _: "a new mount",
     brings=_brings,
 )

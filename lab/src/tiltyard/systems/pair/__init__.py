@@ -223,7 +223,6 @@ KIND = Kind(
     Settings=PairSettings,
     target="far",
     open=Pair,
-    by_ops=lambda _: True,
     redraws=lambda settings: redraws(settings, "fresh namespaces and connections"),
     brings=_brings,
 )

@@ -290,7 +290,6 @@ KIND = Kind(
     open=VirtualMachine,
     elsewhere=True,
     in_guest=True,
-    by_ops=lambda _: True,
     clock=lambda settings: settings.clock,
     brings=brings,
     programs=lambda settings: (
