@@ -39,8 +39,6 @@ const PLACES: [&str; 4] = [
 /// A file.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Kernel {
-    /// Where it really is.
-    pub path: PathBuf,
     /// `e_machine`, if it is a program: what it is for.
     pub machine: Option<u16>,
     /// What boots it, if anything does.
@@ -89,7 +87,6 @@ impl Kernel {
             .and_then(|name| modules_beside(&path, name));
         let machine = is_program.then(|| number(&head, MACHINE_AT, 2) as u16);
         Ok(Self {
-            path,
             machine,
             boots_as,
             release,

@@ -28,8 +28,6 @@ _THERE: Final = ".cache/tiltyard/kernels"
 class Kernel(Frozen):
     """What a file is."""
 
-    path: Path
-    """Where it really is."""
     machine: int | None
     """``e_machine`` of a program (:func:`tiltyard.elf.named`)."""
     boots_as: Literal["pc", "uml"] | None
