@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -18,6 +19,8 @@ from tiltyard.errors import BootingError, HostLacksError, RefusedError, Tiltyard
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host import processes, resumption
+from tiltyard.host.host import Host as Agent
+from tiltyard.host.host import hosts
 from tiltyard.host.ledger import recover, restore
 from tiltyard.plan.model import Plan
 from tiltyard.run.boot import boots, require_allowed
@@ -202,6 +205,31 @@ def test_a_boot_that_is_refused_leaves_nothing(
     host.answers("echo 'Access denied' >&2; exit 1")
     with pytest.raises(TiltyardError, match="reboot: Access denied"):
         start(study, engine)
+    assert not list(state.iterdir())
+    assert not list(host.units.iterdir())
+
+
+@needs_root
+def test_a_power_cut_before_anything_is_kept_makes_it_anew(
+    study: tuple[StudyFolder, Plan],
+    engine: Engine,
+    host: Host,
+    state: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The journal and the lab's ledger are written, and the agent has not heard of it."""
+    with monkeypatch.context() as cut:
+        cut.setattr(Agent, "leave", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            start(study, engine)
+    hosts.close()
+    assert len(list(state.iterdir())) == 2, "whose is in both ledgers"
+    assert host.said == []
+    host.boot_id.write_text("after the cut\n")
+    with pytest.raises(BootingError, match="block 1, ext4"):
+        start(study, engine)
+    assert [trial.reason for trial in read_run(*study).trials] == [None]
+    assert restore().left == ()
     assert not list(state.iterdir())
     assert not list(host.units.iterdir())
 
