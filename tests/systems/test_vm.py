@@ -20,9 +20,9 @@ from tiltyard.analysis.statements.disturbances import failed_boots
 from tiltyard.analysis.statements.evidence import Evidence
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine, Job
-from tiltyard.host.start import MARK
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.packages import find_program
+from tiltyard.host.start import MARK
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec, WorkloadSpec

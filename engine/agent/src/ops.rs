@@ -366,7 +366,7 @@ impl List<'_> {
 
     fn make(&mut self, make: &OpMake) -> Result<(), HostFailure> {
         let directory = self.path(&make.directory)?;
-        if let Some(name) = &make.apart {
+        if let Some(name) = &make.name {
             return self.make_apart(directory, name);
         }
         if let Some(process) = &make.within {

@@ -231,7 +231,7 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
             .try_for_each(check_op_text),
         HostOp::Mend(mend) => check_op_text(&mend.path),
         HostOp::Make(make) => {
-            make.apart.iter().try_for_each(|name| check_text(name))?;
+            make.name.iter().try_for_each(|name| check_text(name))?;
             let mut texts = make.within.iter().chain([&make.directory]);
             texts.try_for_each(check_op_text)
         }

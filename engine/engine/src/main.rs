@@ -22,6 +22,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -127,13 +128,38 @@ fn serve_host(arguments: &AgentArguments, output: &mut Output) -> Result<ExitCod
 /// runs. What else is in the directory stays, with it.
 fn remove_copy(directory: &Path) -> io::Result<()> {
     let name = directory.file_name().and_then(OsStr::to_str);
-    if !name.is_some_and(|name| name.starts_with("tiltyard-") && name.ends_with("-agent")) {
+    if !name.is_some_and(is_for_an_agent) {
         let text = format!("{} was not made for an agent", directory.display());
         return Err(io::Error::other(text));
     }
     fs::remove_file(directory.join("tiltyard-agent"))?;
     let _ = fs::remove_dir(directory);
+    remove_older_copies(directory.parent().unwrap_or(Path::new(".")));
     Ok(())
+}
+
+/// Those that were sent in an earlier boot of this host, whose power was cut before they were gone.
+fn remove_older_copies(home: &Path) {
+    let Ok(uptime) = fs::read_to_string("/proc/uptime") else {
+        return;
+    };
+    let seconds = uptime.split('.').next().and_then(|text| text.parse().ok());
+    let up = Duration::from_secs(seconds.unwrap_or(u64::MAX / 2));
+    let Some(booted) = SystemTime::now().checked_sub(up) else {
+        return;
+    };
+    for entry in fs::read_dir(home).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_ours = name.to_str().is_some_and(is_for_an_agent);
+        let made = entry.metadata().and_then(|found| found.modified());
+        if is_ours && made.is_ok_and(|made| made < booted) {
+            let _ = removal::remove(&entry.path());
+        }
+    }
+}
+
+fn is_for_an_agent(name: &str) -> bool {
+    name.starts_with("tiltyard-") && name.ends_with("-agent")
 }
 
 /// Removes all of them; says of each that stays why.

@@ -179,7 +179,7 @@ pub struct OpMake {
     /// It lies among names that another user can exchange: it yields its inode by this name, and no other
     /// directory is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub apart: Option<String>,
+    pub name: Option<String>,
     /// The process in whose mount namespace it is; with the namespace it is out of reach.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<OpText>,

@@ -89,6 +89,7 @@ mod tests {
     fn made(path: &Path) -> Change {
         Change::Made {
             directory: path.to_owned(),
+            apart: None,
         }
     }
 

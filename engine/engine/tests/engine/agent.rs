@@ -1,9 +1,10 @@
 //! The engine as an agent: what it reads and executes of a host, within its bounds, and nothing
 //! left of it however it ends.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 use crate::common::{command, scratch_directory};
 use crate::trouble::{children_of, lives, wait_until};
@@ -388,8 +389,19 @@ fn a_copy_that_was_made_for_it_is_gone_when_it_is_there() {
         started.args(["agent", "--remove-copy"]).arg(own);
         started
     };
+    // One of an earlier boot, whose power was cut, and one that is being sent now.
+    let [cut, sent] =
+        ["tiltyard-1-agent", "tiltyard-2-agent"].map(|name| directory.path().join(name));
+    for copy in [&cut, &sent] {
+        fs::create_dir(copy).unwrap();
+        fs::write(copy.join("tiltyard-agent"), "half").unwrap();
+    }
+    let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+    File::open(&cut).unwrap().set_modified(long_ago).unwrap();
     let mut agent = Agent::begin(start("tiltyard-0-agent"));
-    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    let left = fs::read_dir(directory.path()).unwrap();
+    let left: Vec<_> = left.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(left, [sent]);
     let found = agent.read(json!({"files": ["/proc/self/comm"]}));
     assert_eq!(found.files["/proc/self/comm"], "tiltyard-agent\n");
 

@@ -678,7 +678,12 @@ class _Hosts:
     def close(self, *, here: bool = True) -> None:
         """End all of them, or only those of other hosts; what asks again has another one."""
         for key in [key for key in self._hosts if key or here]:
-            self._hosts.pop(key).close()
+            self.end(key)
+
+    def end(self, key: tuple[str, ...]) -> None:
+        """End one."""
+        if host := self._hosts.pop(key, None):
+            host.close()
 
     def _forget(self) -> None:
         """A fork has pipes to the agents of its parent."""

@@ -47,7 +47,7 @@ class MakeDirectory(Op):
     def op(self, text: Text) -> dict[str, object]:
         """Where."""
         how: dict[str, object] = {"inside": self.inside, "private": self.private}
-        how |= {"apart": self.output} if self.apart else {}
+        how |= {"name": self.output} if self.apart else {}
         how |= {"within": text(self.within)} if self.within else {}
         return {"op": "make", "directory": text(self.path), **how}
 

@@ -7,6 +7,7 @@ from typing import Literal
 from tiltyard.errors import RefusedError, UnreachableError
 from tiltyard.host.changes.change import HostChange
 from tiltyard.host.commands import shown
+from tiltyard.host.host import hosts
 from tiltyard.host.place import Place
 
 
@@ -109,7 +110,10 @@ class UsedAgent(HostChange):
                 raise UnreachableError(
                     f"{error}; what was changed there and is not put back yet is left there"
                 ) from None
-            found = later.ask(lambda host: host.recover(kept_for=self.run))
+            try:
+                found = later.ask(lambda host: host.recover(kept_for=self.run))
+            finally:
+                hosts.end(later.ssh)  # As long as it is there, its job has the node.
         if found.left:
             raise RefusedError("; ".join(f"{place}: {shown(left)}" for left in found.left))
         return "; ".join(f"{place}: {shown(done)}" for done in found.done) or None
