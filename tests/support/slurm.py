@@ -30,6 +30,7 @@ SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
+TaskProlog={folder}/prolog
 JobAcctGatherType=jobacct_gather/none
 SelectType=select/linear
 SchedulerType=sched/builtin
@@ -42,6 +43,11 @@ SlurmdTimeout=10
 Licenses=nas:1
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
+_PROLOG = """\
+#!/bin/sh
+echo "export TILTYARD_STATE={folder}/of-$SLURMD_NODENAME"
+"""
+"""Nodes that were machines would have ledgers of their own."""
 _NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=100\n"
 
 
@@ -100,6 +106,8 @@ def slurm(folder: Path, monkeypatch: pytest.MonkeyPatch, count: int = 4) -> Iter
     for name in ("state", *(f"spool-{node}" for node in found.nodes)):
         (folder / name).mkdir(parents=True)
     (folder / "slurm.conf").write_text(text)
+    (prolog := folder / "prolog").write_text(_PROLOG.format(folder=folder))
+    prolog.chmod(0o755)
     monkeypatch.setenv("SLURM_CONF", str(folder / "slurm.conf"))
     try:
         for name in ("", *found.nodes):
