@@ -17,7 +17,7 @@ TAIL_BYTES: Final = 64 * 2**10
 MESSAGE: Final = 500
 """Characters of a line that are printed."""
 MESSAGE_BYTES: Final = 2**20
-"""The longest line of an engine, a deputy or a guest about itself, which is read as it comes."""
+"""The longest line of an engine or a guest about itself, which is read as it comes."""
 _CHUNK = 1 << 16
 MASK: Final = "{secret}"
 """Stands for a secret in what is kept and said."""
