@@ -174,7 +174,7 @@ def test_packets_are_steered_as_the_kernel_prints_it(tmp_path: Path, steps: Step
     inside.undo()
     masks = place.read_all(place.find(f"{own}/*/?ps_cpus")).values()
     assert {mask.strip("0,") for mask in masks} == {""}
-    steps.ledger.undo(UsedAgent(ssh=place.ssh))
+    steps.ledger.undo(UsedAgent(ssh=place.ssh, run=steps.ledger.token))
     steps.undo()
 
 

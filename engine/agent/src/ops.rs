@@ -7,7 +7,6 @@ mod leave;
 mod pool;
 mod setting;
 mod state;
-mod write;
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -320,7 +319,6 @@ impl List<'_> {
             HostOp::Isolate(isolate) => self.isolate(isolate),
             HostOp::Owe(owe) => self.owe(owe),
             HostOp::Pool(pool) => self.pool(pool),
-            HostOp::Write(write) => self.write(write),
         }
     }
 

@@ -225,10 +225,11 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
             let texts = set.while_behind.iter().flatten().chain(&set.excludes);
             texts.chain([&set.file]).try_for_each(check_op_text)
         }
-        HostOp::Put(put) => [&put.path]
-            .into_iter()
-            .chain(&put.link)
-            .try_for_each(check_op_text),
+        HostOp::Put(put) => {
+            put.text.iter().try_for_each(|text| check_text(text))?;
+            let mut texts = [&put.path].into_iter().chain(&put.link);
+            texts.try_for_each(check_op_text)
+        }
         HostOp::Mend(mend) => check_op_text(&mend.path),
         HostOp::Make(make) => {
             make.name.iter().try_for_each(|name| check_text(name))?;
@@ -270,7 +271,6 @@ fn check_ops(ops: &HostOps) -> Result<(), String> {
             check_name(&pool.pool)?;
             pool.argv.iter().try_for_each(check_op_text)
         }
-        HostOp::Write(write) => check_op_text(&write.path).and_then(|()| check_text(&write.text)),
     })
 }
 

@@ -45,7 +45,6 @@ pub use ops::{
     HostRecover, HostSkipped, HostUndo, HostUndone, OpAge, OpApart, OpBack, OpDevice, OpFormat,
     OpHold, OpIsolate, OpKeep, OpLimit, OpLoop, OpMade, OpMake, OpMend, OpMount, OpNetwork, OpOwe,
     OpPool, OpProfile, OpPut, OpPutBack, OpRelease, OpRequire, OpRun, OpSet, OpStart, OpText,
-    OpWrite,
 };
 pub use runner::{Held, RunnerLine, RunnerReply, RunnerRequest, RECORD_SEPARATOR};
 pub use start::{HostServer, HostServers, HostStarted, Start, StartReady, StartStop};

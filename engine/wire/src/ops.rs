@@ -66,7 +66,6 @@ pub enum HostOp {
     Isolate(OpIsolate),
     Owe(OpOwe),
     Pool(OpPool),
-    Write(OpWrite),
 }
 
 /// A text: as it stands, or joined of parts that only execution yields.
@@ -144,8 +143,8 @@ pub struct OpSet {
     pub skip: bool,
 }
 
-/// A file that is not there, with blocks of its own that are written, past the page cache where that
-/// can be; or a symbolic link.
+/// A file that is not there: zeros in blocks of its own that are written, past the page cache where that
+/// can be; or a text, or a symbolic link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OpPut {
@@ -153,6 +152,9 @@ pub struct OpPut {
     /// So many bytes, all zero.
     #[serde(default)]
     pub zeros: u64,
+    /// What is in it; it is on disk afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
     /// Where a link leads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<OpText>,
@@ -403,14 +405,6 @@ pub struct OpPool {
     /// It is exported before. The ledger has it all the time.
     #[serde(default)]
     pub again: bool,
-}
-
-/// A file that is not there, with a text; it is on disk afterwards.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OpWrite {
-    pub path: OpText,
-    pub text: String,
 }
 
 /// What came of ops.

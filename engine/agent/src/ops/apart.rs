@@ -1,5 +1,7 @@
-//! Ops of directories that others could exchange, of links, and of what is owed at the end.
+//! Ops of files, of directories that others could exchange, and of what is owed at the end.
 
+use std::fs::File;
+use std::io::{self, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +9,7 @@ use wire::{HostFailure, HostFailureKind, OpApart, OpOwe, OpPut};
 
 use super::List;
 use crate::apart;
-use crate::change::Change;
+use crate::change::{sync_directory, Change};
 use crate::command::{failed, failure, reason};
 use crate::content;
 use crate::owed::Owed;
@@ -17,9 +19,10 @@ impl List<'_> {
     pub(super) fn put(&mut self, put: &OpPut) -> Result<(), HostFailure> {
         let path = self.path(&put.path)?;
         self.record(Change::Put { path: path.clone() }, &path)?;
-        match &put.link {
-            None => content::lay_out(&path, put.zeros, self.at, self.meanwhile),
-            Some(to) => symlink(self.text(to)?, &path).map_err(|error| failed(&path, error)),
+        match (&put.text, &put.link) {
+            (None, None) => content::lay_out(&path, put.zeros, self.at, self.meanwhile),
+            (Some(text), _) => write(&path, text).map_err(|error| failed(&path, error)),
+            (_, Some(to)) => symlink(self.text(to)?, &path).map_err(|error| failed(&path, error)),
         }
     }
 
@@ -74,6 +77,14 @@ impl List<'_> {
         };
         self.note(Change::Owes(owed))
     }
+}
+
+/// Writes a file; it is on disk afterwards.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::create_new(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    path.parent().map_or(Ok(()), sync_directory)
 }
 
 fn refused(text: &str) -> HostFailure {

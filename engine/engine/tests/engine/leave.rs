@@ -14,7 +14,7 @@ type Answer = Result<HostDone, (HostFailureKind, String)>;
 fn with_two(host: &mut Host) -> [PathBuf; 2] {
     let [kept, gone] = ["tiltyard-kept", "tiltyard-gone"].map(|name| host.path(name));
     let list = json!([
-        {"op": "write", "path": kept, "text": "what it\nsays\n"},
+        {"op": "put", "path": kept, "text": "what it\nsays\n"},
         {"op": "make", "directory": gone},
     ]);
     assert_eq!(host.ops(list).unwrap().changes.len(), 2);

@@ -90,7 +90,7 @@ fn seeds() -> Vec<Vec<u8>> {
         {"op": "format", "device": "/dev/sdb", "filesystem": "ext4", "uuid": "u",
          "argv": ["mkfs.ext4", "-U", {"of": "u"}, "/dev/sdb"], "like": "/i"},
         {"op": "release", "device": "/dev/sdb"},
-        {"op": "write", "path": "/tiltyard-t", "text": "x"},
+        {"op": "put", "path": "/tiltyard-t", "text": "x"},
         {"op": "mount", "from": device, "at": "/m", "kind": "ext4", "options": ["ro"], "behind": "/i"},
         {"op": "start", "mark": "tiltyard-1-x", "argv": [{"of": "self"}, "serve"], "stdin": "s",
          "environment": {"A": "b"}, "user": "ada", "directory": "/", "in": "n", "limit_s": 1.5, "stop_s": 2,

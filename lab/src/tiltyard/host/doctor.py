@@ -142,7 +142,10 @@ def _network_pairs() -> Check:
 
 def _kvm() -> Check:
     """Whether stock kernels run as guests at native speed; tried."""
-    proof = kvm.prove()
+    try:
+        proof = kvm.prove()
+    except HostLacksError:
+        return Check("KVM", "limited", "not tried, as there is no engine to try it with")
     return Check("KVM", "ok" if proof.usable else "limited", proof.text)
 
 

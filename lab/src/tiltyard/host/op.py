@@ -79,14 +79,29 @@ class MakeDirectory(Op):
         return shlex.join((*self._there, *remove))
 
 
-class PutZeros(Op):
-    """A file that is not there, of zeros that are written."""
+class _Put(Op):
+    """A file that is not there."""
+
+    path: Path
+    outlasts_boot = True
+
+    @property
+    def way_back(self) -> str:
+        """It is removed."""
+        return f"# remove {self.path}"
+
+    @property
+    def back_script(self) -> str:
+        """The command for it."""
+        return shlex.join(("rm", "-f", str(self.path)))
+
+
+class PutZeros(_Put):
+    """One of zeros that are written."""
 
     kind: Literal["put"] = "put"
-    path: Path
     size_bytes: int
     in_memory: bool = False
-    outlasts_boot = True
 
     def op(self, text: Text) -> dict[str, object]:
         """Where, and how many."""
@@ -108,24 +123,12 @@ class PutZeros(Op):
         """All of it, unless it is in memory."""
         return 0 if self.in_memory else self.size_bytes
 
-    @property
-    def way_back(self) -> str:
-        """It is removed."""
-        return f"# remove {self.path}"
 
-    @property
-    def back_script(self) -> str:
-        """The command for it."""
-        return shlex.join(("rm", "-f", str(self.path)))
-
-
-class Link(Op):
-    """A symbolic link that is not there."""
+class Link(_Put):
+    """A symbolic link."""
 
     kind: Literal["link"] = "link"
-    path: Path
     to: Path
-    outlasts_boot = True
 
     def op(self, text: Text) -> dict[str, object]:
         """Where, and where it leads."""
@@ -135,16 +138,6 @@ class Link(Op):
     def line(self) -> str:
         """The command."""
         return shlex.join(("ln", "--symbolic", str(self.to), str(self.path)))
-
-    @property
-    def way_back(self) -> str:
-        """It is removed."""
-        return f"# remove {self.path}"
-
-    @property
-    def back_script(self) -> str:
-        """The command for it."""
-        return shlex.join(("rm", "-f", str(self.path)))
 
 
 class Owe(Op):
@@ -365,17 +358,15 @@ class MakeNetwork(Op):
         return f"ip netns del {self.name}"
 
 
-class PutText(Op):
-    """A file that is not there, with a text; it is on disk afterwards."""
+class PutText(_Put):
+    """One with a text; it is on disk afterwards."""
 
     kind: Literal["write"] = "write"
-    path: Path
     text: str
-    outlasts_boot = True
 
     def op(self, text: Text) -> dict[str, object]:
         """Where, and what."""
-        return {"op": "write", "path": text(self.path), "text": self.text}
+        return {"op": "put", "path": text(self.path), "text": self.text}
 
     @property
     def line(self) -> str:
@@ -386,13 +377,3 @@ class PutText(Op):
     def script(self) -> str:
         """The command for it."""
         return f"printf %s {shlex.quote(self.text)} >{shlex.quote(str(self.path))}"
-
-    @property
-    def way_back(self) -> str:
-        """It is removed."""
-        return f"# remove {self.path}"
-
-    @property
-    def back_script(self) -> str:
-        """The command for it."""
-        return shlex.join(("rm", "-f", str(self.path)))

@@ -121,6 +121,7 @@ def boot(
     return Boot(
         argv=argv,
         mark=mark,
+        directory=str(channel.parent),
         channel=channel,
         console=console,
         within_s=within_s,
