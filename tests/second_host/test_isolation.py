@@ -27,7 +27,7 @@ from tiltyard.study.model import SystemSpec
 pytestmark = needs_root
 
 SCRIPT = """
-import json, os, signal, subprocess, sys
+import json, os, signal, subprocess, sys, time
 from pathlib import Path
 from tiltyard.errors import BusyError
 from tiltyard.host.host import here
@@ -89,8 +89,12 @@ for _ in range(20):
         isolate(again, (1,))
     said["often"] += differs()
 
-line = "taskset -c 1 setsid sleep 600 >/dev/null & echo $!"
+# The kernel gives the CPUs of a group that is removed back some time later.
+wait = "until taskset -c 1 true 2>/dev/null; do sleep 0.1; done;"
+line = f"{wait} taskset -c 1 setsid sleep 600 >/dev/null & echo $!"
 stranger = int(subprocess.check_output(("sh", "-c", line)))
+while os.sched_getaffinity(stranger) != {1}:
+    time.sleep(0.05)
 with Ledger(STATE[0]) as ledger:
     said["stranger"] = stranger
     said["bound"] = attempt(ledger)

@@ -88,7 +88,14 @@ pub fn remove(directory: &Path, inode: u64) -> io::Result<Option<String>> {
         removal::remove_beneath(made.as_fd(), &name)
             .map_err(|remains| refused(directory.display(), remains))?;
     }
-    unlinkat(&above, name, AtFlags::REMOVEDIR).map_err(|error| named(directory, error))?;
+    if let Err(error) = unlinkat(&above, name, AtFlags::REMOVEDIR) {
+        // He may have exchanged it at this very moment.
+        let now = inside(&above, name).and_then(|now| Ok(fstat(now)?.st_ino));
+        return match now {
+            Ok(now) if now == fstat(&made)?.st_ino => Err(named(directory, error)),
+            _ => left(),
+        };
+    }
     fs::File::open(reach::by_descriptor(&above))?.sync_all()?;
     Ok(Some(format!("removed {}", directory.display())))
 }
