@@ -106,7 +106,7 @@ def test_a_block_is_disturbed_by_what_others_do_on_the_host_of_the_server(
     """That host is this kernel behind ssh: there the client is one of the others."""
     monkeypatch.setattr("tiltyard.host.telemetry.boot_id", lambda: "another boot")
     gates = GATES.model_copy(update={"spoiled": "keep", "canary": 0.0})
-    brief = STREAM.model_copy(update={"parameters": {"message": "64", "seconds": 1}})
+    brief = STREAM.model_copy(update={"parameters": {"message": "64", "seconds": 4}})
     with sshd(tmp_path / "server") as server:
         there = system("there", "hosts", server=server.far, ssh_options=server.options)
         plan = plan_of((there,), workloads=(brief,), blocks=1, gates=gates)
@@ -118,7 +118,7 @@ def test_a_block_is_disturbed_by_what_others_do_on_the_host_of_the_server(
     (other,) = trial.telemetry.others
     assert (trial.telemetry.host, other.host) == ("", server.far)
     assert other.servers_s is not None
-    assert other.servers_s > 0, "the server is at work, and is no stranger"
+    assert other.servers_s > 0.1, "the server is at work, and is no stranger"
     texts = [one.text for one in run.spoiled[1] if one.gate == "foreign_cpu" and one.host]
     assert [text.partition(" used ")[0] for text in texts] == [f"{server.far}: other processes"]
 

@@ -368,7 +368,7 @@ fn random(bytes: &mut [u8]) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::recover::{put_back, put_back_these, PutBack, Which};
     use super::*;
     use crate::meanwhile::Asleep;
@@ -381,13 +381,13 @@ mod tests {
         put_back_these(file, numbers, &mut |_| Ok(()), &mut Asleep::new())
     }
 
-    fn directory() -> (tempfile::TempDir, PathBuf) {
+    pub fn directory() -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().unwrap();
         let state = directory.path().join("state");
         (directory, state)
     }
 
-    fn made(path: &Path) -> Change {
+    pub fn made(path: &Path) -> Change {
         Change::Made {
             directory: path.to_owned(),
             apart: None,

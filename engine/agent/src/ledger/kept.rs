@@ -75,23 +75,9 @@ impl Ledger {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
+    use super::super::tests::{directory, made};
     use super::*;
     use crate::change::Change;
-
-    fn directory() -> (tempfile::TempDir, PathBuf) {
-        let directory = tempfile::tempdir().unwrap();
-        let state = directory.path().join("state");
-        (directory, state)
-    }
-
-    fn made(path: &Path) -> Change {
-        Change::Made {
-            directory: path.to_owned(),
-            apart: None,
-        }
-    }
 
     #[test]
     fn what_was_kept_is_taken_up_by_who_goes_on_and_is_his_to_take_back() {

@@ -193,7 +193,6 @@ class Place:
         argv: Sequence[str],
         *,
         timeout_s: float | None = None,
-        hold: Sequence[int] = (),
     ) -> commands.Output:
         """Run a command there to its end, as :func:`tiltyard.host.commands.run` does here.
 
@@ -202,7 +201,7 @@ class Place:
             TiltyardError: if the command fails, or what comes is no answer.
         """
         if not self.ssh:
-            return commands.run(argv, timeout_s=timeout_s, hold=hold)
+            return commands.run(argv, timeout_s=timeout_s)
         began = time.monotonic()
         said = self.ask(lambda host: host.run(argv, limit_s=timeout_s))
         command = commands.Command(argv=tuple(argv), elapsed_s=time.monotonic() - began)

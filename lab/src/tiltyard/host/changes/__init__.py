@@ -8,13 +8,12 @@ removal is synced: the ledger forgets it, and a power cut must not bring back wh
 
 import os
 import shlex
-import shutil
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tiltyard.errors import HostLacksError, RefusedError, TiltyardError
+from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import sync_directory
 from tiltyard.host import commands
@@ -138,14 +137,8 @@ def remove_tree(*paths: Path) -> None:
         except OSError:
             left.append(path)
     if not left:
-        return None
-    try:
-        engine = Engine.find()
-    except HostLacksError:
-        if not Path(os.environ.get("TILTYARD_ENGINE", "/")).is_relative_to(left[0]):
-            raise
-        # A copy of the lab whose engine is gone was being removed: no program's files are in it.
-        return shutil.rmtree(left[0])
+        return
+    engine = Engine.find()
     try:
         commands.run((str(engine.path), "remove", *map(str, left)), timeout_s=_REMOVAL_S)
     except commands.CommandFailedError as error:
