@@ -73,9 +73,16 @@ class PoolDriver(Driver):
         yield ImportPool(pool=mounting.called)
 
     def mount(self, name: str, mounting: Mounting) -> Iterator[Step]:  # noqa: ARG002  pools: own
-        """Give a pool just made its place, or import one that was made before."""
+        """Give a pool just made its properties and its place.
+
+        One that was made before remembers them. To set its place again would unmount it and mount
+        it at once, when zfs-fuse may still have it open.
+        """
+        if not mounting.is_made:
+            yield _import(mounting)
+            return
         pool = mounting.called
-        yield ImportPool(pool=pool) if mounting.is_made else _import(mounting)
+        yield ImportPool(pool=pool)
         for option in mounting.options:
             yield Run(argv=("zfs", "set", option, pool))
         yield Run(argv=("zfs", "set", f"mountpoint={mounting.target}", pool))
