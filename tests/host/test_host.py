@@ -303,6 +303,19 @@ def test_a_connection_that_is_lost_is_made_again(
     assert place.read("/proc/version"), "another one is asked"
 
 
+def test_one_that_is_ended_on_another_host_is_lost(tmp_path: Path) -> None:
+    """And not a host that lacks something: another one is asked, which knows what was put back."""
+    place = elsewhere(tmp_path / "home")
+    there = place.host
+    os.kill(int(Path(there.engine).parent.name), signal.SIGTERM)
+    with pytest.raises(UnreachableError, match="has ended") as raised:  # noqa: PT012  when it has
+        while True:
+            there.read(files=["/proc/version"])
+    assert "\n" not in str(raised.value)
+    assert place.host is not there
+    assert place.read("/proc/version")
+
+
 def test_one_on_another_host_is_told_that_we_are_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

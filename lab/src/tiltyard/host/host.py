@@ -93,6 +93,8 @@ class Host:
         self._reach = reach
         self._one_at_a_time = threading.Lock()
         self._numbers = itertools.count(1)
+        self._has_begun = False
+        """Whether it has said what it is; where it ends after that it is lost, whatever ends it."""
         self.has_recovered = False
         """Whether it has put back what others left."""
         self.ledgers: set[str] = set()
@@ -133,6 +135,7 @@ class Host:
             raise
         if hello is None or hello.protocol != PROTOCOL:
             raise self._lost(f"it does not speak protocol {PROTOCOL}, as this lab does")
+        self._has_begun = True
         self.boot = hello.boot
         """Which boot of the host this is: random(4)."""
         self.release = hello.release
@@ -614,6 +617,8 @@ class Host:
         self.close()
         if self._reach.is_lost(status, said):
             raise UnreachableError(f"cannot reach {self.name}: {said}")
+        if self._has_begun:
+            raise UnreachableError(f"the engine's agent on {self.name} has ended: {said}")
         raise HostLacksError(f"{self.name}: {said}")
 
     def _kill(self) -> None:
