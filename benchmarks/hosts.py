@@ -122,14 +122,14 @@ def beside_one(place: Path, hosts: int, rounds: int) -> Iterator[str]:
 def of_many(place: Path, runners: int) -> str:
     """What the lab spends while so many runners carry out trials."""
     text = STUDY.format(s=LONG_S, blocks=BLOCKS_OF_MANY)
-    began, cpu_s, pss_kib, at_once = time.monotonic(), dict[int, float](), 0, 0
+    began, cpu_s, most_kib, at_once = time.monotonic(), dict[int, float](), 0, 0
     with running(place, text, runners) as process:
         while process.poll() is None:
             parents = dict(_tree(process.pid))
             words = {pid: _words(pid) for pid in parents}
             lab = [pid for pid in parents if b"tiltyard" in words[pid]]
             cpu_s |= {pid: _cpu_s(pid) or cpu_s.get(pid, 0.0) for pid in lab}
-            pss_kib = max(pss_kib, sum(map(_pss_kib, lab)))
+            most_kib = max(most_kib, sum(map(pss_kib, lab)))
             # A trial is a fork of its runner.
             engines = {pid for pid in parents if words[pid][1:2] == [b"runner"]}
             at_once = max(at_once, sum(parents[pid] not in engines for pid in engines))
@@ -140,7 +140,7 @@ def of_many(place: Path, runners: int) -> str:
     return (
         f"{at_once} runners at once, {trials} trials of {LONG_S:g} s in {elapsed_s:.0f} s: the lab "
         f"took {used_s:.0f} s of CPU time ({used_s / elapsed_s:.2f} CPUs, "
-        f"{1e3 * used_s / trials:.0f} ms a trial) and {pss_kib / 1024:.0f} MiB at most"
+        f"{1e3 * used_s / trials:.0f} ms a trial) and {most_kib / 1024:.0f} MiB at most"
     )
 
 
@@ -170,7 +170,8 @@ def _cpu_s(pid: int) -> float:
     return _TICK_S * (int(fields[11]) + int(fields[12]))
 
 
-def _pss_kib(pid: int) -> int:
+def pss_kib(pid: int) -> int:
+    """Proportional set size of a process; 0 if it is not there."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:

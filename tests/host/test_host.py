@@ -1,6 +1,7 @@
 """The pipe to a host: what is read through it, and what is no agent."""
 
 import os
+import shutil
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -264,6 +265,8 @@ def test_to_another_host_the_engine_is_sent_and_nothing_of_it_stays(tmp_path: Pa
         ("login", "exit 255;", "cannot reach "),
         ("login", "echo Welcome;", '"Welcome" is printed where an answer should be. Fix: a login '),
         ("uname", "echo Plan9 mips", "is Plan9 mips, but the engine is for Linux "),
+        ("uname", "echo Linux ../x", r"is Linux ../x, but the engine is for Linux \w+$"),
+        ("uname", "echo Linux riscv64", "Fix: that of the wheel for riscv64, as /.*-riscv64$"),
         ("gzip", OLD_KERNEL, ": FATAL: kernel too old$"),
         ("gzip", "echo 'No space left on device' >&2; exit 1", ": No space left on device$"),
     ],
@@ -275,6 +278,19 @@ def test_a_host_that_will_not_do_is_told_in_a_line(
         elsewhere(tmp_path / "home", **{program: does}).read("/proc/version")
     assert "\n" not in str(raised.value)
     assert not [*(tmp_path / "home").iterdir()]
+
+
+def test_to_another_machine_the_engine_for_it_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It lies beside ours, which is not executed there."""
+    own = tmp_path / "engine"
+    shutil.copy(Engine.find().path, tmp_path / "engine-riscv64")
+    own.write_text("#!/bin/sh\nexit 1\n")
+    own.chmod(0o755)
+    monkeypatch.setenv("TILTYARD_ENGINE", str(own))
+    place = elsewhere(tmp_path / "home", uname="echo Linux riscv64")
+    assert place.read("/proc/self/comm") == "tiltyard-agent"
 
 
 def test_a_copy_that_is_cut_off_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

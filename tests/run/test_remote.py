@@ -39,6 +39,10 @@ LONG = WorkloadSpec(
     },
 )
 """Longer than any test waits: it must be stopped."""
+CUT = WorkloadSpec(
+    name="cut", use="iozone", parameters={"file": [f"{size}M" for size in range(4, 41)]}
+)
+"""Long enough to be cut, and not too long to be done in the next block."""
 
 
 @pytest.fixture
@@ -195,7 +199,7 @@ def engines_under(directory: Path) -> list[int]:
 
 def test_a_lost_connection_fails_one_turn(tmp_path: Path, server: Sshd) -> None:
     """The agent there has taken back what it had made for it."""
-    plan = plan_of((there(server),), workloads=(LONG, SMOKE), blocks=2)
+    plan = plan_of((there(server),), workloads=(CUT, SMOKE), blocks=2)
     folder = place(tmp_path / "study", plan)
     watcher = _Cutting(server)
     run_study(folder, plan, Engine.find(), go_on, watcher)

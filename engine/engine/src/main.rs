@@ -134,25 +134,28 @@ fn remove_copy(directory: &Path) -> io::Result<()> {
     }
     fs::remove_file(directory.join("tiltyard-agent"))?;
     let _ = fs::remove_dir(directory);
-    remove_older_copies(directory.parent().unwrap_or(Path::new(".")));
+    // A name alone has a parent without a name.
+    let home = directory
+        .parent()
+        .filter(|home| !home.as_os_str().is_empty());
+    remove_older_copies(home.unwrap_or(Path::new(".")));
     Ok(())
 }
 
-/// Those that were sent in an earlier boot of this host, whose power was cut before they were gone.
+/// Those that were cut off in the middle an hour ago, and those of an earlier boot of this host, whose power
+/// was cut before they were gone.
 fn remove_older_copies(home: &Path) {
-    let Ok(uptime) = fs::read_to_string("/proc/uptime") else {
-        return;
-    };
-    let seconds = uptime.split('.').next().and_then(|text| text.parse().ok());
-    let up = Duration::from_secs(seconds.unwrap_or(u64::MAX / 2));
-    let Some(booted) = SystemTime::now().checked_sub(up) else {
+    let uptime = fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let up_s = uptime.split('.').next().and_then(|text| text.parse().ok());
+    let oldest = Duration::from_secs(up_s.unwrap_or(u64::MAX)).min(Duration::from_secs(3600));
+    let Some(since) = SystemTime::now().checked_sub(oldest) else {
         return;
     };
     for entry in fs::read_dir(home).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is_ours = name.to_str().is_some_and(is_for_an_agent);
         let made = entry.metadata().and_then(|found| found.modified());
-        if is_ours && made.is_ok_and(|made| made < booted) {
+        if is_ours && made.is_ok_and(|made| made < since) {
             let _ = removal::remove(&entry.path());
         }
     }

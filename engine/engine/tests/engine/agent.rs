@@ -386,7 +386,9 @@ fn a_copy_that_was_made_for_it_is_gone_when_it_is_there() {
         )
         .unwrap();
         let mut started = Command::new(own.join("tiltyard-agent"));
-        started.args(["agent", "--remove-copy"]).arg(own);
+        // As a shell calls it, which is where the directory is.
+        started.args(["agent", "--remove-copy", name]);
+        started.current_dir(directory.path());
         started
     };
     // One of an earlier boot, whose power was cut, and one that is being sent now.

@@ -9,7 +9,6 @@ import contextlib
 import itertools
 import json
 import os
-import platform
 import secrets
 import select
 import signal
@@ -28,7 +27,7 @@ from tiltyard.executors.words import Words
 from tiltyard.host.answers import answers
 from tiltyard.host.commands import complaint, shown
 from tiltyard.host.packages import find_program
-from tiltyard.host.sent import COPY, Reach, packed
+from tiltyard.host.sent import COPY, Reach, engine_for, packed
 from tiltyard.phases import phase
 from tiltyard.wire import (
     PROTOCOL,
@@ -165,11 +164,11 @@ class Host:
     def _send_engine(self) -> None:
         """Hear of what sort the host is, and have the engine there."""
         there = self._own(_STALLED_S).decode(errors="replace")
-        own = f"{platform.system()} {platform.machine()}"
-        if there != own:
+        try:
+            copy = packed(engine_for(there))
+        except HostLacksError as error:
             self._kill()
-            raise HostLacksError(f"{self.name} is {shown(there)}, but the engine is for {own}")
-        copy = packed(Engine.find().path)
+            raise HostLacksError(f"{self.name} is {shown(there)}, but {error}") from None
         self._tell(b"%d\n" % len(copy) + copy)
 
     def _beat(self) -> None:

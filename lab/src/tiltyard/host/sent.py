@@ -2,16 +2,18 @@
 
 import functools
 import gzip
+import platform
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
 from tiltyard.errors import HostLacksError
+from tiltyard.executors.engine import Engine
 
 COPY: Final = r"""
 printf "\036%s\n" "$(uname -sm)"
 read -r bytes || exit 0
-find . ! -name . -prune -name "tiltyard-*-agent" -mmin +60 -exec rm -rf {} + 2>/dev/null
 engine=$0/tiltyard-agent
 mkdir -m 700 "$0" || exit 1
 if head -c "$bytes" | gzip -dc > "$engine" && chmod 700 "$engine"; then
@@ -27,7 +29,31 @@ rm -rf "$0"
 exit 1
 """
 """Says what sort of host it is, takes the engine, and becomes its agent. What a shell cannot
-execute has status 126 (POSIX). A copy that was cut off in the middle, an hour ago, is nobody's."""
+execute has status 126 (POSIX). The agent removes what was left of copies before its own."""
+
+
+_MACHINE: Final = re.compile(r"[A-Za-z0-9_]{1,32}")
+
+
+def engine_for(there: str) -> Path:
+    """The engine for a host: ours, or that for another machine, which lies beside it.
+
+    Args:
+        there: system and machine of the host, as uname(1) tells them.
+
+    Raises:
+        HostLacksError: if there is none.
+    """
+    engine = Engine.find().path
+    own = f"{platform.system()} {platform.machine()}"
+    if there == own:
+        return engine
+    system, _, machine = there.partition(" ")
+    other = engine.with_name(f"{engine.name}-{machine}") if _MACHINE.fullmatch(machine) else engine
+    if system == platform.system() and other != engine and other.is_file():
+        return other
+    fix = f". Fix: that of the wheel for {machine}, as {other}" if other != engine else ""
+    raise HostLacksError(f"the engine is for {own}{fix}")
 
 
 @functools.cache
