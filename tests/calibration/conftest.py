@@ -49,7 +49,6 @@ def small() -> Iterator[None]:
         patch.setattr(studies, "_OVERHEAD_BLOCKS", 7)
         patch.setattr(studies, "_SENSITIVITY_BLOCKS", 7)
         patch.setattr(settle, "_LIMIT_S", 0.0)
-        patch.setattr(settle, "_STEP_S", 0.001)
         yield
 
 

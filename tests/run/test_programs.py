@@ -322,7 +322,7 @@ def test_short_trials_have_little_around_them(
 ) -> None:
     monkeypatch.setattr("tiltyard.run.canary._WORTH_S", worth_s)
     monkeypatch.setattr("tiltyard.run.context._BRIEF_S", 600.0)
-    monkeypatch.setattr("tiltyard.run.settle._STEP_S", 0.05)
+    monkeypatch.setattr("tiltyard.run.settle._LIMIT_S", 2.0)
     kept = GATES.model_copy(update={"spoiled": "keep"})
     plan = plan_of(folder, engine).model_copy(update={"gates": kept})
     folder.plan.unlink()
@@ -342,7 +342,7 @@ def test_what_is_written_is_waited_for(
     folder: StudyFolder, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tiltyard.run.context._BRIEF_S", 600.0)
-    monkeypatch.setattr("tiltyard.run.settle._STEP_S", 0.05)
+    monkeypatch.setattr("tiltyard.run.settle._LIMIT_S", 2.0)
     for name in ("old", "new"):
         program(folder.root / f"bin/{name}", "dd if=/dev/zero of=file bs=1M count=3 2> /dev/null")
     run(folder, engine, plan_of(folder, engine, "", blocks=1))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,12 +24,12 @@ from tiltyard.folder import StudyFolder
 from tiltyard.host.host import Host
 from tiltyard.host.ledger import recover
 from tiltyard.plan.store import write_plan
-from tiltyard.run import settle
 from tiltyard.run.observer import Outlook
 from tiltyard.run.read import read_run
 from tiltyard.run.record import TrialRecord
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec, WorkloadSpec
+from tiltyard.wire import HostSettled
 
 LONG = WorkloadSpec(
     name="long",
@@ -220,14 +221,14 @@ def test_a_look_that_fails_there_fails_one_trial(
     """And not the run, as one that fails here does."""
     plan = plan_of((there(server), here(tmp_path)), blocks=1)
     folder = place(tmp_path / "study", plan)
-    look = settle._look
+    begin = Host.begin_watch
 
-    def cut(host: Host, step_s: float) -> tuple[float | None, int]:
+    def cut(host: Host, *asked: Any) -> tuple[int, HostSettled | None]:
         if host.name == server.far:
             os.kill(host._process.pid, signal.SIGKILL)
-        return look(host, step_s)
+        return begin(host, *asked)
 
-    monkeypatch.setattr(settle, "_look", cut)
+    monkeypatch.setattr(Host, "begin_watch", cut)
     run_study(folder, plan, Engine.find(), go_on, Watcher())
     reasons = {trial.key.system: trial.reason for trial in read_run(folder, plan).trials}
     assert reasons.pop("here") is None

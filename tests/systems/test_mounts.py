@@ -146,7 +146,7 @@ def test_who_serves_it_too_is_known_by_name(make: Make, tmp_path: Path, far: Far
             assert named((name, "nobody"), place) == (process.pid,)
             up = system.bring_up()
             if up.watch:
-                with up.watch() as watch:
+                with up.watch(None) as watch:
                     wait_until(lambda: (watch.telemetry().servers_s or 0) > 0, "nothing is told")
             else:
                 assert {process.pid} < {*up.servers()}

@@ -202,7 +202,7 @@ def test_what_others_do_to_a_disk_there_is_seen_there(system: System, tmp_path: 
     up = system.bring_up()
     assert up.watch is not None
     assert isinstance(up.target, Path)
-    with up.watch() as watching:
+    with up.watch(None) as watching:
         _write(up.target / "ours", 4)
         (tmp_path / "there").mkdir()
         _write(tmp_path / "there" / "theirs", 16)
@@ -211,7 +211,7 @@ def test_what_others_do_to_a_disk_there_is_seen_there(system: System, tmp_path: 
     assert seen.own_bytes >= 4 * 2**20
     assert seen.foreign_bytes is not None
     assert seen.foreign_bytes >= 16 * 2**20
-    with up.watch() as watching:
+    with up.watch(None) as watching:
         assert up.lost() == ""
         up.place.host._process.kill()
         assert watching.telemetry().own_bytes is None, "nothing is known of a host that is lost"

@@ -119,6 +119,21 @@ impl Change {
         }
     }
 
+    /// Makes sure that it could be taken back, which nothing is that has no name of ours.
+    ///
+    /// # Errors
+    /// It could not be, and is not to be made.
+    pub fn require_ours(&self) -> io::Result<()> {
+        match self {
+            Self::Made { directory, .. } | Self::Inside { directory, .. } => {
+                require_prefix(directory, "not made")
+            }
+            Self::Put { path } => require_prefix(path, "not made"),
+            Self::Mounted { at, behind: None } => require_prefix(at, "not mounted"),
+            _ => Ok(()),
+        }
+    }
+
     /// Takes it back for good; what was done, `None` if nothing was left to do.
     ///
     /// # Errors

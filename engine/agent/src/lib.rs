@@ -38,6 +38,7 @@ mod patience;
 mod pattern;
 mod pool;
 pub mod request;
+mod settle;
 mod start;
 mod throttle;
 mod watch;
@@ -124,8 +125,8 @@ fn hello(version: &str) -> io::Result<HostHello> {
         cpus: place::allowed_cpus()?,
         boot: ledger::boot(),
         does: [
-            "read", "run", "watch", "ops", "undo", "recover", "leave", "take_up", "hold", "let_go",
-            "servers", "cancel",
+            "read", "run", "settle", "watch", "ops", "undo", "recover", "leave", "take_up", "hold",
+            "let_go", "servers", "cancel",
         ]
         .map(str::to_owned)
         .to_vec(),
@@ -288,6 +289,9 @@ impl Agent<'_> {
                     };
                     self.waiting_bytes -= bytes;
                     match asked {
+                        Asked::Settle(id, asked) => {
+                            self.change(id, false, |_, agent| settle::settle(asked, agent));
+                        }
                         Asked::Watch(id, asked) => {
                             let done = self.watches.answer(id, asked);
                             (self.say)(&line(id, done));

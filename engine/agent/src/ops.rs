@@ -32,7 +32,6 @@ use crate::ledger::{self, recover, Ledger};
 use crate::machine::Machine;
 use crate::marked::Marked;
 use crate::meanwhile::Meanwhile;
-use crate::names::require_prefix;
 use crate::network;
 use crate::request::shown;
 use crate::start::Keepers;
@@ -394,11 +393,6 @@ impl List<'_> {
         let at = self.path(&mount.at)?;
         let behind = mount.behind.as_ref();
         let behind = behind.map(|behind| self.path(behind)).transpose()?;
-        if behind.is_none() {
-            // It could not be taken back.
-            require_prefix(&at, "not mounted")
-                .map_err(|error| failure(HostFailureKind::Request, shown(&error.to_string())))?;
-        }
         let change = Change::Mounted {
             at: at.clone(),
             behind,
@@ -468,6 +462,9 @@ impl List<'_> {
             let text = "it is of the whole machine, which is to be held before";
             return Err(failure(HostFailureKind::Request, text.to_owned()));
         }
+        change
+            .require_ours()
+            .map_err(|error| failure(HostFailureKind::Request, shown(&error.to_string())))?;
         let number = opened(self.ledger)?.record(change).map_err(lacks)?;
         let at = self.at;
         self.did.changes.push(HostChanged { at, number });

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use wire::{
     HostHold, HostLeave, HostLetGo, HostOp, HostOps, HostRead, HostRecover, HostRequest, HostRun,
-    HostServers, HostTakeUp, HostUndo, HostWatch, HostWho, OpAge, OpHold, OpMount, OpNetwork,
-    OpStart, OpText, StartReady, StartStop,
+    HostServers, HostSettle, HostTakeUp, HostUndo, HostWatch, HostWho, OpAge, OpHold, OpMount,
+    OpNetwork, OpStart, OpText, StartReady, StartStop,
 };
 
 /// Names of all that is made begin so.
@@ -25,6 +25,7 @@ pub enum Asked {
     Beat,
     Read(u64, HostRead),
     Run(u64, HostRun),
+    Settle(u64, HostSettle),
     Watch(u64, HostWatch),
     Ops(u64, HostOps),
     Undo(u64, HostUndo),
@@ -45,6 +46,7 @@ impl Asked {
             Self::Beat | Self::Cancel(_) => None,
             Self::Read(id, _)
             | Self::Run(id, _)
+            | Self::Settle(id, _)
             | Self::Watch(id, _)
             | Self::Ops(id, _)
             | Self::Undo(id, _)
@@ -111,6 +113,7 @@ fn with_number(id: u64, request: HostRequest) -> Result<Asked, String> {
         id: _,
         read,
         run,
+        settle,
         watch,
         ops,
         undo,
@@ -126,6 +129,7 @@ fn with_number(id: u64, request: HostRequest) -> Result<Asked, String> {
     let asked = [
         read.map(|read| check_read(&read).map(|()| Asked::Read(id, read))),
         run.map(|run| check_run(&run).map(|()| Asked::Run(id, run))),
+        settle.map(|settle| check_settle(settle).map(|()| Asked::Settle(id, settle))),
         watch.map(|watch| check_watch(&watch).map(|()| Asked::Watch(id, watch))),
         ops.map(|ops| check_ops(&ops).map(|()| Asked::Ops(id, ops))),
         undo.map(|undo| check_ledger(&undo.ledger).map(|()| Asked::Undo(id, undo))),
@@ -184,10 +188,17 @@ fn check_leave(leave: &HostLeave) -> Result<(), String> {
     check_text(&leave.study)
 }
 
+fn check_settle(settle: HostSettle) -> Result<(), String> {
+    match (0.0..=3600.0).contains(&settle.limit_s) {
+        true => Ok(()),
+        false => Err(format!("limit_s: {} s is no time to wait", settle.limit_s)),
+    }
+}
+
 fn check_watch(watch: &HostWatch) -> Result<(), String> {
     let begin = match watch {
         HostWatch::Begin(begin) => begin,
-        HostWatch::Tell(tell) => return check_who(&tell.who),
+        HostWatch::Tell(tell) | HostWatch::Last(tell) => return check_who(&tell.who),
         HostWatch::End(_) => return Ok(()),
     };
     check_who(&begin.who)?;

@@ -59,6 +59,11 @@ impl Watches {
                 let sensors = self.sensors.as_ref().ok_or_else(|| none(tell.of))?;
                 watch.tell(&tell.who, tell.cpus.as_deref(), sensors)
             }
+            HostWatch::Last(tell) => {
+                let mut watch = self.open.remove(&tell.of).ok_or_else(|| none(tell.of))?;
+                let sensors = self.sensors.as_ref().ok_or_else(|| none(tell.of))?;
+                watch.tell(&tell.who, tell.cpus.as_deref(), sensors)
+            }
             HostWatch::End(of) => {
                 self.open.remove(&of).ok_or_else(|| none(of))?;
                 HostSeen::default()

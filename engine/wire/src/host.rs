@@ -18,7 +18,7 @@ use crate::start::{HostServer, HostServers};
 /// The longest request and the longest answer: a host with 500 processors has 3 MiB to tell.
 pub const HOST_LINE_BYTES: usize = 8 << 20;
 
-/// What an agent is asked: one of `read`, `run`, `watch`, `ops`, `undo`, `recover`, `leave`, `take_up`,
+/// What an agent is asked: one of `read`, `run`, `settle`, `watch`, `ops`, `undo`, `recover`, `leave`, `take_up`,
 /// `hold`, `let_go`, `servers`, `cancel` and `beat`. All but the last two have a number.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -29,6 +29,8 @@ pub struct HostRequest {
     pub read: Option<HostRead>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<HostRun>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settle: Option<HostSettle>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<HostWatch>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,6 +108,16 @@ fn success() -> Vec<i32> {
     vec![0]
 }
 
+/// What was written is to reach the disks, and who else uses them gets a moment to come to rest.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostSettle {
+    /// Seconds that it waits for others at most, 3600 at most; 0: nothing is waited for.
+    pub limit_s: f64,
+    /// Whether what is dirty is written first: sync(2).
+    pub sync: bool,
+}
+
 /// The host's counters, while something runs there: they are read now, and again when they are to
 /// be told. The agent sleeps in between.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -115,6 +127,8 @@ pub enum HostWatch {
     Begin(HostWatchBegin),
     /// What has happened since it has begun, or was told before.
     Tell(HostWatchTell),
+    /// The same, and it is of no use any more.
+    Last(HostWatchTell),
     /// It is of no use any more.
     End(u64),
 }
@@ -225,6 +239,7 @@ pub struct HostHello {
 pub enum HostDone {
     Read(HostFound),
     Run(HostOutput),
+    Settled(HostSettled),
     /// Of a watch that has begun or ended there is nothing.
     Watch(Box<HostSeen>),
     Ops(HostDid),
@@ -236,6 +251,18 @@ pub enum HostDone {
     Held(HostHeld),
     /// In the order in which they were asked for.
     Servers(Vec<HostServer>),
+}
+
+/// How disks have come to rest.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostSettled {
+    /// What it took, in seconds.
+    pub elapsed_s: f64,
+    /// Dirty or under write-back at the end.
+    pub dirty_bytes: u64,
+    /// Share of the last moment in which a task waited for a disk; `None`: not looked at, or not told by
+    /// the kernel.
+    pub waiting_share: Option<f64>,
 }
 
 /// What went on on a host between two readings of its counters. What it does not tell is `None`:

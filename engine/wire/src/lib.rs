@@ -30,8 +30,8 @@ pub use event::{
 };
 pub use host::{
     HostBeat, HostDevice, HostDirect, HostDisk, HostDone, HostFailure, HostFailureKind, HostFound,
-    HostHello, HostLine, HostOutput, HostRead, HostRequest, HostRun, HostSeen, HostSpace,
-    HostWatch, HostWatchBegin, HostWatchTell, HostWho, HOST_LINE_BYTES,
+    HostHello, HostLine, HostOutput, HostRead, HostRequest, HostRun, HostSeen, HostSettle,
+    HostSettled, HostSpace, HostWatch, HostWatchBegin, HostWatchTell, HostWho, HOST_LINE_BYTES,
 };
 pub use job::{
     Call, ConditionsWanted, FarEnd, FarPlace, Inject, Job, Part, Stage, Target, FAR_PORT,

@@ -9,7 +9,6 @@ use crate::change::Change;
 use crate::command::failure;
 use crate::inside::{self, Process};
 use crate::ledger::Ledger;
-use crate::names::require_prefix;
 use crate::pool;
 use crate::request::shown;
 
@@ -52,8 +51,6 @@ impl List<'_> {
             false => of.enter(&["mkdir", &path]),
         };
         if !make.inside {
-            require_prefix(&directory, "not made")
-                .map_err(|error| failure(HostFailureKind::Request, shown(&error.to_string())))?;
             if inside::is_there(&path, &of) {
                 return Err(refused(&directory, "is there already"));
             }

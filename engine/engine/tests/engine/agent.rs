@@ -151,8 +151,8 @@ fn it_says_who_it_is() {
     assert_eq!(
         hello.does,
         [
-            "read", "run", "watch", "ops", "undo", "recover", "leave", "take_up", "hold", "let_go",
-            "servers", "cancel"
+            "read", "run", "settle", "watch", "ops", "undo", "recover", "leave", "take_up", "hold",
+            "let_go", "servers", "cancel"
         ]
     );
 }
@@ -367,6 +367,10 @@ fn what_a_stranger_does_between_two_readings_is_told_as_others() {
     });
     assert!(without_us > with_us + 0.1, "{without_us} and {with_us} s");
     ask(json!({"id": 4, "watch": {"end": 1}})).unwrap();
+    let last = json!({"of": 2, "who": who(own)});
+    let last = json!({"id": 4, "watch": {"last": last}});
+    assert!(ask(last.clone()).unwrap().elapsed_s > 0.0);
+    assert_eq!(ask(last).unwrap_err(), "there is no watch number 2");
     assert_eq!(
         ask(tell(5, 1, own)).unwrap_err(),
         "there is no watch number 1"
@@ -557,4 +561,31 @@ fn it_is_small_again_after_a_long_answer() {
         .unwrap();
     // Without the pages of the program itself, of which a debug build has more.
     assert!(anonymous_kib <= 2 << 10, "{line}");
+}
+
+#[test]
+fn a_host_settles_while_beats_are_answered_and_no_longer_than_it_may() {
+    let mut agent = Agent::start(&[]);
+    agent.write(b"{\"id\":1,\"settle\":{\"limit_s\":0.5,\"sync\":true}}\n{\"beat\":{}}\n");
+    let mut heard = [agent.hear(), agent.hear()];
+    heard.sort_by_key(|line| matches!(line, HostLine::Done { .. }));
+    let [HostLine::Beat { .. }, HostLine::Done {
+        done: HostDone::Settled(settled),
+        ..
+    }] = &heard
+    else {
+        panic!("{heard:?}");
+    };
+    assert!(settled.elapsed_s >= 0.05, "{settled:?}");
+    for limit_s in [-1.0, 1e300] {
+        agent.ask(&json!({"id": 2, "settle": {"limit_s": limit_s, "sync": false}}));
+        let HostLine::Failed { failed, .. } = agent.hear() else {
+            panic!("{limit_s}");
+        };
+        assert!(
+            failed.text.ends_with("s is no time to wait"),
+            "{}",
+            failed.text
+        );
+    }
 }

@@ -301,6 +301,16 @@ fn what_cannot_be_done_says_why_and_changes_nothing() {
             HostFailureKind::Request,
             "not mounted: its name does not begin with tiltyard-",
         ),
+        (
+            json!({"op": "make", "directory": other.with_file_name("turbo")}),
+            HostFailureKind::Request,
+            "/turbo: not made: its name does not begin with tiltyard-",
+        ),
+        (
+            json!({"op": "put", "path": other.with_file_name("turbo"), "text": "x"}),
+            HostFailureKind::Request,
+            "/turbo: not made: its name does not begin with tiltyard-",
+        ),
     ] {
         let (found, text) = host.ops(json!([op])).unwrap_err();
         assert_eq!(found, kind, "{op}: {text}");

@@ -158,6 +158,7 @@ fn run(input: &[u8]) {
             let written = serde_json::to_string(&ops).unwrap_or_default();
             assert!(!written.contains("\\u0000"));
         }
+        Ok(Asked::Settle(_, settle)) => assert!((0.0..=3600.0).contains(&settle.limit_s)),
         Ok(Asked::Watch(_, watch)) => {
             if let HostWatch::Begin(HostWatchBegin {
                 disk: Some(disk), ..

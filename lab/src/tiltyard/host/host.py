@@ -41,6 +41,7 @@ from tiltyard.wire import (
     HostProgress,
     HostSeen,
     HostServer,
+    HostSettled,
     HostUndone,
 )
 
@@ -50,6 +51,8 @@ _ANSWER_S: Final = 300.0
 """For commands that each have a minute."""
 _RUNS_S: Final = 300.0
 """How long a command may take, unless its caller knows better."""
+_WRITES_S: Final = 600.0
+"""For what sync(2) has to write; an agent's lease is longer."""
 _STALLED_S: Final = 60.0
 """So long it may take nothing of what it is told, and say nothing where it need not do anything."""
 _BEAT_S: Final = 240.0
@@ -255,25 +258,59 @@ class Host:
             raise self._lost(_NOT_ASKED)
         return done.run
 
-    def begin_watch(self, who: Mapping[str, object], disk: Mapping[str, object] | None) -> int:
+    def settle(self, limit_s: float, *, sync: bool = True) -> HostSettled:
+        """Have what was written reach the disks, and wait until they have come to rest.
+
+        Args:
+            limit_s: longest wait for others; 0: only what waits to be written is told.
+            sync: whether what is dirty is written first.
+
+        Raises:
+            HostLacksError: if it does not answer.
+        """
+        (_, done), *_ = self._ask_all([_settling(limit_s, sync=sync)], limit_s + _WRITES_S)
+        return self._settled(done)
+
+    def _settled(self, done: HostDone) -> HostSettled:
+        if done.settled is None:
+            raise self._lost(_NOT_ASKED)
+        return done.settled
+
+    def begin_watch(
+        self,
+        who: Mapping[str, object],
+        disk: Mapping[str, object] | None,
+        settle_s: float | None = None,
+    ) -> tuple[int, HostSettled | None]:
         """Read the host's counters now, to tell later what has happened since then.
 
         Args:
             who: whose work is nobody else's (``HostWho`` of the wire).
             disk: what the work lies on (``HostDisk`` of the wire), if that is a disk.
+            settle_s: see :meth:`settle`, which comes before it in the same exchange; if not given,
+                nothing does.
 
         Returns:
-            The number of the watch.
+            The number of the watch, and how the host has settled.
 
         Raises:
             HostLacksError: if it does not answer.
         """
-        begin = {"who": who} | ({"disk": disk} if disk else {})
-        number, _ = self._ask({"watch": {"begin": begin}})
-        return number
+        watch = {"who": who} | ({"disk": disk} if disk else {})
+        begin: Mapping[str, object] = {"watch": {"begin": watch}}
+        if settle_s is None:
+            return self._ask(begin)[0], None
+        both = [_settling(settle_s, sync=True), begin]
+        (_, settled), (number, _) = self._ask_all(both, settle_s + _WRITES_S)
+        return number, self._settled(settled)
 
     def watched(
-        self, number: int, who: Mapping[str, object], cpus: Sequence[int] | None
+        self,
+        number: int,
+        who: Mapping[str, object],
+        cpus: Sequence[int] | None,
+        *,
+        last: bool = False,
     ) -> HostSeen:
         """What has happened since a watch has begun, or was told before.
 
@@ -281,12 +318,13 @@ class Host:
             number: of the watch.
             who: as they are now.
             cpus: those that measured, none for all; ``None`` where they are not known.
+            last: the watch ends with it.
 
         Raises:
             HostLacksError: if it does not answer, or the watch has ended.
         """
         asked = {"of": number, "who": who} | ({} if cpus is None else {"cpus": list(cpus)})
-        _, done = self._ask({"watch": {"tell": asked}})
+        _, done = self._ask({"watch": {"last" if last else "tell": asked}})
         if done.watch is None:
             raise self._lost(_NOT_ASKED)
         return done.watch
@@ -508,16 +546,24 @@ class Host:
         self, what: Mapping[str, object], limit_s: float | None = None
     ) -> tuple[int, HostDone]:
         """One exchange: its number, and what came of it."""
+        return self._ask_all([what], limit_s)[0]
+
+    def _ask_all(
+        self, whats: Sequence[Mapping[str, object]], limit_s: float | None = None
+    ) -> list[tuple[int, HostDone]]:
+        """Several in one exchange, which are carried out one after the other."""
         with self._one_at_a_time:
-            number = next(self._numbers)
+            numbers = [next(self._numbers) for _ in whats]
+            asked = zip(numbers, whats, strict=True)
             try:
-                self._tell(_line({"id": number, **what}))
-                answer = self._heard(limit_s)
+                self._tell(b"".join(_line({"id": number, **what}) for number, what in asked))
+                answers = [self._heard(limit_s) for _ in whats]
             except BaseException:
                 # What it says later would be taken for the next answer.
                 self._kill()
                 raise
-        return number, self._done(number, answer)
+        both = zip(numbers, answers, strict=True)
+        return [(number, self._done(number, answer)) for number, answer in both]
 
     def _done(self, number: int, answer: HostLine) -> HostDone:
         """What came of a request.
@@ -644,6 +690,10 @@ class Host:
         assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.stdout.close()
+
+
+def _settling(limit_s: float, *, sync: bool) -> dict[str, object]:
+    return {"settle": {"limit_s": limit_s, "sync": sync}}
 
 
 def _line(request: Mapping[str, object]) -> bytes:

@@ -20,7 +20,7 @@ from tiltyard.host.devices.disks import stack_under
 from tiltyard.host.host import Host, here
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.processes import boot_id
-from tiltyard.wire import HostSeen
+from tiltyard.wire import HostSeen, HostSettled
 
 
 class Telemetry(Frozen):
@@ -90,9 +90,11 @@ class Watch:
             servers: asks for the processes that belong to the system under test.
         """
         self._servers = servers
+        self.settled: HostSettled | None = None
         self._host = here()
         self._began_s = time.monotonic()
-        self._number = self._host.begin_watch(self._who(), disk_under(directory))
+        self._number, _ = self._host.begin_watch(self._who(), disk_under(directory))
+        self._is_open = True
 
     def __enter__(self) -> Self:
         """The watch itself."""
@@ -101,7 +103,8 @@ class Watch:
     def __exit__(self, *_: object) -> None:
         """The agent forgets it."""
         with contextlib.suppress(HostLacksError):
-            self._host.end_watch(self._number)
+            if self._is_open:
+                self._host.end_watch(self._number)
 
     @property
     def is_lost(self) -> bool:
@@ -112,14 +115,16 @@ class Watch:
         """Whose work is nobody else's; processes of now, with what their ended children used."""
         return {"ours": [os.getpid()], "servers": [*self._servers()]}
 
-    def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:
+    def telemetry(self, cpus: Sequence[int] | None = None, *, last: bool = False) -> Telemetry:
         """What has happened since then; where the agent has ended, nothing is known.
 
         Args:
             cpus: those that measured, none for all; if not given, they are not known.
+            last: it is not asked again.
         """
+        self._is_open = not last
         try:
-            seen = self._host.watched(self._number, self._who(), cpus)
+            seen = self._host.watched(self._number, self._who(), cpus, last=last)
         except HostLacksError:
             return Telemetry(elapsed_s=time.monotonic() - self._began_s)
         return _telemetry(seen, cpus)
@@ -142,13 +147,16 @@ def disk_under(directory: Path | None, place: Place = HERE) -> dict[str, str | b
 class Watching(Protocol):
     """Counters of a host from the beginning of a context on."""
 
+    settled: HostSettled | None
+    """How its disks had come to rest before, where they were to."""
+
     def __enter__(self) -> Self:
         """It."""
 
     def __exit__(self, *_: object) -> None:
         """It is of no use any more."""
 
-    def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:
+    def telemetry(self, cpus: Sequence[int] | None = None, *, last: bool = False) -> Telemetry:
         """What has happened since then; see :meth:`Watch.telemetry`."""
 
 
@@ -202,21 +210,29 @@ class FarWatch:
         who: Callable[[], Mapping[str, object]],
         cpus: Sequence[int] | None = None,
         disk: Mapping[str, object] | None = None,
+        *,
+        settle_s: float | None = None,
     ) -> None:
-        """Read them; a host that is not reached tells nothing.
+        """Read them; a host that is not reached tells nothing, unless it is to settle.
 
         Args:
             place: where the trial runs.
             who: asks whose work is nobody else's there (``HostWho`` of the wire).
             cpus: those that count, none for all; ``None``: only the engine knows them.
             disk: as :func:`disk_under` tells it there.
+            settle_s: before that the disks there come to rest; longest wait for it.
+
+        Raises:
+            UnreachableError: if it is to settle, and is not reached.
         """
         self._place, self._who, self._cpus = place, who, cpus
         self._began_s = time.monotonic()
         self._host: Host | None = None
-        with contextlib.suppress(TiltyardError):
+        self.settled: HostSettled | None = None
+        """How they have come to rest."""
+        with contextlib.suppress(*(() if settle_s is not None else (TiltyardError,))):
             there = place.host
-            self._number = there.begin_watch(who(), disk)
+            self._number, self.settled = there.begin_watch(who(), disk, settle_s)
             self._host = there
 
     def __enter__(self) -> Self:
@@ -229,11 +245,17 @@ class FarWatch:
             if self._host:
                 self._host.end_watch(self._number)
 
-    def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:  # noqa: ARG002  as here
+    def telemetry(
+        self,
+        cpus: Sequence[int] | None = None,  # noqa: ARG002  as here
+        *,
+        last: bool = False,
+    ) -> Telemetry:
         """What has happened since then; which CPUs count was said before."""
         told = Telemetry(elapsed_s=time.monotonic() - self._began_s)
+        host, self._host = self._host, None if last else self._host
         with contextlib.suppress(HostLacksError):
-            if self._host:
-                seen = self._host.watched(self._number, self._who(), self._cpus)
+            if host:
+                seen = host.watched(self._number, self._who(), self._cpus, last=last)
                 told = _telemetry(seen, self._cpus)
         return told.model_copy(update={"host": str(self._place)})

@@ -120,11 +120,11 @@ def run_alternately(context: Context, keys: Sequence[TrialKey], up: Up) -> None:
     """
     workload = keys[0].workload
     is_brief = context.is_brief(workload)
-    settled = come_to_rest(context, workload, up)
-    begun = [begin_trial(context, key, settled, waits=is_brief) for key in keys]
+    rest = come_to_rest(context, workload, up)
+    begun = [begin_trial(context, key, rest.settled, waits=is_brief) for key in keys]
     partials = [one.partial for one in begun]
     try:
-        with watching(context, up, brief=is_brief) as telemetry_of:
+        with watching(context, up, rest.watched, brief=is_brief) as telemetry_of:
             turns, trials, hello = _execute(context, keys, up, partials)
             telemetry = telemetry_of(measuring(up, hello))
         context.interrupt.check()

@@ -188,7 +188,7 @@ def _execute(
             )
         with context.interrupt.stops(stop):
             hear_together(hear, len(trials), stop)
-        seen = tuple(one.telemetry() for one in watching)
+        seen = tuple(one.telemetry(last=True) for one in watching)
         for client, keep in zip(clients, keeps, strict=True):
             with named_in_errors(client.partial):
                 keep.flush()

@@ -176,7 +176,7 @@ def _set_up(context: Context, where: Place, workload: PlannedWorkload, found: Ar
     if outcome != "done":
         found.failed[workload.spec.name] = f"{where.level}.{reason}"
     if where.up is not None and (stream.written_bytes or 0) > CALM_BYTES:
-        settle(context.interrupt.check, where.up.place)
+        settle(where.up.place)
 
 
 def _clean_up(

@@ -35,14 +35,14 @@ from tiltyard.run.context import Context
 from tiltyard.run.history import History
 from tiltyard.run.journal import ExecutionsSet, TrialFinished, TrialStarted, now
 from tiltyard.run.same_output import expected_output, outcome_of
-from tiltyard.run.settle import CALM_BYTES, Settled, settle
+from tiltyard.run.settle import CALM_BYTES, patience_s, settle
 from tiltyard.run.sizing import Asked, Tried, further
 from tiltyard.run.stages import program_job, silence_s
 from tiltyard.run.stream import Stream, file_of, read_stream
 from tiltyard.study.program import SECRET
 from tiltyard.systems.kind import Up
 from tiltyard.units import format_duration
-from tiltyard.wire import Hello, HelloEvent, ProgressEvent, read_event
+from tiltyard.wire import Hello, HelloEvent, HostSettled, ProgressEvent, read_event
 
 _LEAST_LIMIT_S = 600.0
 _LIMIT_FACTOR = 20
@@ -102,11 +102,11 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
     if asked and key.workload in context.tried and key.repeat > 1:
         return
     is_brief = context.is_brief(key.workload)
-    settled = come_to_rest(context, key.workload, up)
-    begun = begin_trial(context, key, settled, waits=is_brief)
+    rest = come_to_rest(context, key.workload, up)
+    begun = begin_trial(context, key, rest.settled, waits=is_brief)
     partial = begun.partial
     try:
-        ended = _execute(context, key, up, partial, sync=not is_brief)
+        ended = _execute(context, key, up, partial, sync=not is_brief, watched=rest.watched)
         context.interrupt.check()
         if asked and ended.outcome == "done" and not _is_long(context, key, asked, ended):
             _try_further(context, key, up, partial, asked, ended)
@@ -116,7 +116,7 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
         partial.unlink(missing_ok=True)
 
 
-def begin_trial(context: Context, key: TrialKey, settled: Settled, *, waits: bool) -> Begun:
+def begin_trial(context: Context, key: TrialKey, settled: HostSettled, *, waits: bool) -> Begun:
     """Write down that a trial begins."""
     slot = context.slots[key]
     started = TrialStarted(
@@ -218,15 +218,28 @@ def _try_further(
     context.tried.setdefault(key.workload, []).append(tried)
 
 
-def come_to_rest(context: Context, workload: str, up: Up) -> Settled:
+class Rest(NamedTuple):
+    """A host before a trial."""
+
+    settled: HostSettled
+    watched: Watching | None
+    """Another host is watched from then on, by the same exchange."""
+
+
+def come_to_rest(context: Context, workload: str, up: Up) -> Rest:
     """Wait until the host has; what goes on between brief trials that write nothing is watched."""
     is_calm = context.is_brief(workload) and _is_calm(context, up)
     times = context.history.times_of_workload.get(workload)
     trial_s = times.median_s if times else None
-    settled = settle(context.interrupt.check, up.place, brief=is_calm, trial_s=trial_s)
+    if up.watch:
+        watched = up.watch(patience_s(trial_s))
+        if settled := watched.settled:
+            context.watches.close()
+            return Rest(settled, watched)
+    settled = settle(up.place, brief=is_calm, trial_s=trial_s)
     if not is_calm:
         context.watches.close()
-    return settled
+    return Rest(settled, None)
 
 
 def _is_calm(context: Context, up: Up) -> bool:
@@ -261,6 +274,7 @@ def _execute(
     partial: Path,
     *,
     sync: bool,
+    watched: Watching | None = None,
     executions: int | None = None,
 ) -> Ended:
     """Run the engine to its end, or one for each client; the output is in ``partial``.
@@ -271,13 +285,17 @@ def _execute(
         up: its system.
         partial: a new file.
         sync: whether it is on disk afterwards.
+        watched: see :class:`Rest`.
         executions: of its program, where those are not the run's.
     """
     workload = context.plan.workload(key.workload)
-    watched = not sync and is_watched(context, key, up)
-    job = job_of(context, key, up, watched=watched, executions=executions)
+    counted = not sync and is_watched(context, key, up)
+    job = job_of(context, key, up, watched=counted, executions=executions)
     limit = limit_of(context.history, context.plan, key.workload)
-    with create_file(partial) as keep, watching(context, up, brief=not sync) as telemetry_of:
+    with (
+        watching(context, up, watched, brief=not sync) as telemetry_of,
+        create_file(partial) as keep,
+    ):
         began = time.monotonic()
         cpus: tuple[int, ...] | None = ()
         seen: tuple[Telemetry, ...] = ()
@@ -391,27 +409,36 @@ def is_watched(context: Context, key: TrialKey, up: Up) -> bool:
 
 @contextlib.contextmanager
 def watching(
-    context: Context, up: Up, *, brief: bool
+    context: Context, up: Up, watched: Watching | None, *, brief: bool
 ) -> Iterator[Callable[[tuple[int, ...] | None], Telemetry]]:
     """The counters of its hosts from now on; from the end of the last trial on, if both are brief.
+
+    Args:
+        context: what every step needs.
+        up: the system.
+        watched: see :class:`Rest`.
+        brief: the trial takes less than a second.
 
     Yields:
         What tells them, of the CPUs that measured.
     """
     directory = _watched(up)
     with contextlib.ExitStack() as stack:
+        shares = brief and not up.place.ssh and not up.servers()
         far = stack.enter_context(up.watch_far()) if up.watch_far else None
         own: Watching
-        if not brief or up.place.ssh or up.servers():
-            context.watches.close()
-            begun = up.watch() if up.watch else Watch(directory, up.servers)
-            own = stack.enter_context(begun)
-        else:
+        if shares:
             own = context.watches.of(directory)
+        else:
+            context.watches.close()
+            if watched is None:
+                watched = up.watch(None) if up.watch else Watch(directory, up.servers)
+            own = stack.enter_context(watched)
 
         def telemetry_of(cpus: tuple[int, ...] | None) -> Telemetry:
-            seen = own.telemetry(cpus)
-            return seen.model_copy(update={"others": (far.telemetry(),)}) if far else seen
+            seen = own.telemetry(cpus, last=not shares)
+            others = (far.telemetry(last=True),) if far else ()
+            return seen.model_copy(update={"others": others}) if others else seen
 
         yield telemetry_of
 

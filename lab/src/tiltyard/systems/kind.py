@@ -307,8 +307,9 @@ class Up:
     """The host of its server."""
     far_place: FarPlace | None = None
     """Where servers of programs are started that are to run at its server's end."""
-    watch: Callable[[], Watching] | None = None
-    """Begins to watch its host during a trial, where that is another one."""
+    watch: Callable[[float | None], Watching] | None = None
+    """Begins to watch its host during a trial, where that is another one; before that its disks
+    come to rest, for so many seconds at most (``None``: they need not)."""
     watch_far: Callable[[], Watching] | None = None
     """The same for the host of its server, where that is another one."""
     recipe: Recipe = field(default_factory=Recipe)

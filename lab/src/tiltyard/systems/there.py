@@ -168,7 +168,7 @@ class There(System):
             prefix=(),
             lost=lambda: up.lost() if agent.is_there else gone,
             servers=lambda: (),
-            watch=lambda: FarWatch(place, who, disk=disk),
+            watch=lambda settle_s: FarWatch(place, who, disk=disk, settle_s=settle_s),
         )
 
     def refresh(self) -> None:

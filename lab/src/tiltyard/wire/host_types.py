@@ -99,6 +99,17 @@ class HostFound(Message):
     direct: dict[str, HostDirect] = {}
 
 
+class HostSettled(Message):
+    """How disks have come to rest."""
+
+    elapsed_s: Quantity
+    dirty_bytes: Count
+    """Dirty or under write-back at the end."""
+    waiting_share: Quantity | None = None
+    """Share of the last moment in which a task waited for a disk; `None`: not looked at, or not
+    told by the kernel."""
+
+
 class HostSeen(Message):
     """What went on on a host between two readings of its counters."""
 
@@ -259,6 +270,7 @@ class HostDone(Message):
 
     read: HostFound | None = None
     run: HostOutput | None = None
+    settled: HostSettled | None = None
     watch: HostSeen | None = None
     ops: HostDid | None = None
     undone: HostUndone | None = None
