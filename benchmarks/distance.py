@@ -6,8 +6,8 @@ Needs root. The other host is this one, reached by a command in the place of ssh
 byte on, in both directions, after half of the delay. On it a file system of 64 MiB is made for each
 turn, so many trials are executed in it, and it is taken down. The same study is run on both links
 in turn. What the distance costs is told in seconds a turn and in exchanges, each of which takes one
-delay. The memory of ours there is read all the time: the greatest sum of proportional set sizes
-(PSS) of the agent and what it has started.
+delay. The memory of ours there is read all the time: the sum of proportional set sizes (PSS) of the
+agent, the runner and the trial, which has the buffers of its workload.
 """
 
 import argparse
@@ -67,7 +67,9 @@ class Found(NamedTuple):
     """From the command to the first trial."""
     turn_s: float
     """From the first trial of a turn to that of the next one; the median."""
-    pss_kib: int
+    pss_kib: float
+    """The median."""
+    most_kib: int
 
 
 def run(delay_s: float, trials: int) -> Found:
@@ -90,9 +92,9 @@ def run(delay_s: float, trials: int) -> Found:
         began = time.time()
         with (Path(name) / "said").open("wb") as said:
             process = subprocess.Popen(argv, env=environment, stdout=said, stderr=said)
-            most_kib = 0
+            there_kib = []
             while process.poll() is None:
-                most_kib = max(most_kib, _ours_kib(home))
+                there_kib.append(_ours_kib(home))
                 time.sleep(0.05)
         if process.returncode:
             raise RuntimeError((Path(name) / "said").read_text())
@@ -101,7 +103,9 @@ def run(delay_s: float, trials: int) -> Found:
     begun = [line for line in lines if line["event"]["type"] == "trial_started"]
     at = [datetime.fromisoformat(line["at"]).timestamp() for line in begun]
     turns = [last - first for first, last in pairwise(at[::trials])]
-    return Found(at[0] - began, statistics.median(turns), most_kib)
+    there_kib = [one for one in there_kib if one]
+    memory = statistics.median(there_kib), max(there_kib)
+    return Found(at[0] - began, statistics.median(turns), *memory)
 
 
 def _ours_kib(home: Path) -> int:
@@ -137,7 +141,8 @@ def main() -> None:
             f"{1e3 * each:.0f} ms: {statistics.median(first):.2f} s to the first trial "
             f"({told(median_interval(first), 2)}), {statistics.median(turn):.2f} s a turn of "
             f"{given.trials} trials ({told(median_interval(turn), 2)}); ours there "
-            f"{max(one.pss_kib for one in runs) / 1024:.1f} MiB at most"
+            f"{statistics.median(one.pss_kib for one in runs) / 1024:.1f} MiB, "
+            f"{max(one.most_kib for one in runs) / 1024:.1f} at most"
         )
     for part, what in ((1, "a turn"), (0, "up to the first trial")):
         near, far = found.values()
