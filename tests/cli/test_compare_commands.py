@@ -22,7 +22,6 @@ from tiltyard.cli.gate import _next_step, gate
 from tiltyard.cli.printing import Printing
 from tiltyard.errors import ExitCode, RefusedError, UsageError
 from tiltyard.exporters import phoronix as exporter
-from tiltyard.host.ledger import recover
 from tiltyard.importers import phoronix as importer
 from tiltyard.run.runner import HOPELESS_BLOCKS
 
@@ -267,7 +266,6 @@ def test_servers_are_compared_and_none_outlives_its_trial(
         wait_until(lambda: _takes_connections(port), "it serves")
         run.kill()
     wait_until(lambda: not _takes_connections(port), "nobody serves any more")
-    recover()
 
 
 def _takes_connections(port: int) -> bool:

@@ -13,6 +13,7 @@ import pytest
 
 from support.hosts import needs_root
 from support.marked import marked
+from tiltyard.app.clean import remove_tree
 from tiltyard.app.freeze import planned
 from tiltyard.cli.check import check
 from tiltyard.cli.compare import compare
@@ -21,7 +22,6 @@ from tiltyard.cli.run import run
 from tiltyard.errors import ExitCode, RefusedError, TiltyardError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.host.changes import remove_tree
 from tiltyard.run.record import Amendment
 from tiltyard.run.trust import _digest
 

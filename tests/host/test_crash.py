@@ -1,4 +1,4 @@
-"""Killed at any moment while it changes the host: the next start puts everything back."""
+"""Killed at any moment while it changes the host: its agent, or the next one, puts all back."""
 
 import json
 import random
@@ -11,6 +11,7 @@ import pytest
 from support.hosts import assert_as_before, host_state, needs_root
 from support.kills import in_the_middle, kill_when
 from support.networks import left_behind, parameters
+from support.snapshots import processes_of
 from tiltyard.host.ledger import recover
 
 UP_AND_DOWN = """
@@ -60,6 +61,7 @@ def test_killed_at_random_moments(
                 kill_when({process: in_the_middle(moments.randint(2, most))}, state, moments)
             finally:
                 process.kill()
+        assert processes_of(state) == []
         said += recover()
         assert_as_before(before, tmp_path)
         assert parameters() == parameters_before

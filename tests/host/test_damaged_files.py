@@ -3,7 +3,6 @@
 import contextlib
 import fcntl
 import io
-import os
 import shutil
 import sys
 import warnings
@@ -15,13 +14,14 @@ from unittest.mock import patch
 
 import pytest
 
+from support.kills import left_by_a_killed_agent
 from tiltyard import cli
 from tiltyard.app.freeze import planned
 from tiltyard.errors import ExitCode
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.host.changes import MadeDirectory, MadeFile
-from tiltyard.host.ledger import Ledger
+from tiltyard.host.changes import PREFIX
+from tiltyard.host.op import MakeDirectory, PutText
 
 GENUINE = Path(__file__).parents[1] / "run/fixtures/version_8daef3c/finished"
 READ = (("report", "--json"), ("status",), ("plan",), ("check",))
@@ -91,15 +91,16 @@ class Studies:
     """What verbs answer about the other one."""
 
     def ledger(self) -> Path:
-        """Of a process that is as good as dead and left all that it had made."""
-        ledger = Ledger()
-        for change in (
-            MadeDirectory(path=self.one.root / ledger.name("directory")),
-            MadeFile(path=self.one.root / ledger.name("file")),
-        ):
-            ledger.record(change)
-        os.close(ledger.hold[0])
-        return ledger.path
+        """Of an agent that was killed and left all that it had made."""
+        names = (self.one.root / f"{PREFIX}{name}" for name in ("directory", "file"))
+        directory, file = names
+        did = left_by_a_killed_agent(MakeDirectory(path=directory), PutText(path=file, text=""))
+        return self.state / f"{did.ledger}.ops"
+
+    def nothing_is_made(self) -> None:
+        """What a damaged ledger cannot name any more is removed by hand."""
+        for path in self.one.root.glob(f"{PREFIX}*"):
+            path.rmdir() if path.is_dir() else path.unlink()
 
     def verbs_answer(self, random: Random) -> None:
         """On the one in one line at most; on the other as if nothing had happened."""
@@ -162,6 +163,7 @@ def one_case(random: Random, studies: Studies) -> None:
     studies.verbs_answer(random)
     if sort == "ledger":
         path.unlink(missing_ok=True)
+        studies.nothing_is_made()
     else:
         path.write_bytes(before)
 

@@ -1,7 +1,7 @@
 """One run at a time changes the machine, also where two have state directories of their own."""
 
+import contextlib
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -13,12 +13,13 @@ from random import Random
 import pytest
 
 from support.hosts import needs_root
+from support.kills import agents_of
 from support.patience import PATIENCE_S
 from support.watcher import LOCK
 from tiltyard.errors import BusyError, ExitCode
 from tiltyard.host import sysctls
 from tiltyard.host.isolation import Isolate
-from tiltyard.host.ledger import Ledger, restore
+from tiltyard.host.ledger import Ledger
 from tiltyard.host.settings import SetValue
 from tiltyard.host.steps import Steps
 
@@ -47,8 +48,8 @@ class Holds:
 
     @property
     def ledgers(self) -> list[Path]:
-        """Its own and its agent's."""
-        return [*self.state.glob("*.jsonl"), *self.state.glob("*.ops")]
+        """Its agent's."""
+        return [*self.state.glob("*.ops")]
 
     @property
     def holds(self) -> bool:
@@ -67,6 +68,13 @@ class Holds:
         return said
 
     def kill(self) -> None:
+        """At once, and its agent: nobody takes back what it has set."""
+        for agent in agents_of(self.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(agent, signal.SIGKILL)
+        self.kill_alone()
+
+    def kill_alone(self) -> None:
         """At once, and its command ends with it."""
         self._process.kill()
         self._process.communicate(timeout=PATIENCE_S)
@@ -76,9 +84,14 @@ class Holds:
         os.killpg(self.pid, signal.SIGINT)
         self._process.communicate(timeout=PATIENCE_S)
 
-    def restore(self) -> None:
-        """By the verb."""
-        subprocess.run((*TILTYARD, "restore"), env=self._environment, check=True)
+    def restore(self, code: int = ExitCode.DONE) -> str:
+        """By the verb; what it says of what is left."""
+        done = subprocess.run(
+            (*TILTYARD, "restore"), env=self._environment, check=False, text=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr
+        return done.stderr
 
 
 @pytest.fixture
@@ -109,7 +122,7 @@ def hold(begin: Callable[[str, int], Holds]) -> Callable[[str, int], Holds]:
     return held
 
 
-ENDS = {"killed": Holds.kill, "Ctrl-C": Holds.press_ctrl_c}
+ENDS = {"killed": Holds.kill, "lab killed": Holds.kill_alone, "Ctrl-C": Holds.press_ctrl_c}
 
 
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
@@ -120,7 +133,7 @@ def test_who_comes_second_is_told_who_holds_the_machine_and_changes_nothing(
     first = hold("a", 2801)
     assert sysctls.read(KEY) == "2801"
     said = hold("b", 2700).refused()
-    assert f"{KEY} is taken by another run (process {first.pid}, {first.state}/" in said
+    assert f"{KEY} is taken by another run (process {first.pid}, {first.state})" in said
     assert sysctls.read(KEY) == "2801"
     end(first)
     first.restore()
@@ -168,12 +181,12 @@ def test_the_next_one_does_not_begin_where_that_cannot_be_put_back(
     hold: Callable[[str, int], Holds],
 ) -> None:
     (first := hold("a", 2801)).kill()
-    (ledger,) = first.state.glob("*.jsonl")
+    (ledger,) = first.ledgers
     kept = ledger.read_text()
     with ledger.open("a") as file:
         file.write('{"change": 99, "at_ns": 1, "is": {"kind": "moved-the-moon"}}\n')
     said = hold("b", 2700).refused()
-    assert f"process {first.pid} has left this machine changed: could not take back" in said
+    assert f"process {first.pid} has left this machine changed: {ledger}:" in said
     assert f"Fix: TILTYARD_STATE={first.state} tiltyard restore" in said
     ledger.write_text(kept)
 
@@ -185,24 +198,23 @@ def test_what_a_living_run_holds_is_not_put_back_for_a_dead_one(
     (first := hold("a", 2801)).kill()
     LOCK.unlink()  # So the second one does not know of it.
     second = hold("b", 2700)
-    found = restore(first.state)
-    assert found.done == ()
-    assert [f"process {second.pid}, {second.state}/" in line for line in found.left] == [True]
+    said = first.restore(ExitCode.NOT_RESTORED)
+    assert f"process {second.pid}, {second.state})" in said
     assert sysctls.read(KEY) == "2700"
     assert first.ledgers
     second.press_ctrl_c()
-    assert restore(first.state).left == ()
+    first.restore()
     assert not first.ledgers
     assert sysctls.read(KEY) == before
 
 
-def test_the_machine_is_let_go_when_nothing_of_it_is_changed(tmp_path: Path) -> None:
+def test_the_machine_is_let_go_when_nothing_of_it_is_changed(state: Path) -> None:
     before = sysctls.read(KEY)
     op = SetValue(name=KEY, path=str(sysctls.path_of(KEY)), value="2801", before=before)
-    with Ledger(tmp_path / "a") as first, Ledger(tmp_path / "b") as second:
+    with Ledger() as first, Ledger() as second:
         (steps := Steps(second)).take((op,))
         second.let_go_of_machine()
-        with pytest.raises(BusyError, match=re.escape(f"{os.getpid()}, {second.path}")):
+        with pytest.raises(BusyError, match=f"process {os.getpid()}, {state}"):
             first.hold_machine("it")
         steps.undo()
         assert sysctls.read(KEY) == before

@@ -4,20 +4,22 @@ import os
 import resource
 import stat
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
-from pydantic import TypeAdapter
 
 from support.hosts import needs_root
-from tiltyard.app.clean import leftovers, remove
+from support.kills import left_by_a_killed_agent
+from tiltyard.app.clean import leftovers, remove, remove_tree
 from tiltyard.cli.restore import restore as restore_verb
-from tiltyard.errors import ExitCode, NotRestoredError
-from tiltyard.host.changes import MadeDirectory, MadeFile
-from tiltyard.host.changes.change import HostChange
+from tiltyard.errors import ExitCode, TiltyardError
+from tiltyard.host.changes import PREFIX
+from tiltyard.host.host import hosts
 from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.op import MakeDirectory, PutText
+from tiltyard.host.steps import Steps
 
 NAMES = (b"\xff\xfe", b"new\nline", b"\x1b[31m", b" ", b"-r", b"*", b"x" * 255, b".removed-1")
 LARGEST = 1 << 50
@@ -73,13 +75,9 @@ def sparse(path: Path) -> None:
 
 
 def die_with_tree(directory: Path) -> tuple[Path, Path]:
-    """A tree and a file of a process that is as good as dead: it had changed the file before."""
-    ledger = Ledger()
-    file = ledger.record(MadeFile(path=directory / ledger.name("file"))).path
-    file.touch()
-    tree = ledger.record(MadeDirectory(path=directory / ledger.name("tree"))).path
-    tree.mkdir()
-    os.close(ledger.hold[0])
+    """A tree and a file of an agent that was killed: it had made the file before."""
+    tree, file = (directory / f"{PREFIX}{name}" for name in ("tree", "file"))
+    left_by_a_killed_agent(PutText(path=file, text=""), MakeDirectory(path=tree))
     return tree, file
 
 
@@ -152,7 +150,8 @@ def test_what_is_immutable_is_one_line_with_its_fix_and_all_else_goes(
     assert f"{tree}: not removed: {tree}/kept: Operation not permitted" in line
     assert [*tree.iterdir()] == [tree / "kept"]
     with Ledger() as other:
-        other.record(MadeFile(path=file)).path.touch()
+        Steps(other).take([PutText(path=file, text="")])
+        assert file.exists()
     assert not file.exists(), "another run is not concerned"
     subprocess.run(line.partition("Fix: ")[2].split(), check=True)
     assert restore_verb() == ExitCode.DONE
@@ -177,63 +176,14 @@ def test_what_somebody_mounts_below_is_one_line_and_stays(
     assert restore_verb() == ExitCode.DONE
 
 
-def raising(error: Callable[[], object]) -> Callable[[HostChange], None]:
-    def undo(_: HostChange) -> None:
-        error()
-
-    return undo
-
-
-def too_deep(levels: int = 0) -> int:
-    return too_deep(levels + 1)
-
-
-ERRORS = {
-    "RecursionError": too_deep,
-    "ValueError": lambda: int("x"),
-    "KeyError": lambda: {}["x"],
-    "ValidationError": lambda: TypeAdapter(list[int]).validate_python(["a", "b"]),
-    "FileNotFoundError": lambda: Path("/nowhere/at all").read_bytes(),
-    "OverflowError": lambda: int(float("inf")),
-}
-
-
-@pytest.mark.parametrize("name", ERRORS)
-def test_whatever_a_change_raises_is_one_line_and_the_others_are_put_back(
-    name: str,
-    tmp_path: Path,
-    state: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    tree, file = die_with_tree(tmp_path)
-    with monkeypatch.context() as patched:
-        patched.setattr(MadeDirectory, "undo", raising(ERRORS[name]))
-        assert restore_verb() == ExitCode.NOT_RESTORED
-        told = capsys.readouterr()
-        (line,) = told.err.splitlines()
-        assert str(tree) in line or "/nowhere/at all" in line
-        assert told.out == f"an earlier run was killed: removed {file}\n"
-        own = Ledger()
-        other = own.record(MadeFile(path=tmp_path / own.name("other"))).path
-        other.touch()
-        own.record(MadeDirectory(path=tree))
-        with pytest.raises(NotRestoredError, match="try: tiltyard restore"):
-            own.close()
-        assert not other.exists()
-    assert restore_verb() == ExitCode.DONE
-    assert not [*tmp_path.iterdir(), *state.iterdir()]
-
-
 def test_without_an_engine_that_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tree, file = die_with_tree(tmp_path)
-    (tree / "file").touch()
+    _, file = die_with_tree(tmp_path)
     program = tmp_path / "engine"
     for text, says in (
         (None, f"there is no {program}"),
-        ("#!/bin/sh\nkill -9 $$", "exit status -9"),
+        ("#!/bin/sh\nkill -9 $$", "it has ended"),
         ("#!/bin/sh\necho confused >&2; exit 2", "confused"),
         ("no program", "Exec format error"),
     ):
@@ -242,11 +192,28 @@ def test_without_an_engine_that_is_one_line(
             program.chmod(0o755)
         with monkeypatch.context() as patched:
             patched.setenv("TILTYARD_ENGINE", str(program))
+            hosts.close()
             assert restore_verb() == ExitCode.NOT_RESTORED
         (line,) = capsys.readouterr().err.splitlines()
         assert says in line
-        assert not file.exists()
+        assert file.exists()
+    program.unlink()
     assert restore_verb() == ExitCode.DONE
+    assert not [*tmp_path.iterdir()]
+
+
+def test_what_clean_cannot_remove_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (left := tmp_path / "left").mkdir()
+    (left / "file").touch()
+    program = tmp_path / "engine"
+    program.write_text("#!/bin/sh\necho confused >&2; exit 2")
+    program.chmod(0o755)
+    monkeypatch.setenv("TILTYARD_ENGINE", str(program))
+    with pytest.raises(TiltyardError, match=f"{left}: confused"):
+        remove_tree(left)
+    assert left.exists()
 
 
 def test_clean_tells_the_size_of_such_a_tree_and_removes_it(tmp_path: Path) -> None:

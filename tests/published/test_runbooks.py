@@ -15,7 +15,7 @@ from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.runbook import script
 from tiltyard.collected.model import Collection
 from tiltyard.executors.engine import Engine
-from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.changes import PREFIX
 from tiltyard_published.read import read_publication
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "published"

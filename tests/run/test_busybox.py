@@ -24,7 +24,7 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.host import hosts
-from tiltyard.host.ledger import Ledger, restore, restore_there
+from tiltyard.host.ledger import Ledger, restore
 from tiltyard.host.mounts import mounts
 from tiltyard.host.place import Place
 from tiltyard.host.small_files import read_small
@@ -298,7 +298,7 @@ def test_a_run_that_is_killed_leaves_nothing_there(
             finally:
                 process.kill()
         if with_agent:
-            assert restore_there(Place.over_ssh(HOST)).left == ()
+            assert restore(Place.over_ssh(HOST)).left == ()
         wait_until(lambda: not mounted_in(root), "it stays mounted")
         wait_until(lambda: not [*(root / "root").iterdir()], "the image, or a copy, stays")
         assert restore().left == ()

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from support.hosts import needs_root
+from support.kills import token_of
 from support.networks import left_behind
 from support.patience import wait_until
 from support.runs import Watcher, go_on, wait_for_trial
+from support.snapshots import put_back_by_itself
 from tiltyard.app.freeze import planned
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.host.ledger import recover
 from tiltyard.host.links import namespace_path
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import write_plan
@@ -192,8 +193,7 @@ def test_while_a_far_server_serves(
     ) as process:
         try:
             wait_for_trial(open_folder, "iperf3")
-            (ledger,) = state.glob("*.jsonl")
-            token = ledger.stem.partition("-")[2]
+            token = token_of(state)
             wait_until(lambda: "iperf3" in names(token), "no server at the other end")
             serving = pids(token)
         except BaseException:
@@ -201,7 +201,7 @@ def test_while_a_far_server_serves(
             raise
         finally:
             process.send_signal(number)
-    recover()
+    put_back_by_itself(state)
     assert left_behind(token) == []
     wait_until(lambda: not [pid for pid in serving if Path(f"/proc/{pid}").exists()], "it serves")
 

@@ -158,8 +158,8 @@ def test_killed_or_stopped_it_goes_on_and_no_node_stays_allocated(
         if number == signal.SIGKILL:
             # Those that carry the sessions out end by themselves.
             wait_until(lambda: not _running(folder), "the end of all")
-            assert cluster.jobs() != ""
-            restore()
+            # And so does the agent that has promised to give the nodes back.
+            wait_until(lambda: cluster.jobs() == "", "the nodes are free")
         assert cluster.jobs() == ""
     assert run(folder.root, trust=True) == ExitCode.DONE
     require_whole(folder, 3, 3)

@@ -12,13 +12,13 @@ import pytest
 
 from support.patience import PATIENCE_S, wait_until
 from support.runs import GATES, Watcher, go_on
+from support.snapshots import put_back_by_itself
 from tiltyard.app.freeze import frozen, open_study, planned
 from tiltyard.app.pilot import run_pilot
 from tiltyard.errors import RefusedError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.executors.runner import Runner
 from tiltyard.folder import StudyFolder
-from tiltyard.host.ledger import recover
 from tiltyard.importers import patterns
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import write_plan
@@ -372,7 +372,9 @@ def test_a_pilot_sizes_the_executions_of_a_trial(folder: StudyFolder, engine: En
 
 
 @pytest.mark.parametrize("where", ["command", "setup", "prepare"])
-def test_a_killed_lab_leaves_no_program(folder: StudyFolder, engine: Engine, where: str) -> None:
+def test_a_killed_lab_leaves_no_program(
+    folder: StudyFolder, engine: Engine, state: Path, where: str
+) -> None:
     pids = folder.root / "pids"
     program(folder.root / "bin/hang", f"echo $$ >> {pids}\nsetsid sleep 600 &\nsleep 600")
     hangs = f'{where} = ["{folder.root}/bin/hang"]'
@@ -392,7 +394,7 @@ def test_a_killed_lab_leaves_no_program(folder: StudyFolder, engine: Engine, whe
         lab.send_signal(signal.SIGKILL)
         lab.wait(PATIENCE_S)
     wait_until(lambda: not any(map(is_alive, group)), "a program outlives the lab")
-    recover()
+    put_back_by_itself(state)
     assert not [path for path in folder.work.rglob("*") if not path.is_dir()]
     assert any(isinstance(e.event, TrialStarted) for e in read_journal(folder.journal))
 

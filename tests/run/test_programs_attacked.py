@@ -15,6 +15,7 @@ import pytest
 from support.hosts import needs_root
 from support.patience import PATIENCE_S, wait_until
 from support.runs import Watcher, go_on
+from support.snapshots import put_back_by_itself
 from tiltyard.app.freeze import planned
 from tiltyard.cli.check import check
 from tiltyard.cli.restore import restore
@@ -194,7 +195,7 @@ def test_a_server_that_dies_under_load_fails_the_trial_that_did_not_notice(
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize("during", ["initialise", "start", "command"])
 def test_a_lab_that_is_ended_leaves_no_server(
-    folder: StudyFolder, engine: Engine, during: str, number: signal.Signals
+    folder: StudyFolder, engine: Engine, state: Path, during: str, number: signal.Signals
 ) -> None:
     began, script = folder.root.parent / "began", folder.root.parent / "hang.py"
     hangs = f"import time\nopen({str(began)!r}, 'w').close()\ntime.sleep(600)"
@@ -218,7 +219,7 @@ def test_a_lab_that_is_ended_leaves_no_server(
         lab.send_signal(number)
         lab.wait(PATIENCE_S)
     wait_until(lambda: not running(folder), f"still there: {running(folder)}")
-    recover()
+    put_back_by_itself(state)
     assert not [path for path in folder.work.rglob("*") if not path.is_dir()]
     assert str(folder.root) not in Path("/proc/self/mountinfo").read_text()
 
@@ -264,7 +265,11 @@ if os.path.exists({flag!r}):
 @needs_root
 @pytest.mark.parametrize("levels", [1_100, 5_000])
 def test_a_killed_run_is_put_back_however_deep_a_program_has_dug_and_goes_on(
-    folder: StudyFolder, engine: Engine, levels: int, capsys: pytest.CaptureFixture[str]
+    folder: StudyFolder,
+    engine: Engine,
+    state: Path,
+    levels: int,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     above, key = folder.root.parent, "vm.admin_reserve_kbytes"
     flag, began = above / "flag", above / "began"
@@ -289,9 +294,8 @@ def test_a_killed_run_is_put_back_however_deep_a_program_has_dug_and_goes_on(
         lab.kill()
         lab.wait(PATIENCE_S)
         os.kill(trial, signal.SIGKILL)
-    assert sysctls.read(key) != before
     flag.unlink()
-    wait_until(lambda: not running(folder), f"still there: {running(folder)}")
+    put_back_by_itself(state)
     assert restore() == ExitCode.DONE
     assert sysctls.read(key) == before
     assert not capsys.readouterr().err

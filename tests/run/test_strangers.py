@@ -1,7 +1,6 @@
 """What another user laid into a study folder, or owns of it, is not written to."""
 
 import itertools
-import json
 import os
 import subprocess
 import sys
@@ -12,12 +11,14 @@ from pathlib import Path
 import pytest
 
 from support.hosts import needs_root
+from support.kills import left_by_a_killed_agent
 from support.runs import directory_system, place, plan_of
 from support.unprivileged import NOBODY, as_user
-from tiltyard.cli.restore import restore
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.folder import StudyFolder, create_file, open_to_change, write_together
-from tiltyard.host.ledger import Ledger
+from tiltyard.host.changes import PREFIX
+from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.op import MakeDirectory
 from tiltyard.ownership import require_ours
 from tiltyard.run.lock import hold_lock
 
@@ -228,30 +229,32 @@ def others_write(path: Path) -> None:
 def test_a_state_directory_or_ledger_of_others_is_refused(
     state: Path, spoil: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    proof = tmp_path / "proof"
-    ledger = state / "1-00000000.jsonl"
-    change = {"kind": "directory-there", "ssh": ["touch", str(proof)]}
-    ledger.write_text(json.dumps({"change": 1, "is": change}) + "\n")
-    ledger.chmod(0o600)
+    made = tmp_path / f"{PREFIX}made"
+    did = left_by_a_killed_agent(MakeDirectory(path=made))
+    ledger = state / f"{did.ledger}.ops"
     for spoiled in (ledger, state):
         spoil(spoiled)
-        for use in (restore, Ledger):
+        if spoiled == ledger:
+            (left,) = recover()
+            assert f"{ledger}: another user has a hand in it. Fix: chown" in left
+        for use in (recover, Ledger) if spoiled == state else ():
             with pytest.raises(RefusedError, match=f"^{spoiled}: not used: .* Fix: "):
                 use()
+        assert made.exists()
         os.chown(spoiled, 0, 0)
-        spoiled.chmod(0o700)
-        ledger.unlink(missing_ok=True)
-    assert not proof.exists()
+        spoiled.chmod(0o700 if spoiled == state else 0o600)
+    assert recover() == [f"an earlier run was killed: removed {made}"]
 
 
 @needs_root
 def test_a_state_directory_that_is_to_be_made_below_one_of_others_is_refused(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theirs(tmp_path)
+    monkeypatch.setenv("TILTYARD_STATE", str(tmp_path / "state"))
     try:
         with pytest.raises(RefusedError, match=f"{tmp_path} belongs to user nobody"):
-            Ledger(tmp_path / "state")
+            Ledger()
     finally:
         os.chown(tmp_path, 0, 0)
 

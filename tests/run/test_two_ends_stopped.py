@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from support.hosts import needs_root
+from support.kills import token_of
 from support.networks import left_behind, parameters
 from support.runs import place, plan_of, wait_for_trial
-from tiltyard.host.ledger import recover
+from support.snapshots import put_back_by_itself
 from tiltyard.study.model import SystemSpec, WorkloadSpec
 
 FLOWS = WorkloadSpec(name="flows", use="tcp_stream", parameters={"seconds": 600.0})
@@ -35,12 +36,11 @@ def test_while_data_flow(tmp_path: Path, state: Path, kind: str, number: signal.
         stderr=subprocess.DEVNULL,
     ) as process:
         wait_for_trial(folder, "flows")
-        (ledger,) = state.glob("*.jsonl")
+        token = token_of(state)
         assert parameters() != before
-        assert left_behind(ledger.stem.partition("-")[2])
+        assert left_behind(token)
         process.send_signal(number)
-    said = recover()
-    assert bool(said) == (number == signal.SIGKILL)
-    assert left_behind(ledger.stem.partition("-")[2]) == []
+    put_back_by_itself(state)
+    assert left_behind(token) == []
     assert parameters() == before
     assert not list(state.iterdir())

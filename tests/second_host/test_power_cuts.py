@@ -20,9 +20,8 @@ from support.second_host import DISK, HOME, STATE, SecondHost, second_host
 from tiltyard.errors import TrialsFailedError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.host.ledger import restore, restore_there
+from tiltyard.host.ledger import restore
 from tiltyard.host.place import Place
-from tiltyard.host.recovery import read_ledger
 from tiltyard.plan.model import Plan, TrialKey
 from tiltyard.run.journal import TrialFinished, read_journal
 from tiltyard.run.observer import Outlook
@@ -142,7 +141,8 @@ def test_the_same_command_goes_on_after_a_cut_during_bring_up(
     folder = place(tmp_path / "study", plan)
 
     def cut() -> None:
-        wait_until(lambda: any(map(_has_made_something, state.iterdir())), "no change there")
+        last = host.disk.synced + 1
+        wait_until(lambda: host.disk.synced >= last, "no change there")
         host.cut_power(silent=False)
 
     cutting = threading.Thread(target=cut)
@@ -152,20 +152,12 @@ def test_the_same_command_goes_on_after_a_cut_during_bring_up(
         run_study(folder, plan, Engine.find(), go_on, watcher)
     cutting.join()
     assert outcomes(folder, plan) == {}
-    put_back = restore()
-    assert [line for line in put_back.left if "is left there" in line]
+    assert [note for note in watcher.told if "is left there. Fix: tiltyard restore" in note]
     host.boot()
-    assert not restore().left
+    assert not restore(Place.over_ssh(host.far, host.options)).left
     assert not [*state.iterdir()]
     run_study(folder, plan, Engine.find(), go_on, watcher)
     assert outcomes(folder, plan) == {(1, "ext4"): None, (1, "ext2"): None}
-
-
-def _has_made_something(ledger: Path) -> bool:
-    """Whether a ledger tells of an agent of another host that changes something."""
-    return ledger.suffix == ".jsonl" and any(
-        entry.change.kind == "agent" for entry in read_ledger(ledger).outstanding.values()
-    )
 
 
 LINES = 11
@@ -236,11 +228,9 @@ def test_cuts_at_any_moment_of_a_turn(
             parts.clear()
         host.boot()
         sys.stderr.write(f"cut after: {_on_disk(host, tmp_path)}\n")
-        if len(parts) % 3:
-            # The two ways in which a person asks for it; else the next start of the study does it.
-            left = (restore().left if len(parts) % 3 == 1 else
-                    restore_there(Place.over_ssh(host.far, host.options)).left)  # fmt: skip
-            assert not left
+        if len(parts) % 2:
+            # A person asks for it; else the next start of the study does it.
+            assert not restore(Place.over_ssh(host.far, host.options)).left
             assert left_there(host) == ""
     why = outcomes(folder, plan)
     assert [*why] == [(block.number, "ext4") for block in plan.blocks]

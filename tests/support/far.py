@@ -53,13 +53,11 @@ def far_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
 
 
 @pytest.fixture(scope="session")
-def far_host(far_server: Sshd, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Far]:
+def far_host(far_server: Sshd) -> Iterator[Far]:
     """The same with a ledger of what is done there."""
-    state = tmp_path_factory.mktemp("near state")
     settings = {"host": far_server.far, "ssh_options": far_server.options}
-    with Ledger(state) as ledger:
+    with Ledger() as ledger:
         yield Far(settings, ledger)
-    assert not list(state.iterdir())
 
 
 @pytest.fixture

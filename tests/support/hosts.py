@@ -15,7 +15,7 @@ import pytest
 
 from support.networks import left_behind
 from tiltyard.folder import StudyFolder
-from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.changes import PREFIX
 from tiltyard.host.links import namespace_path
 from tiltyard.host.small_files import read_small
 from tiltyard.run import settle

@@ -1,8 +1,7 @@
-"""A system brought up and taken down by a process that kills itself after a line of its ledger.
+"""A system brought up and taken down by a process that is killed after an op.
 
-It dies as soon as so many lines of the ledger are on the disk, before it makes the change that the
-last of them tells of; with its agent, as soon as so many ops are executed. The process is a fork of
-the tests: to start Python anew for each line takes longer than all that the line is about.
+It dies with its agent as soon as so many ops are executed, or rows of them taken back. The process
+is a fork of the tests: to start Python anew for each op takes longer than all that it is about.
 """
 
 import os
@@ -13,9 +12,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tiltyard.host import ledger
 from tiltyard.host.host import Host
-from tiltyard.host.recovery import append
+from tiltyard.host.ledger import Ledger
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site
 from tiltyard.wire import HostDid, HostUndone
@@ -39,10 +37,10 @@ def turn(name: str, settings: Mapping[str, Any], work: Path, lines: int) -> int 
         name: the kind of system.
         settings: of the system.
         work: where it works; ``work/work`` is its scratch space.
-        lines: of the ledger, after which the process is killed; 0 for never.
+        lines: so many ops, after which the process is killed; 0 for never.
 
     Returns:
-        How many lines the ledger had; ``None`` if the process was killed.
+        How many there were; ``None`` if the process was killed.
     """
     reads, writes = os.pipe()
     child = os.fork()
@@ -65,7 +63,7 @@ def turn(name: str, settings: Mapping[str, Any], work: Path, lines: int) -> int 
 
 def _lines_of_turn(name: str, settings: Mapping[str, Any], work: Path, lines: int) -> int:
     written = _dying_after(lines)
-    with ledger.Ledger() as own:
+    with Ledger() as own:
         site = Site(root=work, work=work / "work", ledger=own)
         system = kind(name).system("one", settings, site)
         system.bring_up()
@@ -74,17 +72,12 @@ def _lines_of_turn(name: str, settings: Mapping[str, Any], work: Path, lines: in
 
 
 def _dying_after(lines: int) -> Iterator[int]:
-    """Count lines from now on, from 1; what comes next is how many there will have been and one."""
+    """Count ops from now on, from 1; what comes next is how many there will have been and one."""
     numbers = count(1)
 
-    def die(*first: int) -> None:
-        for pid in (*first, os.getpid()):
+    def die(agent: int) -> None:
+        for pid in (agent, os.getpid()):
             os.kill(pid, signal.SIGKILL)
-
-    def counting(file: int, path: Path, line: dict[str, object]) -> None:
-        append(file, path, line)
-        if next(numbers) == lines:
-            die()
 
     def changing(self: Host, ops: Sequence[Mapping[str, object]], *rest: Any) -> HostDid:
         for place, _ in enumerate(ops, start=1):
@@ -99,7 +92,6 @@ def _dying_after(lines: int) -> Iterator[int]:
             die(self.pid)
         return found
 
-    ledger.append = counting
     change, undo = Host.change, Host.undo
     Host.change, Host.undo = changing, undoing  # type: ignore[method-assign]
     return numbers

@@ -6,6 +6,7 @@ A busy machine has changed nothing after a time in which a fast one has done all
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -16,8 +17,10 @@ from random import Random
 
 from support.patience import wait_until
 from support.sshd import children_of
-from tiltyard.host.recovery import read_ledger
+from tiltyard.host.host import here, hosts
 from tiltyard.host.small_files import read_small
+from tiltyard.host.steps import Op
+from tiltyard.wire import HostDid
 
 _AFTER_S = 0.05
 """What comes next takes about as long."""
@@ -29,7 +32,7 @@ _FOLLOWS = "/queue/nr_requests"
 
 @dataclass
 class Told:
-    """What ledgers tell of."""
+    """What ledgers of agents tell of."""
 
     kinds: list[str] = field(default_factory=list)
     """Of the changes that are not taken back."""
@@ -39,13 +42,8 @@ class Told:
     """File of the kernel → what it was before an agent has set it."""
 
     def add(self, path: Path) -> None:
-        """What one of the lab, or of an agent, tells."""
+        """What one tells."""
         with contextlib.suppress(FileNotFoundError):
-            if path.suffix == ".jsonl":
-                content = read_ledger(path)
-                self.kinds += [one.change.kind for one in content.outstanding.values()]
-                self.last_number += content.last_number
-                return
             changes: dict[int, str] = {}
             text = path.read_text()
             # What comes after the last newline is being written.
@@ -85,9 +83,26 @@ def told_by(pids: Iterable[int], state: Path) -> Told:
 def ledgers_in(state: Path) -> Told:
     """What all ledgers tell of."""
     told = Told()
-    for path in (*state.glob("*.jsonl"), *state.glob("*.ops")):
+    for path in state.glob("*.ops"):
         told.add(path)
     return told
+
+
+def token_of(state: Path) -> str:
+    """Of the run that has changed something, by what it has made or started."""
+    text = "".join(path.read_text() for path in state.glob("*.ops"))
+    found = re.search(r"tiltyard-([0-9a-f]{8})", text)
+    assert found, text
+    return found[1]
+
+
+def left_by_a_killed_agent(*ops: Op) -> HostDid:
+    """Changes of an agent of this host that is killed then."""
+    agent = here()
+    did = agent.change([op.op(str) for op in ops])
+    os.kill(agent.pid, signal.SIGKILL)
+    hosts.close()
+    return did
 
 
 def kill_when(
@@ -101,7 +116,7 @@ def kill_when(
         moments: draws how soon, and whether its agent is killed with it.
 
     Returns:
-        What they told then: of ops that are under way an agent that lives takes back what they did.
+        What they told then: an agent that lives takes it back by itself.
     """
     left, found = dict(wanted), Told()
 
@@ -131,7 +146,7 @@ def kill_when(
 def _told_now(process: subprocess.Popen[bytes], state: Path) -> Told:
     """What the ledgers of one that runs tell."""
     assert process.poll() is None, "it ended before it could be killed"
-    return told_by((process.pid, *agents_of(process.pid)), state)
+    return told_by(agents_of(process.pid), state)
 
 
 def holds(kind: str) -> Wanted:

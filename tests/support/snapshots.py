@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -67,11 +68,17 @@ def assert_same(before: dict[str, object], now: dict[str, object]) -> None:
 def processes_of(state: Path) -> list[str]:
     """Processes other than this one, its threads and its agents that keep their ledgers there.
 
-    An agent whose lab was killed ends by itself, a moment later.
+    An agent whose lab was killed takes everything back, and ends.
     """
     hosts.close()
     wait_until(lambda: not any(" agent " in words for words in _processes_of(state)), "an agent")
     return _processes_of(state)
+
+
+def put_back_by_itself(state: Path) -> None:
+    """Wait until the agents of labs that were killed have taken all back, and nothing is left."""
+    assert processes_of(state) == []
+    assert not [*state.glob("*.ops")]
 
 
 def _processes_of(state: Path) -> list[str]:
@@ -92,7 +99,8 @@ def _namespaces(state: Path) -> list[str]:
     """Names of network namespaces that runs with these ledgers have made."""
     marks = state.with_name(f"{state.name}.tokens")
     known = set(marks.read_text().split()) if marks.exists() else set()
-    known |= {path.stem.partition("-")[2] for path in state.glob("*.jsonl")}
+    for path in state.glob("*.ops"):
+        known |= set(re.findall(r"tiltyard-([0-9a-f]{8})", path.read_text()))
     marks.write_text("\n".join(sorted(known)))
     names = [path.name for path in namespace_path(".").glob("tiltyard-*")]
     return sorted(name for name in names if name.split("-")[1] in known)

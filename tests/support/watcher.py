@@ -18,7 +18,7 @@ from typing import Any, Final
 import pytest
 from xdist.workermanage import WorkerController
 
-from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.changes import PREFIX
 
 Look = dict[str, dict[str, str]]
 """What is looked at → each thing of it → its value."""
@@ -56,7 +56,7 @@ def look() -> Look:
     temporary = {Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")}
     states = (Path("/var/lib/tiltyard"), Path.home() / ".local/state/tiltyard")
     left = [path for one in temporary for path in one.glob(f"{PREFIX}*")]
-    left += [path for one in states for end in ("jsonl", "ops") for path in one.glob(f"*.{end}")]
+    left += [path for one in states for path in one.glob("*.ops")]
     left += [path for path in (LOCK,) if path.exists()]
     left += [path for path in _GROUPS.rglob("tiltyard*") if path.is_dir()]
     return {

@@ -8,9 +8,12 @@ import contextlib
 import hashlib
 import os
 import re
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import pytest
 
 from support.faulty_fs import READ_ONLY, Fault, schedule
 from support.runners import stand_in
@@ -26,11 +29,10 @@ from tiltyard.folder import (
     write_together,
 )
 from tiltyard.host import calibrations
-from tiltyard.host.changes import MadeFile
-from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.changes import PREFIX
 from tiltyard.host.host import here, hosts
-from tiltyard.host.ledger import Ledger, restore
-from tiltyard.host.recovery import read_ledger
+from tiltyard.host.ledger import restore
+from tiltyard.host.op import PutText
 from tiltyard.plan.store import read_plan, write_plan
 from tiltyard.run.journal import Journal, Stopped, read_journal
 from tiltyard.run.lock import hold_lock, running_pid
@@ -127,39 +129,36 @@ def in_order(path: Path, taken: Sequence[str], asked: Sequence[str], disk: Disk)
 
 
 def a_ledger(disk: Disk) -> None:
-    """Every change that was made is put back, by this process or after its death."""
-    state = disk.place / "state"
-    state.mkdir(mode=0o700)
+    """Every change that an agent has made is put back, by it or after its death."""
+    (state := disk.place / "state").mkdir(mode=0o700)
     made = Path(os.environ["TILTYARD_STATE"]).with_name("made")
     made.mkdir(exist_ok=True)
     files = [made / f"{PREFIX}{name}" for name in "abcdef"]
-    ledgers: list[Ledger] = []
-    with disk.failing():
-        ledgers.append(Ledger(state))
-        for file in files:
-            with disk.refusing():
-                ledgers[0].record(MadeFile(path=file)).path.touch()
-        for file in files[::2]:
-            with disk.refusing():
-                ledgers[0].undo(MadeFile(path=file))
-    for ledger in ledgers:
-        told = read_ledger(ledger.path)
-        there = {file for file in files if file.exists()}
-        outstanding = {MadeFile(path=file) for file in there}
-        assert outstanding <= {one.change for one in told.outstanding.values()}, "not written down"
-        ledger.record(MadeFile(path=made / f"{PREFIX}next")).path.touch()
-        assert not read_ledger(ledger.path).broken
-        if disk.inside.endswith("closed"):
-            with disk.failing():
-                ledger.close()
-        else:
-            os.close(ledger.hold[0])
-    with disk.failing():
-        restore(state)
-    left = restore(state).left
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("TILTYARD_STATE", str(state))
+        hosts.close()
+        with disk.failing():
+            for file in files:
+                with disk.refusing():
+                    _changed_and_undone(file, is_undone=file in files[::2])
+            if not disk.inside.endswith("closed"):
+                os.kill(here().pid, signal.SIGKILL)
+            hosts.close()
+        with disk.failing():
+            restore()
+        hosts.close()
+        left = restore().left
+        hosts.close()
     assert not left, left
     assert not list(made.iterdir()), "not put back"
     assert not list(state.iterdir())
+
+
+def _changed_and_undone(file: Path, *, is_undone: bool) -> None:
+    did = here().change([PutText(path=file, text="x").op(str)])
+    assert file.exists()
+    if is_undone:
+        here().undo(did.ledger, [did.changes[0].number])
 
 
 def files_together(disk: Disk) -> None:

@@ -21,18 +21,20 @@ from pydantic import ValidationError
 from support.devices import GPT_TABLE, MIB, digest, is_blank, loop_disk, sh, signatures, write
 from support.far import Far, here_and_there
 from support.hosts import host_state, needs_root
+from support.kills import agents_of
 from support.patience import wait_until
 from support.runs import Watcher, go_on, plan_of
 from support.snapshots import processes_of
 from tiltyard.errors import BusyError, HostLacksError, RefusedError, TiltyardError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.host.changes.op import MadeByOp
+from tiltyard.host.changes import MadeByOp
 from tiltyard.host.devices import loops
 from tiltyard.host.devices.held import UUID, FormatDevice, ReleaseDevice, Wanted
 from tiltyard.host.host import here, hosts
-from tiltyard.host.ledger import Ledger, recover, state_directory
+from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.mounts import mounts_at
+from tiltyard.ownership import state_directory
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems import kind
@@ -233,7 +235,7 @@ def test_killed_at_random_moments_it_is_blank_again(
     scheduler = loops.queue_setting(node, "scheduler")
     before = scheduler.read_text()
     settings = json.dumps(settings_of(node, image, "ext2", scheduler="mq-deadline"))
-    moments, said = random.Random(4711), []
+    moments, said = random.Random(4711), list[str]()
     for kill in range(5):
         argv = (sys.executable, "-c", UP_AND_DOWN, str(tmp_path), settings)
         pipe = subprocess.PIPE
@@ -244,8 +246,11 @@ def test_killed_at_random_moments_it_is_blank_again(
             if kill > 0:
                 process.stdin.close()
                 time.sleep(moments.uniform(0, 0.4))
+            if kill % 2 == 0:
+                for agent in agents_of(process.pid):
+                    os.kill(agent, signal.SIGKILL)
             process.send_signal(signal.SIGKILL)
-        assert processes_of(state) == [], "its agent takes back by itself what is under way"
+        assert processes_of(state) == [], "its agent takes all back by itself"
         said += recover()
         assert str(tmp_path) not in host_state(tmp_path)
         assert scheduler.read_text() == before

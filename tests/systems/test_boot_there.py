@@ -19,6 +19,7 @@ from tiltyard.host.host import Host, here, hosts
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.place import HERE
 from tiltyard.host.small_files import read_small
+from tiltyard.host.steps import Steps
 from tiltyard.systems import booting, kind
 from tiltyard.systems.booting import await_boot, boot_problems
 from tiltyard.systems.kind import Site, System
@@ -171,7 +172,7 @@ def test_what_a_boot_keeps_is_gone_on_with(
 def test_a_run_that_is_killed_while_a_host_boots_leaves_nothing(
     tmp_path: Path, server: Sshd, state: Path, is_taken_up: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is kept for it is known to be its own."""
+    """What is kept for it goes when the study goes on."""
     ledger = Ledger()
     system = system_there(server, ledger, tmp_path, ["true"])
     system.bring_up()
@@ -182,8 +183,14 @@ def test_a_run_that_is_killed_while_a_host_boots_leaves_nothing(
         ledger.come_back(place)
         hosts.close(here=False)
     assert image.exists() is not is_taken_up
-    os.close(ledger.hold[0])
-    assert [line for line in recover() if str(image) in line] or is_taken_up
+    with Ledger() as again:
+        said = list[str]()
+        Steps(again, note=said.append, place=place).begin()
+        assert not [line for line in said if str(image) in line]
+        hosts.close(here=False)
+        again.earlier = ledger.token
+        Steps(again, note=said.append, place=place).begin()
+        assert [line for line in said if str(image) in line] or is_taken_up
     assert not image.exists()
     assert not [*server.home.iterdir()]
     assert not [*state.iterdir()]

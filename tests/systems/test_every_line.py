@@ -1,4 +1,4 @@
-"""Killed after each line of the ledger in turn, every kind of system: all is put back."""
+"""Killed after each op in turn, every kind of system: all is put back."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext

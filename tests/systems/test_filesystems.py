@@ -1,6 +1,7 @@
 """Every file system of the list: made for real, and mounted where this kernel or a server can."""
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,13 +11,14 @@ import pytest
 from support.far import Far, here_and_there
 from support.hosts import assert_as_before, host_state, needs_root, used_s
 from support.patience import wait_until
+from support.snapshots import put_back_by_itself
 from tiltyard.errors import TiltyardError
 from tiltyard.host.facts import ABSENT
-from tiltyard.host.ledger import Ledger, recover, state_directory
+from tiltyard.host.ledger import Ledger
 from tiltyard.host.mounts import mounts_at
 from tiltyard.host.packages import find_program, install_command
 from tiltyard.host.place import HERE
-from tiltyard.host.processes import named, numbers
+from tiltyard.host.processes import named
 from tiltyard.systems import kind
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
 from tiltyard.systems.kind import Site, System, Up
@@ -184,23 +186,29 @@ def kill(up: Up) -> None:
 
 @needs_root
 @pytest.mark.parametrize("name", ["fuse2fs", "zfs-fuse"])
-def test_after_a_kill_nothing_of_a_server_is_left(make: Make, tmp_path: Path, name: str) -> None:
+def test_after_a_kill_nothing_of_a_server_is_left(
+    make: Make, tmp_path: Path, state: Path, name: str
+) -> None:
     errors = [one.text for one in make(name).problems() if one.severity == "error"]
     if errors:
         pytest.skip(errors[0])
+    reads, writes = os.pipe()
     child = os.fork()
     if child == 0:
         site = Site(root=tmp_path, work=tmp_path, ledger=Ledger())
         document = {"filesystem": name, "backing": {"image": "64M"}}
         kind("loop-image").system(name, document, site).bring_up()  # type: ignore[arg-type]
-        os.kill(os.getpid(), 9)
-    os.waitpid(child, 0)
+        os.write(writes, site.ledger.name("").encode())
+        signal.pause()
+    token = os.read(reads, 100).decode().split("-")[1]
     assert str(tmp_path) in host_state(tmp_path)
-    (ledger,) = state_directory().glob(f"{child}-*.jsonl")
-    token = ledger.stem.partition("-")[2]
-    said = recover()
-    assert said
-    assert not [pid for pid in numbers() if token in known_by(pid)], said
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    os.close(reads)
+    os.close(writes)
+    put_back_by_itself(state)
+    pids = [int(one.name) for one in Path("/proc").iterdir() if one.name.isdecimal()]
+    assert not [pid for pid in pids if token in known_by(pid)]
     assert str(tmp_path) not in host_state(tmp_path)
     assert not list(tmp_path.iterdir())
 

@@ -12,7 +12,7 @@ from support.networks import Make, left_behind, systems_of
 from tiltyard.errors import BusyError, TiltyardError
 from tiltyard.executors.engine import FarEnd
 from tiltyard.host import sysctls
-from tiltyard.host.ledger import state_directory
+from tiltyard.ownership import state_directory
 from tiltyard.systems import loopback
 
 

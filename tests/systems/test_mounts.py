@@ -13,6 +13,7 @@ from support.far import Far, here_and_there
 from support.hosts import assert_as_before, host_state, needs_root
 from support.patience import wait_until
 from tiltyard.errors import TiltyardError
+from tiltyard.host.host import here
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.mounts import mounts_at
 from tiltyard.host.packages import find_program
@@ -160,11 +161,13 @@ def test_who_serves_it_too_is_known_by_name(make: Make, tmp_path: Path, far: Far
 @needs_root
 @needs_bindfs
 def test_after_a_kill_the_server_is_ended_and_its_directory_removed(tmp_path: Path) -> None:
+    """Also where its agent was killed with the lab: by the next one."""
     (tmp_path / "below").mkdir()
     child = os.fork()
     if child == 0:
         site = Site(root=tmp_path, work=tmp_path, ledger=Ledger())
         kind("mount").system("m", {"type": "fuse.bindfs", "source": "./below"}, site).bring_up()
+        os.kill(here().pid, 9)
         os.kill(os.getpid(), 9)
     os.waitpid(child, 0)
     assert str(tmp_path) in host_state(tmp_path)

@@ -14,9 +14,8 @@ from support.patience import wait_until
 from support.sshd import Sshd, sshd
 from tiltyard.errors import TiltyardError, UnreachableError
 from tiltyard.host import packages
-from tiltyard.host.changes.op import UsedAgent
 from tiltyard.host.facts import facts_of_another, host_facts
-from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import Place
 from tiltyard.run.host_record import host_record
 from tiltyard.systems.directory import RemoteSettings
@@ -214,24 +213,19 @@ def test_another_sort_of_host(make: Make, monkeypatch: pytest.MonkeyPatch) -> No
     assert "but the engine is for Linux s390x" in problem.text
 
 
-def test_what_may_be_left_on_a_host_that_is_away_stays_recorded(
-    server: Sshd, state: Path, there: Path
+def test_what_may_be_left_on_a_host_that_is_away_is_said_with_its_fix(
+    server: Sshd, state: Path
 ) -> None:
-    """The host is away when it should be put back, and there again later."""
-    gone = Place(("ssh", "-F", "none", "-o", "BatchMode=yes", "-p", "1", server.far))
+    gone = Place.over_ssh(server.far, ("-F", "none", "-p", "1"))
     ledger = Ledger()
-    ledger.record(UsedAgent(ssh=gone.ssh))
-    with pytest.raises(TiltyardError, match="is left there"):
+    ledger.uses(gone)
+    with pytest.raises(UnreachableError, match="is left there") as caught:
         ledger.close()
-    (path,) = state.iterdir()
-    (said,) = recover()
-    assert f"cannot reach {server.far}: " in said
-    assert "is left there" in said
-    assert path.exists()
-    reached = path.read_text().replace('"-p", "1"', ", ".join(f'"{o}"' for o in server.options))
-    path.write_text(reached)
-    assert recover() == []
-    assert not path.exists()
+    said = str(caught.value)
+    assert said.startswith(f"cannot reach {server.far}: ")
+    fix = f"tiltyard restore --host {server.far} --ssh-options '-F none -p 1'"
+    assert said.endswith(f"is left there. Fix: {fix}")
+    assert not [*state.iterdir()]
 
 
 def test_an_error_there_is_no_error_of_the_connection(server: Sshd) -> None:

@@ -15,10 +15,11 @@ from support.far import Far, here_and_there
 from support.hosts import host_state, needs_root
 from support.marked import marked
 from support.places import tuning_facts
+from support.snapshots import put_back_by_itself
 from tiltyard.errors import HostLacksError, TiltyardError, UsageError
 from tiltyard.host import sysctls
 from tiltyard.host.devices import loops
-from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.ledger import Ledger
 from tiltyard.host.mounts import mounts_at
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site, System, Up
@@ -335,21 +336,17 @@ time.sleep(60)
 """
 
 
-def test_killed_in_a_tuned_turn_everything_is_put_back(tmp_path: Path) -> None:
+def test_killed_in_a_tuned_turn_everything_is_put_back(tmp_path: Path, state: Path) -> None:
     (tmp_path / "mine.toml").write_text(MINE + "[idle]\nlatency_us = 17\n")
     interval = sysctls.read(KEY)
     argv = (sys.executable, "-c", UP_AND_WAIT, str(tmp_path))
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         device = process.stdout.readline().strip()
+        assert sysctls.read(KEY) == "7"
+        assert loops.chosen(loops.queue_setting(device, "scheduler")) == "mq-deadline"
         process.send_signal(signal.SIGKILL)
-    assert sysctls.read(KEY) == "7"
-    assert loops.chosen(loops.queue_setting(device, "scheduler")) == "mq-deadline"
-    said = "\n".join(recover())
-    assert f"set {sysctls.path_of(KEY)} to" in said
-    assert f'{Path(device).name}/queue/scheduler to "none" again' in said
-    # The wake-up latency was a file that the process held open: nothing is left to end.
-    assert "ended tiltyard-" not in said
+    put_back_by_itself(state)
     assert sysctls.read(KEY) == interval
     assert loops.chosen(loops.queue_setting(device, "scheduler")) == "none"
     assert str(tmp_path) not in host_state(tmp_path)

@@ -16,11 +16,12 @@ from support.far import Far, here_and_there
 from support.marked import marked
 from support.patience import wait_until
 from support.runs import SMOKE, Watcher, go_on, place, plan_of, wait_for_trial
+from support.snapshots import put_back_by_itself
 from tiltyard.analysis.statements.disturbances import failed_boots
 from tiltyard.analysis.statements.evidence import Evidence
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine, Job
-from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.ledger import Ledger
 from tiltyard.host.packages import find_program
 from tiltyard.host.start import MARK
 from tiltyard.run.read import read_run
@@ -266,7 +267,9 @@ def test_a_guest_of_a_host_that_is_lost_is_switched_off_there(make: Make, tmp_pa
     system.take_down()
 
 
-def test_a_machine_ends_when_its_lab_is_killed_and_the_rest_is_taken_back(tmp_path: Path) -> None:
+def test_a_machine_ends_when_its_lab_is_killed_and_the_rest_is_taken_back(
+    tmp_path: Path, state: Path
+) -> None:
     plan = plan_of((guest_system("ext4"), guest_system("jfs")), workloads=(LONG,), blocks=1)
     folder = place(tmp_path / "study", plan)
     lab = subprocess.Popen(
@@ -278,7 +281,6 @@ def test_a_machine_ends_when_its_lab_is_killed_and_the_rest_is_taken_back(tmp_pa
     finally:
         lab.kill()
         lab.wait()
-    assert list(folder.work.iterdir())
-    recover()
+    put_back_by_itself(state)
     assert machines(tmp_path) == []
     assert not list(folder.work.iterdir())

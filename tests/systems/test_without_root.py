@@ -10,6 +10,7 @@ from support.hosts import assert_as_before, host_state, needs_root
 from support.runs import Watcher, go_on, place, plan_of
 from support.unprivileged import as_user
 from tiltyard.executors.engine import Engine
+from tiltyard.host.host import here
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.packages import find_program
 from tiltyard.run.read import read_run
@@ -83,6 +84,7 @@ def test_a_killed_run_of_a_user_leaves_processes_that_restore_ends() -> None:
         ledger = Ledger()
         site = Site(root=home, work=home, ledger=ledger)
         kind("tmpfs").system("t", {"size": "16M"}, site).bring_up()
+        os.kill(here().pid, signal.SIGKILL)
         os.kill(os.getpid(), signal.SIGKILL)
 
     def work(home: Path) -> None:

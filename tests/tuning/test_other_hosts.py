@@ -12,12 +12,12 @@ from support.patience import wait_until
 from support.places import pretend
 from support.snapshots import processes_of
 from tiltyard.host import ethtool, sysctls
-from tiltyard.host.changes.op import UsedAgent
 from tiltyard.host.host import Host
-from tiltyard.host.ledger import recover, state_directory
+from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.op import MakeNetwork
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
+from tiltyard.ownership import state_directory
 from tiltyard.tuning import defaults
 from tiltyard.tuning.defaults import sysctls_at_boot
 from tiltyard.tuning.knobs.idle import HeldLatency
@@ -126,7 +126,7 @@ def test_the_queues_of_a_real_device(tmp_path: Path, steps: Steps) -> None:
     queues = ("numtxqueues", "4", "numrxqueues", "4")
     pair = ("near", *queues, "type", "veth", "peer", "name", "far", *queues)
     steps.run(("ip", "-n", namespace, "link", "add", *pair))
-    inside = Steps(steps.ledger)
+    inside = Steps(Ledger())
     place = Place(("ip", "netns", "exec", namespace, "sh", "-c"))
     text = (
         "[network]\nchannels = { rx = 2, tx = 3 }\noffloads = { tso = false }\n"
@@ -145,7 +145,7 @@ def test_the_queues_of_a_real_device(tmp_path: Path, steps: Steps) -> None:
     assert ethtool.read(place, "near", "channels") == {"rx": "4", "tx": "4"}
     assert ethtool.read(place, "near", "offloads")["tso"] == "on"
     assert place.read("/sys/class/net/near/mtu") == "1500"
-    steps.ledger.undo(UsedAgent(ssh=place.ssh, run=steps.ledger.token))
+    inside.ledger.close()
     steps.undo()
 
 

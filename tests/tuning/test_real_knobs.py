@@ -6,7 +6,6 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,10 +16,10 @@ from support.devices import MIB, sh
 from support.hosts import needs_root
 from support.patience import PATIENCE_S, wait_until
 from support.places import pretend
+from support.snapshots import put_back_by_itself
 from tiltyard.errors import BusyError, TiltyardError
 from tiltyard.host import swaps
-from tiltyard.host.changes.op import UsedAgent
-from tiltyard.host.ledger import Ledger, restore
+from tiltyard.host.ledger import Ledger
 from tiltyard.host.op import MakeNetwork
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Steps
@@ -159,7 +158,7 @@ def test_packets_are_steered_as_the_kernel_prints_it(tmp_path: Path, steps: Step
     queues = ("numtxqueues", "4", "numrxqueues", "4")
     pair = ("near", *queues, "type", "veth", "peer", "name", "far", *queues)
     steps.run(("ip", "-n", namespace, "link", "add", *pair))
-    inside = Steps(steps.ledger)
+    inside = Steps(Ledger())
     place = Place(("ip", "netns", "exec", namespace, "sh", "-c"))
     text = f"[steering]\nreceive_cpus = [{LAST}]\ntransmit_cpus = [0]\nflows = 256"
     scene = Scene(place, interfaces=("near",))
@@ -174,11 +173,13 @@ def test_packets_are_steered_as_the_kernel_prints_it(tmp_path: Path, steps: Step
     inside.undo()
     masks = place.read_all(place.find(f"{own}/*/?ps_cpus")).values()
     assert {mask.strip("0,") for mask in masks} == {""}
-    steps.ledger.undo(UsedAgent(ssh=place.ssh, run=steps.ledger.token))
+    inside.ledger.close()
     steps.undo()
 
 
-def test_after_a_kill_the_latency_is_gone_and_restore_puts_back_the_rest(tmp_path: Path) -> None:
+def test_after_a_kill_the_latency_is_gone_and_the_rest_is_put_back(
+    tmp_path: Path, state: Path
+) -> None:
     """Killed with swap off, all interrupts on one CPU and the latency held."""
     text = f'about = "x"\n[swap]\n[idle]\nlatency_us = 13\n[interrupts]\ncpus = [{LAST}]\n'
     takes_latency = _LATENCY.exists()
@@ -203,10 +204,7 @@ def test_after_a_kill_the_latency_is_gone_and_restore_puts_back_the_rest(tmp_pat
             (tmp_path / "wait").unlink()
             process.wait(PATIENCE_S)
         assert not takes_latency or latency_us() == latency
-        given_up = time.monotonic() + PATIENCE_S
-        while not (said := restore().done) and time.monotonic() < given_up:
-            time.sleep(0.05)
-        assert f'set swap on {path} to "on, priority 5" again' in "\n".join(said)
+        put_back_by_itself(state)
         assert swaps.areas(HERE) == areas
     assert HERE.read_all(HERE.find(_IRQS)) == irqs
 

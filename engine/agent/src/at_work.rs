@@ -24,8 +24,6 @@ const TERMINAL: usize = 4;
 const ENGINES: [&str; 2] = ["tiltyard-engine", "tiltyard-agent"];
 /// After the name of a file that was removed.
 const REMOVED: &str = " (deleted)";
-/// Of the ledgers of labs.
-const OF_LABS: &str = "jsonl";
 
 /// Whoever has a program at a terminal, one each: `alice on pts/3 (vim)`.
 pub fn people() -> Vec<String> {
@@ -105,7 +103,7 @@ fn owners(directory: &Path, own: Option<&str>) -> BTreeSet<u32> {
         let ending = path.extension()?.to_str()?;
         let stem = path.file_stem()?.to_str()?;
         let (pid, _) = stem.split_once('-')?;
-        let is_other = [ENDING, OF_LABS].contains(&ending) && own != Some(stem);
+        let is_other = ending == ENDING && own != Some(stem);
         let is_locked = || {
             let file = File::open(&path).ok()?;
             let locked = flock(&file, FlockOperation::NonBlockingLockShared);
@@ -170,17 +168,17 @@ mod tests {
         let state = held.path().join("state");
         assert_eq!(owners(&state, None), BTreeSet::new());
         let ledger = Ledger::open(&state).unwrap();
-        let of_lab = File::create_new(state.join("17-0a0b0c0d.jsonl")).unwrap();
-        flock(&of_lab, FlockOperation::LockExclusive).unwrap();
-        fs::write(state.join("18-0a0b0c0d.jsonl"), boot()).unwrap();
+        let of_other = File::create_new(state.join("17-0a0b0c0d.ops")).unwrap();
+        flock(&of_other, FlockOperation::LockExclusive).unwrap();
+        fs::write(state.join("18-0a0b0c0d.ops"), boot()).unwrap();
         let own = std::process::id();
         assert_eq!(owners(&state, None), BTreeSet::from([own]));
         assert_eq!(owners(&state, Some(&ledger.name())), BTreeSet::new());
         let line = format!("{{\"owner\": {{\"pid\": 17, \"boot\": \"{}\"}}}}", boot());
-        fs::write(state.join("17-0a0b0c0d.jsonl"), line).unwrap();
+        fs::write(state.join("17-0a0b0c0d.ops"), line).unwrap();
         assert_eq!(owners(&state, Some(&ledger.name())), BTreeSet::from([17]));
         assert!(runs(&state, Some(&ledger.name())).contains(&"process 17".to_owned()));
-        drop(of_lab);
+        drop(of_other);
         // A child of another test has it open until it executes its program.
         let is_free = || owners(&state, Some(&ledger.name())).is_empty();
         assert!(until(is_free));

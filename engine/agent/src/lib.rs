@@ -45,8 +45,8 @@ mod watch;
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::AsFd;
-use std::time::Duration;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use kit::requests::{Ending, Requests, Then};
 use kit::signals::Signals;
@@ -81,15 +81,18 @@ const STREAM_ROOM: usize = HOST_LINE_BYTES / 2 - (2 << 10);
 const CANCELLED: &str = "it was cancelled";
 const ENDED: &str = "it was ended before it was done";
 
+/// So long it waits at its end for those that the one who asks has started: a runner gives a trial 15 s.
+const OTHERS_END: Duration = Duration::from_secs(20);
+
 /// Serves requests on standard input until there will be no more; why it ends, and what of its changes
-/// it could not take back. If it `leaves` them, it does not try.
+/// it could not take back. `others` is a pipe that others read: those that are to end before.
 ///
 /// # Errors
 /// The kernel lacks something.
 pub fn serve(
     version: &str,
     lease: Option<Duration>,
-    leaves: bool,
+    others: Option<OwnedFd>,
     say: &mut dyn FnMut(&HostLine),
 ) -> io::Result<(Ending, Vec<String>)> {
     let mut agent = Agent {
@@ -104,7 +107,7 @@ pub fn serve(
         watches: Watches::default(),
         changes: Changes::default(),
         ending: None,
-        leaves,
+        others,
     };
     let hello = hello(version)?;
     (agent.say)(&HostLine::Hello { hello });
@@ -147,8 +150,8 @@ struct Agent<'a> {
     watches: Watches,
     changes: Changes,
     ending: Option<Ending>,
-    /// What it has changed, at its end.
-    leaves: bool,
+    /// See [`serve`].
+    others: Option<OwnedFd>,
 }
 
 /// A request that changes something and is being carried out.
@@ -179,10 +182,28 @@ impl Agent<'_> {
         loop {
             self.carry_on();
             if let (Some(why), None) = (self.ending, &self.work) {
-                return Ok((why, self.changes.close(self.leaves)));
+                if why == Ending::NoMoreRequests && self.changes.is_outstanding() {
+                    self.await_others()?;
+                }
+                return Ok((why, self.changes.close()));
             }
             self.attend(None)?;
         }
+    }
+
+    /// Trials and programs that still run may work on what is to be taken back.
+    fn await_others(&self) -> io::Result<()> {
+        let began = Instant::now();
+        while let (Some(others), Some(left)) =
+            (&self.others, OTHERS_END.checked_sub(began.elapsed()))
+        {
+            let mut polled = [PollFd::new(others, PollFlags::empty())];
+            match poll(&mut polled, left.try_into().ok().as_ref()) {
+                Err(Errno::INTR) => {}
+                ended => return ended.map(drop).map_err(Into::into),
+            }
+        }
+        Ok(())
     }
 
     /// Sleeps until something has come, at most so long, and hears it.

@@ -2,7 +2,7 @@
 //!
 //! Two runs whose ledgers are in different state directories do not see each other, and each would put
 //! back what the other had set. So the lock lies where every process lies that could make such a change
-//! here, and says whose it is: who takes it after a holder that was killed puts its ledgers back first.
+//! here, and says whose it is: who takes it after a holder that was killed puts its ledger back first.
 //! The agent's ledger has a lock that its commands inherit; this one ends with the agent.
 
 use std::fs::{self, File, OpenOptions};
@@ -35,10 +35,10 @@ const PAUSE: Duration = Duration::from_millis(20);
 #[serde(deny_unknown_fields)]
 pub struct Holder {
     pub owner: Owner,
-    /// Where its agent's ledger is.
+    /// Where its ledger is.
     pub directory: PathBuf,
-    /// Of the lab, by which a run is known; on another host it is not there.
-    pub ledger: PathBuf,
+    /// What it is held for.
+    pub run: String,
 }
 
 impl Holder {
@@ -59,7 +59,7 @@ impl Holder {
                 && (name.starts_with(&begin) || owns())
         };
         let entries = fs::read_dir(&self.directory).into_iter().flatten();
-        self.ledger.exists() || entries.flatten().any(|entry| is_its_own(&entry.path()))
+        entries.flatten().any(|entry| is_its_own(&entry.path()))
     }
 }
 
@@ -73,7 +73,7 @@ struct Held {
     /// `None`: who could change nothing of the machine needs no lock, and who has it for the same run
     /// has it.
     file: Option<File>,
-    ledger: PathBuf,
+    run: String,
     /// Whether the file says that it is ours.
     is_written: bool,
 }
@@ -94,36 +94,35 @@ impl Machine {
         self.held.is_some()
     }
 
-    /// The ledger of the run that it is held for.
-    pub fn ledger(&self) -> Option<String> {
-        let held = self.held.as_ref()?;
-        Some(held.ledger.to_string_lossy().into_owned())
+    /// The run that it is held for.
+    pub fn run(&self) -> Option<String> {
+        Some(self.held.as_ref()?.run.clone())
     }
 
     fn holder(&self) -> Option<Holder> {
         said(self.held.as_ref()?.file.as_ref()?)
     }
 
-    /// Takes it for the run that has a ledger; without one, for somebody who only puts things back. Who
-    /// held it last, unless it is ours already: that was not written over yet.
+    /// Takes it for a run; without a name, for somebody who only puts things back. Who held it last,
+    /// unless it is ours already: that was not written over yet.
     ///
     /// # Errors
     /// `Busy`: another run has it. `Refused`: what lies there is not root's. `Lacks`: it cannot be made.
     pub fn take(
         &mut self,
         what: &str,
-        ledger: &Path,
+        run: &str,
         meanwhile: &mut dyn Meanwhile,
     ) -> Result<Option<Holder>, HostFailure> {
         if self.held.is_none() {
-            let file = taken(&self.lock, what, ledger, meanwhile)?;
+            let file = taken(&self.lock, what, run, meanwhile)?;
             self.held = Some(Held {
                 file,
-                ledger: ledger.to_owned(),
+                run: run.to_owned(),
                 is_written: false,
             });
         }
-        let held = self.held.as_ref().filter(|held| held.ledger == ledger);
+        let held = self.held.as_ref().filter(|held| held.run == run);
         let Some(Held {
             file, is_written, ..
         }) = held
@@ -142,17 +141,13 @@ impl Machine {
         let Some(held) = self.held.as_mut() else {
             return Ok(());
         };
-        let Some(file) = held
-            .file
-            .as_mut()
-            .filter(|_| !held.ledger.as_os_str().is_empty())
-        else {
+        let Some(file) = held.file.as_mut().filter(|_| !held.run.is_empty()) else {
             return Ok(());
         };
         let holder = Holder {
             owner: Owner::current(),
             directory: directory.to_owned(),
-            ledger: held.ledger.clone(),
+            run: held.run.clone(),
         };
         let text = serde_json::to_vec(&holder).map_err(io::Error::other)?;
         file.set_len(0)?;
@@ -161,10 +156,10 @@ impl Machine {
         Ok(())
     }
 
-    /// Lets go of what was taken for the run that has a ledger. What a dead holder has left goes as well, if
-    /// it is all that is left of it.
-    pub fn let_go(&mut self, ledger: &Path) {
-        if self.held.as_ref().is_some_and(|held| held.ledger != ledger) {
+    /// Lets go of what was taken for a run. What a dead holder has left goes as well, if it is all that is
+    /// left of it.
+    pub fn let_go(&mut self, run: &str) {
+        if self.held.as_ref().is_some_and(|held| held.run != run) {
             return;
         }
         match self.held.take() {
@@ -176,11 +171,10 @@ impl Machine {
         }
     }
 
-    /// At the end of this agent: nobody has to know of it where nothing is left changed, by it or by the lab
-    /// that it leaves that to.
-    pub fn close(&mut self, is_changed: bool, leaves: bool) {
+    /// At the end of this agent: nobody has to know of it where nothing is left changed.
+    pub fn close(&mut self, is_changed: bool) {
         if let Some(held) = self.held.take() {
-            if held.is_written && !is_changed && !(leaves && held.ledger.exists()) {
+            if held.is_written && !is_changed {
                 let _ = fs::remove_file(&self.lock);
             }
         }
@@ -191,7 +185,7 @@ impl Machine {
 fn taken(
     lock: &Path,
     what: &str,
-    ledger: &Path,
+    run: &str,
     meanwhile: &mut dyn Meanwhile,
 ) -> Result<Option<File>, HostFailure> {
     if !geteuid().is_root() {
@@ -211,7 +205,7 @@ fn taken(
             }
         }
         let holder = said(&file);
-        let is_ours = |holder: &Holder| !ledger.as_os_str().is_empty() && holder.ledger == ledger;
+        let is_ours = |holder: &Holder| !run.is_empty() && holder.run == run;
         if holder.as_ref().is_some_and(is_ours) {
             return Ok(None);
         }
@@ -290,7 +284,7 @@ fn said(file: &File) -> Option<Holder> {
 
 fn busy(what: &str, holder: Option<Holder>, lock: &Path) -> HostFailure {
     let who = match holder {
-        Some(holder) => format!("process {}, {}", holder.pid(), holder.ledger.display()),
+        Some(holder) => format!("process {}, {}", holder.pid(), holder.directory.display()),
         None => format!("see: fuser {}", lock.display()),
     };
     let text = format!(
@@ -311,8 +305,8 @@ mod tests {
     use super::*;
     use crate::meanwhile::Asleep;
 
-    fn taken_by(machine: &mut Machine, ledger: &Path) -> Result<Option<Holder>, String> {
-        let taken = machine.take("it", ledger, &mut Asleep::new());
+    fn taken_by(machine: &mut Machine, run: &str) -> Result<Option<Holder>, String> {
+        let taken = machine.take("it", run, &mut Asleep::new());
         taken.map_err(|failed| failed.text)
     }
 
@@ -324,49 +318,47 @@ mod tests {
     #[test]
     fn one_run_holds_it_and_who_takes_it_after_one_that_died_is_told_of_that() {
         let held = tempfile::tempdir().unwrap();
-        let [lock, first, second] =
-            ["lock", "first.jsonl", "second.jsonl"].map(|name| held.path().join(name));
+        let lock = held.path().join("lock");
+        let (first, second) = ("1a2b", "3c4d");
         let machine = || Machine::at(lock.clone());
         let (mut one, mut other) = (machine(), machine());
-        assert_eq!(taken_by(&mut one, &first), Ok(None));
+        assert_eq!(taken_by(&mut one, first), Ok(None));
         one.sign(held.path()).unwrap();
-        assert_eq!(taken_by(&mut one, &first), Ok(None), "it has it already");
+        assert_eq!(taken_by(&mut one, first), Ok(None), "it has it already");
         if !is_root() {
             return;
         }
         let who = format!(
             "process {}, {}",
             std::os::unix::process::parent_id(),
-            first.display()
+            held.path().display()
         );
         let text = format!(
             "it is taken by another run ({who}); one at a time changes this machine. Wait for its end"
         );
-        assert_eq!(taken_by(&mut other, &second), Err(text.clone()));
+        assert_eq!(taken_by(&mut other, second), Err(text.clone()));
         assert_eq!(
-            taken_by(&mut one, &second),
+            taken_by(&mut one, second),
             Err(text),
             "of the same agent, but another run"
         );
-        assert_eq!(
-            taken_by(&mut other, &first),
-            Ok(None),
-            "the same run has it"
-        );
-        other.let_go(&first);
+        assert_eq!(taken_by(&mut other, first), Ok(None), "the same run has it");
+        other.let_go(first);
         assert!(lock.exists());
         let mut last = machine();
-        fs::write(&first, "").unwrap();
-        one.close(false, true);
-        let told = taken_by(&mut last, &second).unwrap().unwrap();
+        let ledger = format!("{}-0a0b0c0d.{ENDING}", std::process::id());
+        let ledger = held.path().join(ledger);
+        fs::write(&ledger, "").unwrap();
+        one.close(true);
+        let told = taken_by(&mut last, second).unwrap().unwrap();
         assert_eq!(
-            (told.ledger, told.directory),
-            (first.clone(), held.path().to_owned())
+            (told.run.as_str(), told.directory.as_path()),
+            (first, held.path())
         );
-        last.let_go(&second);
+        last.let_go(second);
         assert!(lock.exists(), "what was not signed is still known");
-        fs::remove_file(&first).unwrap();
-        last.let_go(&second);
+        fs::remove_file(&ledger).unwrap();
+        last.let_go(second);
         assert!(!lock.exists(), "the machine is left as it was");
     }
 
@@ -377,7 +369,7 @@ mod tests {
         }
         let held = tempfile::tempdir().unwrap();
         let (lock, aim) = (held.path().join("lock"), held.path().join("aim"));
-        let told = || taken_by(&mut Machine::at(lock.clone()), Path::new("/x")).unwrap_err();
+        let told = || taken_by(&mut Machine::at(lock.clone()), "x").unwrap_err();
         fs::write(&aim, "").unwrap();
         symlink(&aim, &lock).unwrap();
         assert!(told().contains("not a file; look who made it"));
@@ -397,10 +389,10 @@ mod tests {
         assert!(told().contains("not a file of root's"));
         fs::remove_file(&lock).unwrap();
         let mut machine = Machine::at(lock.clone());
-        assert_eq!(taken_by(&mut machine, Path::new("/x")), Ok(None));
+        assert_eq!(taken_by(&mut machine, "x"), Ok(None));
         let found = fs::metadata(&lock).unwrap();
         assert_eq!((found.uid(), found.mode() & 0o777), (0, 0o600));
-        machine.let_go(Path::new("/x"));
+        machine.let_go("x");
         assert!(!lock.exists());
     }
 }

@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use wire::{
-    HostChanged, HostDid, HostDone, HostFailure, HostFailureKind, HostHeld, HostHold, HostLast,
-    HostLetGo, HostOp, HostOps, HostProgress, HostRan, HostRecover, HostServers, HostUndo,
-    HostUndone, OpLoop, OpMake, OpMend, OpMount, OpNetwork, OpRelease, OpRequire, OpStart, OpText,
-    StartReady, StartStop,
+    HostChanged, HostDid, HostDone, HostFailure, HostFailureKind, HostHeld, HostHold, HostLetGo,
+    HostOp, HostOps, HostProgress, HostRan, HostRecover, HostServers, HostUndo, HostUndone, OpLoop,
+    OpMake, OpMend, OpMount, OpNetwork, OpRelease, OpRequire, OpStart, OpText, StartReady,
+    StartStop,
 };
 
 use crate::change::Change;
@@ -45,7 +45,7 @@ const SELF: &str = "self";
 /// Another one may take the free device first.
 const TRIES: u32 = 20;
 
-/// The ledger of nobody: who has the machine for it only puts things back.
+/// The run of nobody: who has the machine for it only puts things back.
 const PUTS_BACK: &str = "";
 
 /// What an agent has changed, and how that is taken back.
@@ -114,7 +114,7 @@ impl Changes {
                 let told = recover::put_back_these(&path, &undo.numbers, &mut may, meanwhile);
                 drop(may);
                 if !is_held {
-                    self.machine.let_go(Path::new(PUTS_BACK));
+                    self.machine.let_go(PUTS_BACK);
                 }
                 (told.done, told.left)
             }
@@ -150,19 +150,15 @@ impl Changes {
         asked: &HostRecover,
         meanwhile: &mut dyn Meanwhile,
     ) -> Result<HostDone, HostFailure> {
-        let directory = match &asked.directory {
-            Some(directory) => directory.into(),
-            None => ledger::state_directory().map_err(lacks)?,
-        };
+        let directory = ledger::state_directory().map_err(lacks)?;
         let which = recover::Which {
-            newer_than_ns: asked.newer_than_ns,
             kept: asked.kept,
             kept_for: asked.kept_for.as_deref(),
         };
         let is_held = self.machine.is_held();
         let recover::PutBack { done, left } = self.put_back(&directory, which, meanwhile);
         if !is_held {
-            self.machine.let_go(Path::new(PUTS_BACK));
+            self.machine.let_go(PUTS_BACK);
         }
         Ok(HostDone::Undone(HostUndone { done, left }))
     }
@@ -183,13 +179,12 @@ impl Changes {
             if machine.is_held() {
                 return Ok(());
             }
-            let taken = machine.take("what an earlier run left", Path::new(PUTS_BACK), meanwhile);
+            let taken = machine.take("what an earlier run left", PUTS_BACK, meanwhile);
             taken.map(drop).map_err(|failed| failed.text)
         }
     }
 
-    /// Holds the machine for a run. What its last holder has left is put back first, by the lab where that
-    /// has a ledger of it.
+    /// Holds the machine for a run. What its last holder has left is put back first.
     ///
     /// # Errors
     /// `Busy`: another run holds it. `Refused`: what the last one left cannot be put back.
@@ -199,41 +194,36 @@ impl Changes {
         meanwhile: &mut dyn Meanwhile,
     ) -> Result<HostDone, HostFailure> {
         let directory = ledger::state_directory().map_err(lacks)?;
-        let ledger = Path::new(&asked.ledger);
-        let last = self.machine.take(&asked.what, ledger, meanwhile)?;
-        let other = last.filter(|last| last.ledger != ledger && !asked.is_put_back);
-        let mut held = HostHeld::default();
-        if let Some(last) = other.filter(|_| !asked.ledger.is_empty()) {
-            if last.ledger.exists() {
-                held.last = Some(HostLast {
-                    pid: last.pid(),
-                    ledger: last.ledger.to_string_lossy().into_owned(),
-                });
-                return Ok(HostDone::Held(held));
-            }
+        let last = self.machine.take(&asked.what, &asked.run, meanwhile)?;
+        let mut done = Vec::new();
+        if let Some(last) = last.filter(|last| last.run != asked.run) {
             let found = self.put_back(&last.directory, recover::Which::default(), meanwhile);
             if let Some(left) = found.left.first() {
-                self.machine.let_go(ledger);
+                self.machine.let_go(&asked.run);
+                let where_it_is = match last.directory == directory {
+                    true => String::new(),
+                    false => format!("TILTYARD_STATE={} ", last.directory.display()),
+                };
                 let text = format!(
-                    "process {} has left this machine changed: {left}",
+                    "process {} has left this machine changed: {left}. Fix: {where_it_is}tiltyard restore",
                     last.pid()
                 );
                 return Err(failure(HostFailureKind::Refused, shown(&text)));
             }
-            held.done = found.done;
+            done = found.done;
         }
         self.machine.sign(&directory).map_err(lacks)?;
-        held.ledger = Some(asked.ledger.clone());
-        Ok(HostDone::Held(held))
+        let run = Some(asked.run.clone());
+        Ok(HostDone::Held(HostHeld { run, done }))
     }
 
     /// Lets go of the machine, unless something of it is still changed.
     pub fn let_go(&mut self, asked: &HostLetGo) -> HostDone {
         if !self.changes_machine() {
-            self.machine.let_go(Path::new(&asked.ledger));
+            self.machine.let_go(&asked.run);
         }
         HostDone::Held(HostHeld {
-            ledger: self.machine.ledger(),
+            run: self.machine.run(),
             ..HostHeld::default()
         })
     }
@@ -242,20 +232,17 @@ impl Changes {
         self.ledger.as_ref().is_some_and(Ledger::changes_machine)
     }
 
-    /// At the end: takes everything back, unless it `leaves` that; what could not be.
-    pub fn close(&mut self, leaves: bool) -> Vec<String> {
-        let left = match leaves {
-            true => Vec::new(),
-            false => self.take_all_back(),
-        };
-        let is_changed = !left.is_empty() || self.changes_machine();
-        self.machine.close(is_changed, leaves);
-        left
+    /// Whether something is to be taken back.
+    pub fn is_outstanding(&self) -> bool {
+        self.ledger.is_some()
     }
 
-    fn take_all_back(&mut self) -> Vec<String> {
+    /// At the end: takes everything back; what could not be.
+    pub fn close(&mut self) -> Vec<String> {
         let closed = self.ledger.take().map(Ledger::close);
-        closed.map_or_else(Vec::new, |(_, left)| left)
+        let (_, left) = closed.unwrap_or_default();
+        self.machine.close(!left.is_empty());
+        left
     }
 }
 

@@ -137,7 +137,7 @@ fn with_number(id: u64, request: HostRequest) -> Result<Asked, String> {
         leave.map(|leave| check_leave(&leave).map(|()| Asked::Leave(id, leave))),
         take_up.map(|asked| check_text(&asked.study).map(|()| Asked::TakeUp(id, asked))),
         hold.map(|hold| check_hold(&hold).map(|()| Asked::Hold(id, hold))),
-        let_go.map(|let_go| check_text(&let_go.ledger).map(|()| Asked::LetGo(id, let_go))),
+        let_go.map(|let_go| check_run_name(&let_go.run).map(|()| Asked::LetGo(id, let_go))),
         servers.map(|asked| Ok(Asked::Servers(id, asked))),
     ];
     let mut asked = asked.into_iter().flatten();
@@ -407,18 +407,19 @@ fn check_ledger(name: &str) -> Result<(), String> {
 }
 
 fn check_recover(recover: &HostRecover) -> Result<(), String> {
-    match &recover.directory {
-        Some(path) => check_path(path),
-        None => Ok(()),
-    }
+    recover.kept_for.as_deref().map_or(Ok(()), check_text)
 }
 
-/// Nothing, or an absolute path.
 fn check_hold(hold: &HostHold) -> Result<(), String> {
     check_text(&hold.what)?;
-    match hold.ledger.is_empty() || hold.ledger.starts_with('/') {
-        true => check_text(&hold.ledger),
-        false => Err(format!("{:?} is no absolute path", hold.ledger)),
+    check_run_name(&hold.run)
+}
+
+/// A run is known by it.
+fn check_run_name(run: &str) -> Result<(), String> {
+    match run.is_empty() {
+        true => Err("a run has no name".to_owned()),
+        false => check_text(run),
     }
 }
 
@@ -539,19 +540,13 @@ mod tests {
                 r#""undo":{"ledger":"../a","numbers":[]}"#,
                 "\"../a\" is no name of a ledger",
             ),
-            (
-                r#""recover":{"directory":"state"}"#,
-                "\"state\" is no absolute path",
-            ),
             (r#""take_up":{"study":"\u0000"}"#, "\"\\0\" has a byte"),
             (
                 r#""leave":{"argv":[],"study":"x"}"#,
                 "a command has no program",
             ),
-            (
-                r#""hold":{"what":"x","ledger":"here"}"#,
-                "\"here\" is no absolute path",
-            ),
+            (r#""hold":{"what":"x","run":""}"#, "a run has no name"),
+            (r#""let_go":{"run":""}"#, "a run has no name"),
             (r#""recover":{},"cancel":2"#, none),
             (r#""beat":{},"cancel":2"#, none),
         ] {

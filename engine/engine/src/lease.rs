@@ -25,10 +25,10 @@ pub struct AgentArguments {
     /// the directory: nothing of it stays, however the agent ends
     #[arg(long, value_name = "DIRECTORY")]
     pub remove_copy: Option<PathBuf>,
-    /// At the end, leave what was changed as it is, for a `recover`: whoever asks has changed more, and
-    /// knows in which order all of it goes
-    #[arg(long)]
-    pub leave: bool,
+    /// At the end, wait until nobody has this pipe open for reading, for 20 s at most, before anything is
+    /// taken back: those that whoever asks has started
+    #[arg(long, value_name = "DESCRIPTOR", value_parser = clap::value_parser!(i32).range(3..))]
+    pub after: Option<i32>,
 }
 
 impl LeaseArguments {

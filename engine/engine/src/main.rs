@@ -20,6 +20,7 @@ mod session;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
@@ -113,7 +114,11 @@ fn serve_host(arguments: &AgentArguments, output: &mut Output) -> Result<ExitCod
     let ended = agent::serve(
         registry::VERSION,
         arguments.lease.time(),
-        arguments.leave,
+        arguments
+            .after
+            .map(passed)
+            .transpose()
+            .map_err(|error| lease::lacks("an agent", &error))?,
         &mut say,
     );
     let (why, left) = ended.map_err(|error| lease::lacks("an agent", &error))?;
@@ -122,6 +127,14 @@ fn serve_host(arguments: &AgentArguments, output: &mut Output) -> Result<ExitCod
     }
     let text = format!("not taken back, and still recorded: {}", left.join("; "));
     Err(kit::failure::failure(FailureKind::Refused, text))
+}
+
+/// A descriptor that whoever has started this process has left open for it.
+fn passed(descriptor: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: nothing else here has it: it was open before this process began.
+    let passed = unsafe { OwnedFd::from_raw_fd(descriptor) };
+    rustix::io::fcntl_setfd(&passed, rustix::io::FdFlags::CLOEXEC)?;
+    Ok(passed)
 }
 
 /// Removes the copy of this program in a directory that was made for an agent; the kernel keeps what

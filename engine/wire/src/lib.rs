@@ -38,7 +38,7 @@ pub use job::{
     LONGEST_DELAY_NS,
 };
 pub use leave::{HostLeave, HostTakeUp};
-pub use machine::{HostHeld, HostHold, HostLast, HostLetGo};
+pub use machine::{HostHeld, HostHold, HostLetGo};
 pub use network::{Network, Side};
 pub use ops::{
     HostAged, HostChanged, HostDid, HostIsolated, HostOp, HostOps, HostProgress, HostRan,

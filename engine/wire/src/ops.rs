@@ -30,11 +30,6 @@ pub struct HostUndo {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HostRecover {
-    /// Where their ledgers are; this agent's own if left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub directory: Option<String>,
-    /// Only what was changed after this: the time of day, since 1970.
-    pub newer_than_ns: u64,
     /// What a study keeps to go on with it after a boot as well.
     pub kept: bool,
     /// The same, of this study alone.

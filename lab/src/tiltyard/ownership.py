@@ -62,6 +62,31 @@ def cache_directory() -> Path:
     return Path(cache) / "tiltyard"
 
 
+def state_directory() -> Path:
+    """Where ledgers are kept: it must survive a reboot, and be the same for every study.
+
+    Hosts may share it: a ledger tells whose it is.
+    """
+    if explicit := os.environ.get("TILTYARD_STATE"):
+        return Path(explicit)
+    if _is_root():
+        return Path("/var/lib/tiltyard")
+    base = os.environ.get("XDG_STATE_HOME")
+    return (Path(base) if base else home() / ".local" / "state") / "tiltyard"
+
+
+def own_state_directory(state: Path | None = None) -> Path:
+    """The state directory, or another one, in which no other user has a hand.
+
+    Raises:
+        RefusedError: if another user owns or may write to it.
+    """
+    directory = state or state_directory()
+    mend = f"chown and chmod go-w {directory}, or name another one: TILTYARD_STATE"
+    require_ours(directory, mend, others=stat.S_IWGRP | stat.S_IWOTH)
+    return directory
+
+
 def require_ours(directory: Path, mend: str, *, others: int = stat.S_IWOTH) -> None:
     """Refuse a directory in which another user has a hand; one that is not there may be made.
 

@@ -35,8 +35,6 @@ pub type MayChangeMachine<'a> = dyn FnMut(&mut dyn Meanwhile) -> Result<(), Stri
 /// What of the ledgers is to be put back.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Which<'a> {
-    /// Only what was changed after this time of day.
-    pub newer_than_ns: u64,
     /// Ledgers that a study goes on with as well.
     pub kept: bool,
     /// The same of the one that goes on with this name.
@@ -88,7 +86,6 @@ pub fn put_back(
         match of_the_dead(&path, false, meanwhile) {
             Ok(Some((one, content))) if which.has(&content) => {
                 let outstanding = content.outstanding.into_values();
-                let outstanding = outstanding.filter(|one| one.at_ns > which.newer_than_ns);
                 changes.extend(outstanding.map(|change| (dead.len(), change)));
                 dead.push(one);
             }

@@ -45,7 +45,7 @@ pub const TARGET: Target = Target {
         "\"numbers\"",
         "\"recover\"",
         "\"directory\"",
-        "\"newer_than_ns\"",
+        "\"kept_for\"",
         "\"kept\"",
         "\"keep\"",
         "\"start\"",
@@ -106,13 +106,13 @@ fn seeds() -> Vec<Vec<u8>> {
         json!({"id": 5, "watch": {"end": 3}}),
         json!({"id": 6, "ops": {"list": list}}),
         json!({"id": 7, "undo": {"ledger": "812-1a2b3c4d", "numbers": [2, 1]}}),
-        json!({"id": 8, "recover": {"directory": "/s", "newer_than_ns": 1, "kept": true}}),
+        json!({"id": 8, "recover": {"kept": true}}),
         json!({"id": 9, "leave": {"argv": ["reboot"], "study": "1a2b", "keep": [1], "alone": true, "asks": true}}),
         json!({"id": 9, "take_up": {"study": "1a2b"}}),
         json!({"id": 10, "servers": {"marks": ["tiltyard-1-x"]}}),
         json!({"cancel": 6}),
-        json!({"id": 10, "hold": {"what": "vm.swappiness", "ledger": "/state/1-2.jsonl"}}),
-        json!({"id": 11, "let_go": {"ledger": "/state/1-2.jsonl"}}),
+        json!({"id": 10, "hold": {"what": "vm.swappiness", "run": "1a2b"}}),
+        json!({"id": 11, "let_go": {"run": "1a2b"}}),
     ]
     .map(|request| request.to_string().into_bytes())
     .into()
@@ -142,18 +142,14 @@ fn run(input: &[u8]) {
         }
         Ok(Asked::Undo(_, undo)) => assert!(!undo.ledger.contains(['/', '.', '\0'])),
         Ok(Asked::Recover(_, recover)) => {
-            let directory = recover.directory.iter();
-            assert!(directory
-                .into_iter()
-                .all(|path| path.starts_with('/') && is_text(path)));
+            assert!(recover.kept_for.iter().all(|study| is_text(study)));
         }
         Ok(Asked::Leave(_, leave)) => assert!(is_command(&leave.argv) && is_text(&leave.study)),
         Ok(Asked::TakeUp(_, asked)) => assert!(is_text(&asked.study)),
         Ok(Asked::Hold(_, hold)) => {
-            assert!(hold.ledger.is_empty() || hold.ledger.starts_with('/'));
-            assert!(is_text(&hold.ledger) && is_text(&hold.what));
+            assert!(!hold.run.is_empty() && is_text(&hold.run) && is_text(&hold.what));
         }
-        Ok(Asked::LetGo(_, let_go)) => assert!(is_text(&let_go.ledger)),
+        Ok(Asked::LetGo(_, let_go)) => assert!(is_text(&let_go.run)),
         Ok(Asked::Ops(_, ops)) => {
             let written = serde_json::to_string(&ops).unwrap_or_default();
             assert!(!written.contains("\\u0000"));

@@ -4,17 +4,18 @@ A study's file, plan, journal, trials and findings are never among it, and nothi
 is being run, or that is mounted or attached.
 """
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from tiltyard.charts.drawings import drawings_directory
-from tiltyard.errors import UsageError
+from tiltyard.errors import TiltyardError, UsageError
+from tiltyard.executors.engine import Engine
 from tiltyard.folder import PARTIAL, StudyFolder
 from tiltyard.frozen import Frozen
 from tiltyard.host import commands
-from tiltyard.host.changes import remove_tree
-from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.changes import PREFIX
 from tiltyard.host.devices.loops import devices_of
 from tiltyard.host.mounts import mounts
 from tiltyard.run.lock import running_pid
@@ -24,6 +25,8 @@ _DEPTH: Final = 2
 """Study folders are looked for so many levels below the one that is named."""
 _SIZE_S: Final = 3600.0
 """Longest wait for du(1)."""
+_REMOVAL_S: Final = 24 * 3600.0
+"""Nobody waits longer for what millions of files take."""
 
 
 class Leftover(Frozen):
@@ -87,6 +90,21 @@ def remove(found: Cleaned) -> Cleaned:
         else:
             path.unlink(missing_ok=True)
     return found.model_copy(update={"removed": True})
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a directory with all that is in it, whatever programs have made of it.
+
+    Raises:
+        TiltyardError: if something in it stays, which it names with the fix; the rest is gone.
+        HostLacksError: if there is no engine, which removes it.
+    """
+    with contextlib.suppress(OSError):
+        return path.rmdir()
+    try:
+        commands.run((str(Engine.find().path), "remove", str(path)), timeout_s=_REMOVAL_S)
+    except commands.CommandFailedError as error:
+        raise TiltyardError(f"{path}: {error.complaint}") from error
 
 
 def _in(folder: Path, everything: bool) -> Iterator[tuple[Path, str]]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from tiltyard.errors import HostLacksError, RefusedError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, write_whole
-from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.changes import PREFIX
 from tiltyard.meant import meant
 from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import Plan

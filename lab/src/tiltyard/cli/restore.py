@@ -31,12 +31,11 @@ def restore(
     from tiltyard.cli.console import remark, tell
     from tiltyard.errors import ExitCode, UsageError
     from tiltyard.host.ledger import restore as put_back
-    from tiltyard.host.ledger import restore_there
-    from tiltyard.host.place import Place
+    from tiltyard.host.place import HERE, Place
 
     if ssh_options and not host:
         raise UsageError("--ssh-options goes with --host")
-    found = restore_there(Place.over_ssh(host, shlex.split(ssh_options))) if host else put_back()
+    found = put_back(Place.over_ssh(host, shlex.split(ssh_options)) if host else HERE)
     for line in found.done:
         tell(line)
     for line in found.left:

@@ -11,7 +11,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO, Final, NoReturn
 
 from pydantic import ValidationError
@@ -72,13 +72,13 @@ OfItsOwn = RunnerEnded | RunnerReady | RunnerClock
 class Runners:
     """The runners of a run: one for each command that starts one, while it is of use."""
 
-    def __init__(self, hold: Sequence[int] = ()) -> None:
+    def __init__(self, hold: Callable[[], Sequence[int]] = tuple) -> None:
         """None is started yet.
 
         Args:
-            hold: file descriptors that they keep open, so that locks on them outlive us.
+            hold: gives file descriptors that they keep open, by which others know that they live.
         """
-        self._hold = tuple(hold)
+        self._hold = hold
         self._runners: dict[tuple[tuple[str, ...], int], Runner] = {}
 
     def of(self, argv: Sequence[str], place: int = 0, *, is_far: bool = False) -> "Runner":
@@ -94,12 +94,12 @@ class Runners:
         if runner is None or not runner.is_ready:
             if runner:
                 runner.close()
-            runner = self._runners[key] = Runner(key[0], self._hold, is_far=is_far)
+            runner = self._runners[key] = Runner(key[0], self._hold(), is_far=is_far)
         return runner
 
     def another(self, argv: Sequence[str], *, is_far: bool = False) -> "Runner":
         """One beside those of :meth:`of`; whoever asks for it closes it."""
-        return Runner(argv, self._hold, is_far=is_far)
+        return Runner(argv, self._hold(), is_far=is_far)
 
     def renew(self, argv: Sequence[str]) -> None:
         """End all; where one was behind this command, the next one starts meanwhile."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tiltyard.folder import sha256, write_whole
 from tiltyard.frozen import Frozen
-from tiltyard.host.ledger import own_state_directory
 from tiltyard.host.place import HERE, Place
+from tiltyard.ownership import own_state_directory
 
 _MACHINE_ID = Path("/etc/machine-id")
 _DIGITS = 12

@@ -100,7 +100,6 @@ def run(
     *,
     stdin: Path = Path(os.devnull),
     timeout_s: float | None = None,
-    hold: Sequence[int] = (),
     environment: Mapping[str, str] | None = None,
 ) -> Output:
     """Run a command to its end.
@@ -113,7 +112,6 @@ def run(
         argv: program and arguments.
         stdin: file that it reads.
         timeout_s: after this it is killed, and that is an error; :data:`LIMIT_S` if left out.
-        hold: file descriptors that the command keeps open, so that locks on them outlive us.
         environment: instead of ours; messages are in English either way.
 
     Raises:
@@ -135,7 +133,6 @@ def run(
             stderr=complained,
             env={**(environment or os.environ), "LC_ALL": "C"},
             start_new_session=True,
-            pass_fds=tuple(hold),
         )
         try:
             if excess := _excess(process, give_up, (told, complained)):

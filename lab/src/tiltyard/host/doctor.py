@@ -20,10 +20,10 @@ from pydantic import BaseModel, ConfigDict
 from tiltyard.errors import HostLacksError, RefusedError, TiltyardError
 from tiltyard.host import commands, kvm
 from tiltyard.host.facts import NONE_SEEN, cpu_quota, virtualisation
-from tiltyard.host.ledger import own_state_directory, state_directory
 from tiltyard.host.mounts import mounts
 from tiltyard.host.namespaces import why_not
 from tiltyard.host.packages import Tool, find_program, install_command, load_command
+from tiltyard.ownership import own_state_directory, state_directory
 from tiltyard.units import format_size
 
 _CACHESTAT = 451

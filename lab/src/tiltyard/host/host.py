@@ -16,7 +16,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Final, NoReturn
 
 from pydantic import ValidationError
@@ -35,7 +34,6 @@ from tiltyard.wire import (
     HostDid,
     HostDone,
     HostFound,
-    HostHeld,
     HostLine,
     HostOutput,
     HostProgress,
@@ -79,13 +77,20 @@ _ERRORS: Final = {"failed": TiltyardError, "refused": RefusedError, "busy": Busy
 class Host:
     """The agent of a host. It ends with its input, and so with us; several threads may ask."""
 
-    def __init__(self, argv: Sequence[str], name: str = _THIS, reach: Reach | None = None) -> None:
+    def __init__(
+        self,
+        argv: Sequence[str],
+        name: str = _THIS,
+        reach: Reach | None = None,
+        pass_fds: Sequence[int] = (),
+    ) -> None:
         """Start it, and hear its first line.
 
         Args:
             argv: the command that becomes the agent; on another host it takes a copy of the engine.
             name: as a person calls the host.
             reach: how another host is reached.
+            pass_fds: file descriptors that it has as well.
 
         Raises:
             UnreachableError: if the host is not reached.
@@ -102,7 +107,9 @@ class Host:
         self.ledgers: set[str] = set()
         """Names of those in which it has what it has changed."""
         self.holds: str | None = None
-        """The ledger of the run for which it holds the machine."""
+        """The run for which it holds the machine."""
+        self.hold: tuple[int, ...] = ()
+        """File descriptors that what works here for us keeps open: at its end it waits for that."""
         self._rest = b""
         program = find_program(argv[0])
         if program is None:
@@ -116,6 +123,7 @@ class Host:
                 stdout=subprocess.PIPE,
                 stderr=self._words.into,
                 start_new_session=True,
+                pass_fds=pass_fds,
                 bufsize=0,
             )
         except OSError as error:
@@ -151,8 +159,16 @@ class Host:
 
     @classmethod
     def here(cls) -> "Host":
-        """That of this host. At its end it leaves to us, or to a recovery, what it has changed."""
-        return cls((str(Engine.find().path), "agent", "--leave"))
+        """That of this host."""
+        engine, (read, write) = Engine.find().path, os.pipe()
+        try:
+            host = cls((str(engine), "agent", "--after", str(write)), pass_fds=(write,))
+            # A fork of ours has it too, until it ends: what that has up is taken down before.
+            host.hold = (os.dup(read),)
+            return host
+        finally:
+            os.close(read)
+            os.close(write)
 
     @classmethod
     def there(cls, reach: Reach) -> "Host":
@@ -330,11 +346,7 @@ class Host:
         return done.watch
 
     def end_watch(self, number: int) -> None:
-        """Forget a watch.
-
-        Raises:
-            HostLacksError: if it does not answer, or the watch has ended.
-        """
+        """Forget a watch."""
         self._ask({"watch": {"end": number}})
 
     def change(
@@ -413,29 +425,18 @@ class Host:
         """
         return self._undone({"undo": {"ledger": ledger, "numbers": [*numbers], "still": still}})
 
-    def recover(
-        self,
-        directory: Path | None = None,
-        newer_than_ns: int = 0,
-        *,
-        kept: bool = False,
-        kept_for: str = "",
-    ) -> HostUndone:
+    def recover(self, *, kept: bool = False, kept_for: str = "") -> HostUndone:
         """Put back what agents that died have left.
 
         Args:
-            directory: where their ledgers are; that of its user if left out.
-            newer_than_ns: only what was changed after this time of day, since 1970.
             kept: also what a study keeps to go on with it after a boot.
             kept_for: the same, of this one.
 
         Raises:
             HostLacksError: if it does not answer.
         """
-        where = {} if directory is None else {"directory": str(directory)}
         whose = {"kept_for": kept_for} if kept_for else {}
-        asked = {**where, **whose, "newer_than_ns": newer_than_ns, "kept": kept}
-        found = self._undone({"recover": asked})
+        found = self._undone({"recover": {**whose, "kept": kept}})
         self.has_recovered = True
         return found
 
@@ -446,11 +447,7 @@ class Host:
         return done.undone
 
     def servers(self, marks: Sequence[str]) -> list[HostServer]:
-        """What has become of processes that it has started, in the order of their marks.
-
-        Raises:
-            HostLacksError: if it does not answer.
-        """
+        """What has become of processes that it has started, in the order of their marks."""
         _, done = self._ask({"servers": {"marks": [*marks]}})
         if done.servers is None or len(done.servers) != len(marks):
             raise self._lost(_NOT_ASKED)
@@ -499,8 +496,8 @@ class Host:
             self._done(number, answer)
         self.ledgers.clear()
 
-    def take_up(self, study: str) -> None:
-        """From now on it has what was kept for a study, if anything was.
+    def take_up(self, study: str) -> bool:
+        """From now on it has what was kept for a study; whether anything was.
 
         Raises:
             HostLacksError: if it does not answer, or cannot write that down.
@@ -510,37 +507,36 @@ class Host:
             raise self._lost(_NOT_ASKED)
         if done.taken_up:
             self.ledgers.add(done.taken_up)
+        return bool(done.taken_up)
 
-    def hold(self, what: str, ledger: str, *, is_put_back: bool = False) -> HostHeld:
-        """From now on no other run changes what is machine-wide there.
+    def hold_machine(self, what: str, run: str) -> list[str]:
+        """From now on no other run changes what is machine-wide there; what was put back before.
 
         Args:
             what: is to be changed, as a person calls it.
-            ledger: of the lab, by which a run is known; empty: only until something is put back.
-            is_put_back: whether what the last holder has left is.
+            run: for which, by a name that nobody else has.
 
         Raises:
             BusyError: if another run holds it.
             RefusedError: if what the last holder left cannot be put back.
             HostLacksError: if it does not answer, or cannot lock anything.
         """
-        asked = {"what": what, "ledger": ledger, "is_put_back": is_put_back}
-        _, done = self._ask({"hold": asked}, _UNDONE_S)
+        _, done = self._ask({"hold": {"what": what, "run": run}}, _UNDONE_S)
         if done.held is None:
             raise self._lost(_NOT_ASKED)
-        self.holds = done.held.ledger
-        return done.held
+        self.holds = done.held.run
+        return done.held.done
 
-    def let_go(self, ledger: str) -> None:
+    def let_go(self, run: str) -> None:
         """Let others change what is machine-wide, unless something of that is still changed.
 
         Raises:
             HostLacksError: if it does not answer.
         """
-        _, done = self._ask({"let_go": {"ledger": ledger}})
+        _, done = self._ask({"let_go": {"run": run}})
         if done.held is None:
             raise self._lost(_NOT_ASKED)
-        self.holds = done.held.ledger
+        self.holds = done.held.run
 
     def _ask(
         self, what: Mapping[str, object], limit_s: float | None = None
@@ -685,11 +681,14 @@ class Host:
             self._process.wait()
 
     def _let_go(self) -> None:
-        """Ask for nothing more: it ends, and on another host takes back what it has changed."""
+        """Ask for nothing more: it ends, and takes back what it has changed."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.stdout.close()
+        for descriptor in self.hold:
+            os.close(descriptor)
+        self.hold = ()
 
 
 def _settling(limit_s: float, *, sync: bool) -> dict[str, object]:
@@ -721,13 +720,13 @@ class _Hosts:
                 host = self._hosts[key] = start()
             return host
 
-    def let_go(self, ledger: str, key: tuple[str, ...] | None = None) -> None:
+    def let_go(self, run: str, key: tuple[str, ...] | None = None) -> None:
         """Let go of the machine wherever it is held for a run, or at one place only."""
         keys = list(self._hosts) if key is None else [key]
         for host in filter(None, map(self._hosts.get, keys)):
-            if host.is_there and host.holds == ledger:
+            if host.is_there and host.holds == run:
                 with contextlib.suppress(TiltyardError):  # It ends with the agent.
-                    host.let_go(ledger)
+                    host.let_go(run)
 
     def close(self, *, here: bool = True) -> None:
         """End all of them, or only those of other hosts; what asks again has another one."""

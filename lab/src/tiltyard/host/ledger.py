@@ -1,127 +1,43 @@
-"""The write-ahead record of everything that Tiltyard has changed on this host.
+"""In which order the agents of hosts have changed something for a run, and what takes it back.
 
-Each process has one ledger file in the state directory. A change is appended and synced before it
-is made, and marked once it is taken back. The file is locked (flock(2)) as long as its process or
-any command that the process started lives, so a ledger whose lock is free belongs to a dead
-process, and :mod:`tiltyard.host.recovery` may take back what that process could not: after
-kill -9, and after a power failure.
+An agent has each change in a ledger on its host, on disk before it is made. It takes all of them
+back at its end, however that comes, and what one that was killed has left is taken back by the next
+one (``engine/agent/src/ledger.rs``). Nothing is written down here.
 """
 
-import contextlib
-import fcntl
-import os
 import secrets
-import stat
-import time
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Final, Self, TypeVar
+from dataclasses import dataclass
+from typing import Self, TypeVar
 
-from tiltyard.errors import (
-    HostLacksError,
-    NotRestoredError,
-    RefusedError,
-    TiltyardError,
-    UnreachableError,
-)
-from tiltyard.folder import sync_directory
-from tiltyard.host import commands
-from tiltyard.host.changes import Change, take_back
-from tiltyard.host.changes.change import PREFIX
-from tiltyard.host.changes.op import MadeByOp, UsedAgent
-from tiltyard.host.host import hosts
+from tiltyard.errors import NotRestoredError, RefusedError, TiltyardError, UnreachableError
+from tiltyard.host.changes import PREFIX, MadeByOp
+from tiltyard.host.commands import shown
+from tiltyard.host.host import Host, hosts
 from tiltyard.host.place import HERE, Place
-from tiltyard.host.processes import Process
-from tiltyard.host.recovery import (
-    PutBack,
-    append,
-    put_back,
-    put_back_ledger,
-    read_ledger,
-    told_of_broken,
-)
-from tiltyard.ownership import home, require_ours
-from tiltyard.wire import HostLast
+from tiltyard.ownership import own_state_directory
+from tiltyard.wire import HostUndone
 
-C = TypeVar("C", bound=Change)
-_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
-"""Bits of a mode that let others write."""
-
-
-def state_directory() -> Path:
-    """Where ledgers are kept: it must survive a reboot, and be the same for every study.
-
-    Hosts may share it: a ledger tells whose it is.
-    """
-    if explicit := os.environ.get("TILTYARD_STATE"):
-        return Path(explicit)
-    if os.geteuid() == 0:
-        return Path("/var/lib/tiltyard")
-    base = os.environ.get("XDG_STATE_HOME")
-    return (Path(base) if base else home() / ".local" / "state") / "tiltyard"
-
-
-def own_state_directory(state: Path | None = None) -> Path:
-    """The state directory, or another one, in which no other user has a hand.
-
-    What a ledger names is executed to put things back, so that it must be from us.
-
-    Raises:
-        RefusedError: if another user owns or may write to it, or to a ledger in it.
-    """
-    directory = state or state_directory()
-    mend = f"chown and chmod go-w {directory}, or name another one: TILTYARD_STATE"
-    require_ours(directory, mend, others=_OTHERS)
-    for path in directory.glob("*.jsonl"):
-        require_ours(path, f"look what it says, then remove it: {path}", others=_OTHERS)
-    return directory
+C = TypeVar("C", bound=MadeByOp)
 
 
 class Ledger:
-    """The ledger of this process. Use it in a ``with`` block: leaving it takes everything back."""
+    """The changes of a run. Use it in a ``with`` block: leaving it takes everything back."""
 
-    def __init__(self, state: Path | None = None, *, study: Path | None = None) -> None:
-        """Open an empty ledger, or the one that this study kept over a boot of the host.
+    def __init__(self) -> None:
+        """Nothing is changed yet.
 
         Raises:
-            HostLacksError: if the state directory cannot be written.
-            RefusedError: if another user has a hand in it.
-            TiltyardError: if the ledger that was kept is not whole.
+            RefusedError: if another user has a hand in the state directory.
         """
-        self._directory = own_state_directory(state)
-        self._outstanding: dict[int, Change] = {}
-        self._of_agents: set[int] = set()
-        """Those that are in ledgers of agents alone."""
-        self._number = 0
-        self._last_ns = 0
-        self._closed = False
-        kept = None if study is None else _kept_for(study, self._directory)
-        try:
-            if kept is None:
-                self.token, self.path, self._file = _new(self._directory)
-            else:
-                self.token, self.path, self._file = self._take_up(kept)
-            self._begin(is_new=kept is None)
-            if self._made_at(HERE):
-                self.come_back(HERE)
-        except OSError as error:
-            raise HostLacksError(
-                f"{self._directory}: cannot keep the record of changes here ({error.strerror}); "
-                "TILTYARD_STATE names another directory"
-            ) from None
-
-    def _begin(self, *, is_new: bool) -> None:
-        """Write down whose it is; where that fails nobody holds it, and a new one is removed."""
-        try:
-            self._append({"owner": Process.current().model_dump()})
-            sync_directory(self._directory)
-        except OSError:
-            # Where nothing can be removed either, an empty ledger that nobody holds is left.
-            with contextlib.suppress(OSError):
-                if is_new:
-                    self.path.unlink()
-            os.close(self._file)
-            raise
+        own_state_directory()
+        self.token = secrets.token_hex(4)
+        """The run's name, which nobody else has."""
+        self.earlier = ""
+        """The same of an earlier start of the run, which goes on with nothing that it has kept."""
+        self._outstanding: list[MadeByOp] = []
+        self._used: dict[tuple[str, ...], Place] = {}
+        """Other hosts that it has changed."""
 
     def __enter__(self) -> Self:
         """The ledger itself."""
@@ -139,34 +55,31 @@ class Ledger:
                 raise
 
     def name(self, use: str) -> str:
-        """A file name that nobody else has and that :mod:`~tiltyard.host.changes` will remove."""
+        """A file name that nobody else has, and that agents will remove."""
         return f"{PREFIX}{self.token}-{use}"
 
+    def uses(self, place: Place) -> None:
+        """Another host is changed: at the end its agent is asked what is left there."""
+        if place.ssh:
+            self._used.setdefault(place.ssh, place)
+
     def record(self, change: C) -> C:
-        """Write down a change that is about to be made; on return it is on disk.
-
-        Raises:
-            OSError: with the ledger's name, if it is not; the change must not be made.
-
-        What an agent has made is in the agent's own ledger, and here only for the order.
-        """
-        self._number += 1
-        if isinstance(change, MadeByOp):
-            self._of_agents.add(self._number)
-        else:
-            self._write(self._number, change)
-        self._outstanding[self._number] = change
+        """Remember a change that was made."""
+        self._outstanding.append(change)
         return change
 
-    def _write(self, number: int, change: Change) -> None:
-        self._last_ns = max(self._last_ns + 1, time.time_ns())
-        is_change = change.model_dump(mode="json")
-        self._append({"change": number, "at_ns": self._last_ns, "is": is_change})
+    @property
+    def outstanding(self) -> tuple[MadeByOp, ...]:
+        """Changes that are not taken back, in order."""
+        return tuple(self._outstanding)
 
-    def recorded(self, change: C) -> C:
-        """The same change as it is recorded; itself where it is not."""
-        same = (one for one in reversed(self._outstanding.values()) if one.is_same(change))
-        return next(same, change)  # type: ignore[return-value]  # the same is of the same kind
+    def holds(self, change: MadeByOp) -> bool:
+        """Whether a change is made and not taken back."""
+        return any(one.is_same(change) for one in self._outstanding)
+
+    def recorded(self, change: MadeByOp) -> MadeByOp:
+        """The same change as it was made; itself where it was not."""
+        return next((one for one in reversed(self._outstanding) if one.is_same(change)), change)
 
     def hold_machine(self, what: str, place: Place = HERE) -> tuple[str, ...]:
         """From now on no other run changes what is machine-wide, whatever its state directory.
@@ -185,65 +98,59 @@ class Ledger:
             BusyError: if another run holds the machine.
             RefusedError: if what the last holder left cannot be put back.
         """
-        agent, own = place.host, str(self.path)
-        if agent.holds == own:
+        agent = place.host
+        if agent.holds == self.token:
             return ()
-        held = agent.hold(what, own)
-        if held.last is None:
-            return tuple(held.done)
         try:
-            done = _put_back_first(held.last, place)
-            agent.hold(what, own, is_put_back=True)
-        except BaseException:
-            agent.let_go(own)
-            raise
-        return done
+            return tuple(agent.hold_machine(what, self.token))
+        except RefusedError as error:
+            if not place.ssh:
+                raise
+            raise RefusedError(str(error).replace(HERE.restore, place.restore)) from None
 
     def let_go_of_machine(self, place: Place = HERE) -> None:
         """Let others change what is machine-wide, unless something of ours is changed."""
-        hosts.let_go(str(self.path), place.ssh)
+        hosts.let_go(self.token, place.ssh)
 
-    def holds(self, change: Change) -> bool:
-        """Whether a change is recorded and not taken back."""
-        return any(one.is_same(change) for one in self._outstanding.values())
-
-    @property
-    def outstanding(self) -> tuple[Change, ...]:
-        """Changes that are recorded and not taken back, in order."""
-        return tuple(self._outstanding.values())
-
-    def undo(self, change: Change) -> str | None:
+    def undo(self, change: MadeByOp, *, still: bool = False) -> str | None:
         """Take one change back and say what was done; harmless if it is not outstanding.
+
+        Args:
+            change: which.
+            still: it is made again at once, so that the agent's ledger shall not forget it.
 
         Raises:
             TiltyardError: if that is not possible; the change stays recorded.
         """
-        same = ((n, one) for n, one in self._outstanding.items() if one.is_same(change))
-        number, recorded = next(same, (0, None))
-        if recorded is None:
+        if not self.holds(change):
             return None
-        said = take_back(recorded)
-        self._forget(number)
+        row = [self.recorded(change)]
+        said = _take_back(row, still=still)
+        if not still:
+            self._forget(row)
         return said
 
-    def record_use(self, place: Place) -> None:
-        """Write down that the agent of another host changes it for this run, unless that is."""
-        used = UsedAgent(ssh=place.ssh, run=self.token)
-        if not self.holds(used):
-            self.record(used)
+    def undo_row(self, row: Sequence[MadeByOp]) -> None:
+        """Take changes of one agent back in one exchange, last first.
+
+        Raises:
+            TiltyardError: if that is not possible; all of them stay recorded.
+        """
+        if row := [one for one in row if one in self._outstanding]:
+            _take_back(row)
+            self._forget(row)
+
+    def _forget(self, row: Sequence[MadeByOp]) -> None:
+        self._outstanding = [one for one in self._outstanding if one not in row]
+
+    def _made_at(self, place: Place) -> list[MadeByOp]:
+        return [one for one in self._outstanding if one.ssh == place.ssh]
 
     def forget_lost(self, place: Place) -> None:
         """What an agent that has ended had changed it has taken back, or that is done now."""
-        agent = place.host
-        for _, change in reversed(self._made_at(place)):
-            if change.ledger not in agent.ledgers:
+        for change in reversed(self._made_at(place)):
+            if change.ledger not in place.host.ledgers:
                 self.undo(change)
-
-    def _made_at(self, place: Place) -> list[tuple[int, MadeByOp]]:
-        """What the agent of a place has changed, by number."""
-        changes = self._outstanding.items()
-        made = ((number, one) for number, one in changes if isinstance(one, MadeByOp))
-        return [(number, one) for number, one in made if one.ssh == place.ssh]
 
     def leave(self, place: Place, command: Sequence[str]) -> None:
         """Have another host booted; what outlasts the boot there stays.
@@ -252,211 +159,184 @@ class Ledger:
             BusyError: if others are at work there; nothing was done.
             TiltyardError: if it cannot be booted; what is recorded stays.
         """
-        self.record_use(place)
+        self.uses(place)
         self.come_back(place)  # One that had not come back in time may have by now.
         made = self._made_at(place)
-        keep = [one.number for _, one in made if one.outlasts_boot]
+        keep = [one.number for one in made if one.outlasts_boot]
         place.host.leave(command, self.token, keep, alone=True)
-        for number, one in reversed(made):
-            if not one.outlasts_boot:
-                self._forget(number)
+        self._forget([one for one in made if not one.outlasts_boot])
 
     def come_back(self, place: Place) -> None:
         """Go on, after a boot, with what was kept there."""
         place.host.take_up(self.token)
         self.forget_lost(place)
 
-    def undo_row(self, row: Sequence[MadeByOp]) -> None:
-        """Take changes of one agent back in one exchange, last first.
-
-        Raises:
-            TiltyardError: if that is not possible; all of them stay recorded.
-        """
-        numbers = [number for number, one in self._outstanding.items() if one in row]
-        if numbers:
-            row[0].undo_for(others=row[1:])
-        for number in numbers:
-            self._forget(number)
-
-    def _forget(self, number: int) -> None:
-        """One that is taken back."""
-        if number not in self._of_agents:
-            self._append({"undone": number})
-        del self._outstanding[number]
-
-    def _append(self, line: dict[str, object]) -> None:
-        append(self._file, self.path, line)
-
-    def run(
-        self,
-        argv: Sequence[str],
-        stdin: Path = Path(os.devnull),
-    ) -> commands.Output:
-        """Run a command that makes a recorded change; our lock is held until it has ended.
-
-        Args:
-            argv: the command.
-            stdin: file that it reads.
-        """
-        return commands.run(argv, stdin=stdin, hold=(self._file,))
-
-    @property
-    def hold(self) -> tuple[int, ...]:
-        """File descriptors that a long-lived child should keep open, so that the lock is held."""
-        return (self._file,)
-
-    def keep_for(self, study: Path) -> list[int]:
-        """Close the ledger and leave it to the run of a study that goes on after a boot.
-
-        What is made to outlast the boot is left to it; everything else is taken back now.
-
-        Returns:
-            Numbers of what this host's agent is to keep for the ledger's token.
+    def take_back_but_kept(self) -> tuple[MadeByOp, ...]:
+        """Take back what does not outlast a boot of this host; what does.
 
         Raises:
             TiltyardError: if something could not be taken back.
         """
-        self._undo_all(keep=True)
-        made = self._made_at(HERE)
-        for number, one in made:
-            if number in self._of_agents:
-                self._write(number, one)
-        self._append({"kept_for": str(study.resolve())})
-        self._let_go()
-        self._closed = True
-        return [one.number for _, one in made]
+        self.forget_lost(HERE)
+        kept = [one for one in self._made_at(HERE) if one.outlasts_boot]
+        self._take_back_all(but=kept)
+        return tuple(kept)
+
+    def hand_over(self, command: Sequence[str]) -> None:
+        """Have this host booted; what is outstanding is for the run that goes on after that.
+
+        Raises:
+            TiltyardError: if it cannot be booted; all of it is still outstanding.
+        """
+        HERE.host.leave(command, self.token, [one.number for one in self._outstanding])
+        self._outstanding.clear()
+
+    def take_up(self, token: str, kept: Sequence[MadeByOp]) -> None:
+        """Go on with what a run has kept over a boot of this host, unless it was given up since.
+
+        Args:
+            token: of that run.
+            kept: what :meth:`take_back_but_kept` told.
+
+        Raises:
+            TiltyardError: if the record of it is not whole.
+        """
+        if HERE.host.take_up(token):
+            self.token = token
+            self._outstanding += kept
+            self.forget_lost(HERE)
 
     def close(self) -> None:
-        """Take back what is outstanding, last change first, and remove the ledger.
+        """Take back what is outstanding, last change first.
 
         Raises:
             UnreachableError: if it is on another host that is not reached.
-            TiltyardError: if something could not be taken back. The ledger stays, and
-                :func:`recover` tries again at the next start.
+            TiltyardError: if something could not be taken back; the agent tries again at its end,
+                and then whoever recovers.
         """
-        if self._closed:
-            return
-        self._closed = True
         try:
-            self._undo_all()
-            self.path.unlink()
+            self._take_back_all()
         finally:
-            self._let_go()
+            self._outstanding.clear()
+            hosts.let_go(self.token)
 
-    def _let_go(self) -> None:
-        """Of the ledger, and then of the machine: a later holder finds the ledger as it is."""
-        os.close(self._file)
-        hosts.let_go(str(self.path))
-
-    def _undo_all(self, *, keep: bool = False) -> None:
-        """Take changes back, last one first; ``keep``: without those kept over a boot.
-
-        Where there is no room to write down that one is undone, the removal of the ledger says it.
-        """
-        errors: list[Exception] = []
-        for number, change in reversed(list(self._outstanding.items())):
-            if keep and change.is_kept_over_boot:
-                continue
+    def _take_back_all(self, but: Sequence[MadeByOp] = ()) -> None:
+        errors: list[TiltyardError] = []
+        lost: set[tuple[str, ...]] = set()
+        while rest := [one for one in self._outstanding if one not in but]:
+            row = last_row(rest)
             try:
-                take_back(change)
-            except (TiltyardError, OSError) as error:
+                if row[0].ssh not in lost:
+                    _take_back(row)
+            except UnreachableError:
+                lost.add(row[0].ssh)
+            except TiltyardError as error:
+                errors.append(_with_fix(error, Place(row[0].ssh)))
+            self._forget(row)
+        while self._used:
+            _, place = self._used.popitem()
+            try:
+                _recover_for(place, self.token)
+            except TiltyardError as error:
                 errors.append(error)
-                continue
-            try:
-                self._forget(number)
-            except OSError as error:
-                del self._outstanding[number]
-                errors += [error] if keep else []
         if errors:
             away = all(isinstance(error, UnreachableError) for error in errors)
-            text = f"{'; '.join(map(str, errors))}; try: tiltyard restore"
+            text = "; ".join(map(str, errors))
             raise UnreachableError(text) if away else NotRestoredError(text)
 
-    def _take_up(self, kept: Path) -> tuple[str, Path, int]:
-        """Go on with a ledger that was kept over a boot: its token, path and file."""
-        token = kept.stem.partition("-")[2]
-        path = kept.with_name(f"{os.getpid()}-{token}.jsonl")
-        file = os.open(kept, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)
+
+def last_row(changes: Sequence[MadeByOp]) -> list[MadeByOp]:
+    """The last of some changes, as far as one agent has them in one ledger; the last one first."""
+    row: list[MadeByOp] = []
+    for change in reversed(changes):
+        if row and (change.ssh, change.ledger) != (row[0].ssh, row[0].ledger):
+            break
+        row.append(change)
+    return row
+
+
+def _take_back(row: Sequence[MadeByOp], *, still: bool = False) -> str | None:
+    """Changes of one ledger; the agent does, or another one if that has ended without doing so."""
+    numbers = [one.number for one in row]
+    found = Place(row[0].ssh).ask(lambda host: host.undo(row[0].ledger, numbers, still=still))
+    if found.left:
+        raise RefusedError("; ".join(map(shown, found.left)))
+    return "; ".join(map(shown, found.done)) or None
+
+
+def _with_fix(error: TiltyardError, place: Place) -> TiltyardError:
+    return NotRestoredError(f"{error}; try: {place.restore}")
+
+
+def _recover_for(place: Place, token: str) -> None:
+    """Have put back what is left on another host, also what was kept there for this run.
+
+    Raises:
+        UnreachableError: if the host is not reached.
+        NotRestoredError: if something stays changed there.
+    """
+
+    def question(host: Host) -> HostUndone:
+        return host.recover(kept_for=token)
+
+    try:
+        found = place.ask(question)
+    except UnreachableError as error:
+        if (later := place.after_the_job(str(error))) is None:
+            raise UnreachableError(
+                f"{error}; what was changed there and is not put back yet is left there. "
+                f"Fix: {place.restore}"
+            ) from None
         try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            content = read_ledger(kept)
-            if content.broken:
-                raise TiltyardError(told_of_broken(kept, content.broken))
-            kept.rename(path)
-        except BaseException:
-            os.close(file)
-            raise
-        self._outstanding = {n: one.change for n, one in content.outstanding.items()}
-        self._number = content.last_number
-        self._last_ns = max((one.at_ns for one in content.outstanding.values()), default=0)
-        return token, path, file
+            found = later.ask(question)
+        finally:
+            hosts.end(later.ssh)  # As long as it is there, its job has the node.
+    if found.left:
+        left = "; ".join(f"{place}: {shown(left)}" for left in found.left)
+        raise _with_fix(RefusedError(left), place)
 
 
-def recover(state: Path | None = None) -> list[str]:
-    """Take back what processes that died have left behind.
+@dataclass(frozen=True)
+class PutBack:
+    """What became of what killed runs have left changed, one sentence each."""
+
+    done: tuple[str, ...]
+    left: tuple[str, ...]
+    """What could not be put back, and why."""
+
+
+def recover() -> list[str]:
+    """Have put back what agents of this host that were killed have left changed.
 
     Returns:
         What was done and what could not be done, one sentence each; empty if there was nothing.
+
+    Raises:
+        RefusedError: if another user has a hand in the state directory.
     """
-    found = put_back(own_state_directory(state))
+    found = _put_back(HERE, kept=False)
     return [*found.done, *found.left]
 
 
-def restore(state: Path | None = None) -> PutBack:
-    """The same, as a person asks for it: what a run keeps for after a boot is taken back too."""
-    return put_back(own_state_directory(state), kept=True)
-
-
-def restore_there(place: Place) -> PutBack:
-    """The same of another host.
+def restore(place: Place = HERE) -> PutBack:
+    """The same, as a person asks for it: what a run keeps for after a boot is taken back too.
 
     Raises:
-        UnreachableError: if it is not reached.
+        UnreachableError: if another host is not reached.
+        RefusedError: if another user has a hand in the state directory.
     """
-    found = place.ask(lambda host: host.recover(kept=True))
-    return PutBack(*(tuple(map(commands.shown, told)) for told in (found.done, found.left)))
+    return _put_back(place, kept=True)
 
 
-def _put_back_first(last: HostLast, place: Place) -> tuple[str, ...]:
-    """What a lab that held the machine and was killed has left."""
-    ledger = Path(last.ledger)
-    left = [f"its ledger is {ledger}"]
+def _put_back(place: Place, *, kept: bool) -> PutBack:
     if not place.ssh:
-        own_state_directory(ledger.parent)
-        found = put_back_ledger(ledger)
-        if not found.left:
-            return found.done
-        left = [*found.left]
-    raise RefusedError(
-        f"process {last.pid} has left {'this machine' if not place.ssh else place} changed: "
-        f"{left[0]}. Fix: TILTYARD_STATE={ledger.parent} tiltyard restore"
-    )
-
-
-def _new(directory: Path) -> tuple[str, Path, int]:
-    """Token, path and locked file of a ledger that is in its place.
-
-    Between making and locking it, a recovery may take it for one that a dead process left empty.
-    """
-    if not directory.exists():
-        directory.mkdir(parents=True, mode=0o700)
-        sync_directory(directory.parent)
-    while True:
-        token = secrets.token_hex(4)
-        path = directory / f"{os.getpid()}-{token}.jsonl"
-        file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND, 0o600)
-        fcntl.flock(file, fcntl.LOCK_EX)
-        with contextlib.suppress(FileNotFoundError):
-            if path.stat().st_ino == os.fstat(file).st_ino:
-                return token, path, file
-        os.close(file)
-
-
-def _kept_for(study: Path, directory: Path) -> Path | None:
-    """The ledger that the run of a study kept over a boot, if there is one."""
-    for path in directory.glob("*.jsonl"):
-        with contextlib.suppress(FileNotFoundError, TiltyardError):
-            content = read_ledger(path)
-            if content.kept_for == str(study.resolve()) and not content.is_elsewhere:
-                return path
-    return None
+        own_state_directory()
+    try:
+        found = place.ask(lambda host: host.recover(kept=kept))
+    except UnreachableError:
+        raise
+    except TiltyardError as error:
+        found = HostUndone(done=[], left=[str(error)])
+    done = (f"an earlier run was killed: {shown(said)}" for said in found.done)
+    left = (f"could not take back what an earlier run left: {shown(said)}" for said in found.left)
+    return PutBack(tuple(done), tuple(left))

@@ -99,6 +99,15 @@ class Place:
             return next(word for word in self.ssh if word.startswith(_NODE)).removeprefix(_NODE)
         return self.ssh[-1] if self.ssh else "this host"
 
+    @property
+    def restore(self) -> str:
+        """The command that puts back what killed runs have left there."""
+        if not self.ssh:
+            return "tiltyard restore"
+        options = () if self._is_of_slurm else self.ssh[len(_SSH) : -1 - len(_UNLESS_SAID)]
+        told = ("--ssh-options", shlex.join(options)) if options else ()
+        return shlex.join(("tiltyard", "restore", "--host", str(self), *told))
+
     def is_lost(self, status: int, complaint: str) -> bool:
         """Whether a command ended so because the host was not reached.
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from tiltyard.errors import HostLacksError
 from tiltyard.frozen import Frozen
-from tiltyard.host.changes.op import MadeByOp
+from tiltyard.host.changes import MadeByOp
 from tiltyard.host.commands import Command
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Op, Steps, Text

@@ -12,7 +12,6 @@ To print the steps is the dry run (:mod:`tiltyard.run.dry_run`); to execute them
 
 import contextlib
 import json
-import os
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence, Set
@@ -24,16 +23,14 @@ from pydantic import BeforeValidator, SerializeAsAny
 from tiltyard.errors import HostLacksError
 from tiltyard.frozen import Frozen
 from tiltyard.host import commands
-from tiltyard.host.changes import Change
-from tiltyard.host.changes.op import MadeByOp
-from tiltyard.host.ledger import Ledger
+from tiltyard.host.changes import MadeByOp
+from tiltyard.host.ledger import Ledger, last_row
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.recorder import Recorder
 from tiltyard.phases import Phase, phase
 from tiltyard.recipe import Recipe, output, resolved
 from tiltyard.wire import HostDid, HostProgress, HostSkipped, HostStarted
 
-C = TypeVar("C", bound=Change)
 M = TypeVar("M")
 Text = Callable[[str | Path], object]
 
@@ -57,16 +54,16 @@ class Step(Frozen):
         """The same for a runbook (:mod:`tiltyard.recipe`)."""
         return output(self.output, self.line) if self.output else self.line
 
-    def changes(self) -> Sequence[Change]:
-        """What it changes, with what is needed to take that back; only looks."""
+    def changes(self) -> Sequence[MadeByOp]:
+        """What it changes, with what takes that back; only looks."""
         return ()
 
     @abstractmethod
     def execute(self, host: "Steps") -> str:
-        """Execute it; its changes are recorded. What it yields.
+        """Execute it. What it yields.
 
         Raises:
-            TiltyardError: if it fails; what is recorded of it may then be taken back.
+            TiltyardError: if it fails.
         """
 
     def with_outputs(self, outputs: dict[str, str]) -> Self:
@@ -139,7 +136,7 @@ class Op(Step):
             outlasts_boot=self.outlasts_boot,
         )
 
-    def changes(self) -> Sequence[Change]:
+    def changes(self) -> Sequence[MadeByOp]:
         """For who tells of them: the agent records them."""
         return (self.made(),) if self.way_back else ()
 
@@ -157,24 +154,21 @@ class UndoTemporarily(Step):
     """Take a change back that is made again at once: the ledger has it all the time."""
 
     kind: Literal["undo-temporarily"] = "undo-temporarily"
-    change: Change
+    change: MadeByOp
 
     @property
     def line(self) -> str:
         """The way back."""
-        return self.change.way_back
+        return self.change.back
 
     @property
     def script(self) -> str:
         """The way back."""
-        return self.change.script
+        return self.change.back_script
 
     def execute(self, host: "Steps") -> str:
         """Take it back."""
-        if isinstance(self.change, MadeByOp):
-            host.ledger.recorded(self.change).undo_for(still=True)
-        else:
-            self.change.undo()
+        host.ledger.undo(self.change, still=True)
         return ""
 
 
@@ -261,7 +255,7 @@ class _Shown:
 
 
 class Steps:
-    """Executes steps: each change is in the ledger before it is made, and can be taken back."""
+    """Executes steps, and takes back what they have changed."""
 
     def __init__(
         self,
@@ -289,10 +283,10 @@ class Steps:
         """Those that have set nothing, and were allowed to."""
         self.started: dict[str, tuple[Op, HostStarted]] = {}
         """Processes that stay, by mark, with what has started them."""
-        self._changes: list[Change] = []
+        self._changes: list[MadeByOp] = []
         self._executed: list[commands.Command] = []
         self._script: list[str] = []
-        self._once: list[tuple[str, Sequence[Change]]] = []
+        self._once: list[tuple[str, Sequence[MadeByOp]]] = []
         self._running: list[_Stops] = []
 
     def __bool__(self) -> bool:
@@ -311,23 +305,27 @@ class Steps:
         return tuple(self._executed)
 
     def begin(self) -> None:
-        """A turn begins: on another host, after what a killed run has left there is put back."""
+        """A turn begins: on another host, after what a killed run has left there is put back.
+
+        Where an agent has ended since the last one, nothing is changed any more.
+        """
         self._executed.clear()
         self._script.clear()
         self._once.clear()
+        self.ledger.forget_lost(self.place)
         if self.place.ssh and not (agent := self.place.host).has_recovered:
-            for said in agent.recover().done:
+            for said in agent.recover(kept_for=self.ledger.earlier).done:
                 self.note(f"{self.place}: an earlier run was killed: {commands.shown(said)}")
 
     @property
     def recipe(self) -> Recipe:
         """What was executed since :meth:`begin`, and its ways back, as lines of a script."""
-        lasting = [change.script for _, changes in self._once for change in changes]
+        lasting = [change.back_script for _, changes in self._once for change in changes]
         held = [child.script for child in reversed(self._running) if hasattr(child, "script")]
         return Recipe(
             once=tuple(line for line, _ in self._once),
             up=tuple(self._script),
-            down=(*held, *(change.script for change in reversed(self._changes))),
+            down=(*held, *(change.back_script for change in reversed(self._changes))),
             end=tuple(reversed(lasting)),
             outputs=dict(self.outputs),
         )
@@ -347,7 +345,6 @@ class Steps:
                 row.append(planned)
                 continue
             step = planned.with_outputs(self.outputs)
-            self._record(step)
             with phase(step.line.removeprefix("# ")):
                 text = step.execute(self)
             if step.output:
@@ -364,8 +361,7 @@ class Steps:
         for what in filter(None, (op.of_machine for op in row)):
             self.hold_machine(what)
         agent = self.place.host  # One that cannot be there has changed nothing.
-        if self.place.ssh:
-            self.ledger.record_use(self.place)
+        self.ledger.uses(self.place)
         known = [op.with_outputs(self.outputs) for op in row]
         text = _named_in({op.output for op in row if op.output})
         with _Shown([op.line.removeprefix("# ") for op in known]) as shown:
@@ -396,18 +392,6 @@ class Steps:
             elif planned.script:
                 self._script.append(planned.script)
 
-    def _record(self, step: Step) -> None:
-        for change in step.changes():
-            if step.lasts == "turn":
-                self.record(change)
-            else:
-                self.ledger.record(change)
-
-    def record(self, change: C) -> C:
-        """Write down a change that is about to be made."""
-        self._changes.append(change)
-        return self.ledger.record(change)
-
     def hold_machine(self, what: str) -> None:
         """From now on only we change what is machine-wide there; called before one looks.
 
@@ -417,10 +401,10 @@ class Steps:
         for line in self.ledger.hold_machine(what, self.place):
             self.note(line)
 
-    def run(self, argv: tuple[str, ...], stdin: Path = Path(os.devnull)) -> commands.Output:
+    def run(self, argv: tuple[str, ...]) -> commands.Output:
         """Run a command, and keep it for the record."""
         self.check()
-        output = self.ledger.run(argv, stdin)
+        output = commands.run(argv)
         self._executed.append(output.command)
         return output
 
@@ -436,31 +420,17 @@ class Steps:
     def undo_last(self) -> None:
         """Take back the last change alone."""
         self.ledger.undo(self._changes[-1])
-        self._script.append(self._changes.pop().script)
-
-    def _last_row(self) -> list[MadeByOp]:
-        """The last changes, as far as one agent has them in one ledger; the last one first."""
-        row: list[MadeByOp] = []
-        for change in reversed(self._changes):
-            first = row[0] if row else change
-            if not isinstance(change, MadeByOp) or not isinstance(first, MadeByOp):
-                break
-            if (change.ssh, change.ledger) != (first.ssh, first.ledger):
-                break
-            row.append(change)
-        return row
+        self._script.append(self._changes.pop().back_script)
 
     def undo(self) -> None:
         """Take the changes back, last one first; each undo verifies itself."""
         while self._running:
             self._running.pop().stop()
         while self._changes:
-            with phase(self._changes[-1].way_back.removeprefix("# ")):
-                if len(row := self._last_row()) > 1:
-                    self.ledger.undo_row(row)
-                    self._script += [self._changes.pop().script for _ in row]
-                else:
-                    self.undo_last()
+            with phase(self._changes[-1].back.removeprefix("# ")):
+                row = last_row(self._changes)
+                self.ledger.undo_row(row)
+                self._script += [self._changes.pop().back_script for _ in row]
         if isinstance(self._recorder, Ledger):
             self._recorder.let_go_of_machine(self.place)
         self.outputs.clear()

@@ -3,7 +3,8 @@
 A run that needs a boot writes down for which turn, has the host carry the same command out after
 it, and ends. It is never asked for twice for one turn: if the host is found not to have booted, or
 the turn was broken off after the boot, that is a person's matter or no matter at all. What the
-run keeps over the boot (its image, its states) is in its ledger, which is handed over.
+run keeps over the boot (its image, its states) is in the journal, and in the ledger of the host's
+agent, for the start that goes on.
 """
 
 import os
@@ -15,7 +16,6 @@ from typing import Any, Final
 
 from tiltyard.errors import BootingError, RefusedError, TiltyardError
 from tiltyard.folder import StudyFolder
-from tiltyard.host.changes.op import MadeByOp
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import HERE
 from tiltyard.host.processes import boot_id
@@ -28,6 +28,7 @@ from tiltyard.host.resumption import (
 from tiltyard.host.steps import Steps
 from tiltyard.plan.model import Plan
 from tiltyard.run.context import Context
+from tiltyard.run.history import History
 from tiltyard.run.journal import BootAsked
 from tiltyard.run.patience import patiently
 from tiltyard.study.model import SystemSpec
@@ -84,11 +85,19 @@ def require_allowed(folder: StudyFolder, plan: Plan, *, allowed: bool) -> None:
     require_systemd()
 
 
-def arrive(ledger: Ledger) -> None:
-    """After a boot the resumption has done its work: a later boot is somebody else's."""
+def arrive(ledger: Ledger, history: History) -> None:
+    """After a boot go on with what was kept over it.
+
+    The resumption has done its work: a later boot is somebody else's.
+    """
+    if history.starts:
+        ledger.earlier = history.starts[-1].token
+    if history.last_boot is None:
+        return
+    ledger.take_up(ledger.earlier, history.last_boot.kept)
     name = ledger.name(_RESUMES)
     for change in reversed(ledger.outstanding):
-        if isinstance(change, MadeByOp) and name in change.op:
+        if name in change.op:
             ledger.undo(change)
 
 
@@ -134,16 +143,18 @@ def _boot(context: Context, block: int, system: SystemSpec) -> None:
     steps = resumption(unit, command, environment_of_ours(), folder.resumed, about)
     taking = Steps(ledger, context.interrupt.check, context.observer.note)
     patiently(context, system.name, lambda: taking.take(steps))
-    keep = ledger.keep_for(root)
+    kept = ledger.take_back_but_kept()
     told: Any = system.settings.get("reboot_command", BOOT_COMMAND)
     boot = tuple(map(str, told))
-    asked = BootAsked(block=block, system=system.name, boot=boot_id(), command=shlex.join(boot))
+    asked = BootAsked(
+        block=block,
+        system=system.name,
+        boot=boot_id(),
+        command=shlex.join(boot),
+        kept=kept,
+    )
     context.journal.append(asked)
-    try:
-        HERE.host.leave(boot, ledger.token, keep)
-    except TiltyardError:
-        Ledger(study=root).close()
-        raise
+    ledger.hand_over(boot)
     raise BootingError(
         f"this host is being booted for block {block}, {system.name}; the run goes on by itself "
         f"({unit}.service), and says so in {root / 'resumed.log'}"

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterable
 
 from tiltyard.folder import StudyFolder
-from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.changes import PREFIX
 from tiltyard.host.place import HERE
 from tiltyard.run.nodes import by_ssh, let_go, salloc
 from tiltyard.run.scratch_dir import open_systems

@@ -155,6 +155,7 @@ class History:
         """Of the journal when it was read (:mod:`tiltyard.run.chain`)."""
         self._looks: dict[int, Looked] = {}
         self._boots: dict[tuple[int, str], BootAsked] = {}
+        self.last_boot: BootAsked | None = None
         self._spent_before_s = 0.0
         self._last_s = 0.0
         self._stretch = 0
@@ -242,6 +243,7 @@ class History:
             self._add_other_host(event)
         elif isinstance(event, BootAsked):
             self._boots.setdefault((event.block, event.system), event)
+            self.last_boot = event
             self._booted = True
         elif isinstance(event, LevelTaken):
             self.usual = event.shares

@@ -24,6 +24,7 @@ from tiltyard.folder import (
     sync_file,
 )
 from tiltyard.frozen import Frozen, flaw
+from tiltyard.host.changes import AnyChange
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.ownership import named_in_errors
 from tiltyard.plan.model import TrialKey
@@ -42,6 +43,8 @@ class Started(Frozen):
     number: int
     """Counted from 1."""
     pid: int
+    token: str = Field("", exclude_if=lambda token: not token)
+    """By which hosts know what is changed or kept for it."""
     tiltyard: str
     engine: str
     plan_hash: str
@@ -73,6 +76,8 @@ class BootAsked(Frozen):
     boot: str
     """The boot in which it was asked for: random(4)."""
     command: str
+    kept: tuple[AnyChange, ...] = ()
+    """What the host's agent keeps over the boot, for this start's token."""
 
 
 class OtherHost(Frozen):

@@ -242,11 +242,11 @@ def run_study(
                 return history.stopped
             require_allowed(folder, plan, allowed=allow_reboot)
             with (
-                Ledger(study=folder.root) as ledger,
+                Ledger() as ledger,
                 closing(Watches()) as watches,
-                closing(Runners(ledger.hold)) as runners,
+                closing(Runners(lambda: HERE.host.hold)) as runners,
             ):
-                arrive(ledger)
+                arrive(ledger, history)
                 context = Context(
                     folder, plan, engine, journal, history, ledger, interrupt, observer,
                     _places(plan, history), stop_on_failure, WAIT_S if wait_s is None else wait_s,
@@ -310,7 +310,7 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
 
 
 def _let_go(ledger: Ledger, observer: Observer) -> None:
-    """What is left on another host that is not reached does not undo a run; it stays recorded."""
+    """What is left on another host that is not reached does not undo a run."""
     try:
         ledger.close()
     except UnreachableError as error:
@@ -331,6 +331,7 @@ def _begin(context: Context, recovered: tuple[str, ...]) -> None:
         Started(
             number=len(history.starts) + 1,
             pid=os.getpid(),
+            token=context.ledger.token,
             tiltyard=__version__,
             engine=engine,
             plan_hash=context.plan.hash,

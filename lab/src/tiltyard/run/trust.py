@@ -23,7 +23,7 @@ from pydantic import JsonValue
 from tiltyard.errors import RefusedError
 from tiltyard.executors.engine import JobRefused
 from tiltyard.folder import StudyFolder, hash_of, sha256, write_whole
-from tiltyard.host.ledger import own_state_directory
+from tiltyard.ownership import own_state_directory
 from tiltyard.plan.model import Plan, PlannedWorkload
 from tiltyard.plan.program import split
 from tiltyard.run.chain import follows, seal_of

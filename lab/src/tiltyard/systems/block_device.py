@@ -17,7 +17,7 @@ from pydantic import Field, field_validator, model_validator
 
 from tiltyard.errors import BusyError
 from tiltyard.folder import sha256
-from tiltyard.host.changes.op import MadeByOp
+from tiltyard.host.changes import MadeByOp
 from tiltyard.host.devices import loops
 from tiltyard.host.devices.block_devices import BlockDevice
 from tiltyard.host.devices.facts import device_facts
@@ -114,7 +114,7 @@ class BlockDeviceVolume(Volume):
         """Nothing is touched yet."""
         super().__init__(settings, site, sha256(name.encode())[:8])
         self._makes_anew = settings.makes_anew
-        local = (site.root, site.work.parent, site.ledger.path.parent)
+        local = (site.root, site.work.parent)
         self._wanted = Wanted(
             given=settings.device,
             size_bytes=settings.confirm.size,
@@ -184,9 +184,7 @@ class BlockDeviceVolume(Volume):
         mine = (
             change
             for change in reversed(self._site.ledger.outstanding)
-            if isinstance(change, MadeByOp)
-            and change.ssh == self.place.ssh
-            and is_format_of(change, self._wanted.given)
+            if change.ssh == self.place.ssh and is_format_of(change, self._wanted.given)
         )
         return next(mine, None)
 

@@ -4,10 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from tiltyard.errors import RefusedError, TiltyardError
-from tiltyard.host.changes import Change
-from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.changes import PREFIX, MadeByOp
 from tiltyard.host.devices.held import HoldDevice, refusal
-from tiltyard.host.ledger import state_directory
 from tiltyard.host.op import PutZeros
 from tiltyard.host.steps import Step, TakeBack, UndoTemporarily
 from tiltyard.systems.kind import System
@@ -18,25 +16,24 @@ class Preview:
     """Prints steps, and remembers what they would have changed; it executes nothing."""
 
     def __init__(self) -> None:
-        """Nothing is printed yet, and no file is made."""
-        self.path = state_directory() / "none"
+        """Nothing is printed yet."""
         self.lines: list[str] = []
         self._disk_bytes = 0
         self.on = ""
         """The host whose agent would make them; empty: this one."""
-        self._changes: dict[str, list[tuple[Change, str]]] = {"turn": [], "run": []}
+        self._changes: dict[str, list[tuple[MadeByOp, str]]] = {"turn": [], "run": []}
         """Each with its host."""
 
     def name(self, use: str) -> str:
         """A name as a run would choose it."""
         return f"{PREFIX}TOKEN-{use}"
 
-    def holds(self, change: Change) -> bool:
+    def holds(self, change: MadeByOp) -> bool:
         """Whether it would be outstanding."""
         return any(one.is_same(change) for one in self.outstanding)
 
     @property
-    def outstanding(self) -> tuple[Change, ...]:
+    def outstanding(self) -> tuple[MadeByOp, ...]:
         """Changes of the run, then of the turn."""
         return tuple(change for lasts in ("run", "turn") for change, _ in self._changes[lasts])
 
@@ -82,7 +79,7 @@ class Preview:
         while changes:
             change, on = changes.pop()
             there = f", on {on}" if on and lasts == "run" else ""
-            self.lines.append(f"{change.way_back}{there}")
+            self.lines.append(f"{change.back}{there}")
             if not everything:
                 break
 

@@ -238,22 +238,14 @@ class HostBeat(Message):
     """A sign of life."""
 
 
-class HostLast(Message):
-    """Who held it last."""
-
-    pid: Count
-    ledger: str
-
-
 class HostHeld(Message):
     """What came of holding the machine, or of letting it go."""
 
     done: list[str]
-    """What an agent that held it had left and was put back, one sentence each."""
-    ledger: str | None = None
-    """For whom it is held now; `None`: for nobody, or for one that has to put back something
-    first."""
-    last: HostLast | None = None
+    """What its last holder, which was killed, had left and was put back first, one sentence
+    each."""
+    run: str | None = None
+    """The run for which it is held now."""
 
 
 class HostServer(Message):

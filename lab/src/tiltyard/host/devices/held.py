@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from tiltyard.errors import RefusedError
-from tiltyard.host.changes.change import HostChange
-from tiltyard.host.changes.op import MadeByOp
+from tiltyard.host.changes import MadeByOp
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Op, Text
 
@@ -142,10 +141,8 @@ class FormatDevice(Op):
         return f"wipefs --all {shlex.quote(str(self.given))}"
 
 
-def is_format_of(change: HostChange, given: Path) -> bool:
+def is_format_of(change: MadeByOp, given: Path) -> bool:
     """Whether a change is a file system on a device."""
-    if not isinstance(change, MadeByOp):
-        return False
     op = json.loads(change.op)
     return (op["op"], op.get("device")) == ("format", str(given))
 

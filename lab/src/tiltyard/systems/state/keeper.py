@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, Literal
 
-from tiltyard.host.changes.op import KeptCopy, MadeByOp
+from tiltyard.host.changes import KeptCopy, MadeByOp
 from tiltyard.host.op import Mount
 from tiltyard.host.steps import Op, Say, Step, Text
 from tiltyard.systems.kind import Problem, Site

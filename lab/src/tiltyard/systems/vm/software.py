@@ -64,7 +64,7 @@ def kept(site: Site, steps: Steps, name: str, fill: Callable[[Path], None]) -> P
         try:
             fill(step.path)
         except BaseException:
-            ledger.undo(ledger.recorded(made))
+            ledger.undo(made)
             raise
     return step.path
 

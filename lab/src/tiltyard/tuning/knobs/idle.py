@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from tiltyard.errors import TiltyardError
-from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.changes import PREFIX
 from tiltyard.host.place import Place
 from tiltyard.host.start import Ready, Start
 from tiltyard.host.steps import Step, Steps
