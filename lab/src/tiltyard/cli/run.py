@@ -211,7 +211,6 @@ def carried_out(folder: "StudyFolder", **options: Unpack[RunOptions]) -> "Findin
     """
     from tiltyard.app.freeze import planned
     from tiltyard.app.gate import require_time
-    from tiltyard.app.report import conclude
     from tiltyard.cli.console import remark
     from tiltyard.errors import HostLacksError
     from tiltyard.executors.engine import Engine
@@ -234,6 +233,9 @@ def carried_out(folder: "StudyFolder", **options: Unpack[RunOptions]) -> "Findin
                 _run_session(session, engine, options)
         finally:
             remember_made(folder)
+        # What judges and reports is loaded when there is something to judge.
+        from tiltyard.app.report import conclude
+
         findings = conclude(folder)
         if coming := _next(findings):
             remark(f"Session  {coming}: tiltyard run {folder.root}")
