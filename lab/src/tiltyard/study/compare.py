@@ -207,7 +207,7 @@ def _workloads(words: Sequence[str], catalogue: Catalogue, place: Place) -> list
 
 def workload_parts(word: str, catalogue: Catalogue) -> tuple[str, str]:
     """A workload, whose name may have a colon as in ``pts:fs-mark``, and what stands behind it."""
-    known = (card.name for card in catalogue.workloads if f"{word}:".startswith(f"{card.name}:"))
+    known = (name for name in catalogue.names if f"{word}:".startswith(f"{name}:"))
     parts = word.split(":")
     name = max(known, key=len, default=":".join(parts[: 2 if word.startswith(PHORONIX) else 1]))
     return name, word[len(name) + 1 :]
@@ -222,13 +222,13 @@ def _card(name: str, word: str, catalogue: Catalogue) -> Card:
                 f"Fix: -w {reader}:{word}"
             )
         where = "" if word == name else f"{word}: "
-        raise UsageError(where + no_workload(name, (c.name for c in catalogue.workloads)))
+        raise UsageError(where + no_workload(name, catalogue.names))
     return card
 
 
 def _reader_of(file: Path, catalogue: Catalogue) -> str:
     """The workload whose argument is such a file, by its suffix; empty if there is none."""
-    for card in catalogue.workloads if file.suffix else ():
+    for card in catalogue.whole().workloads if file.suffix else ():
         if isinstance(card, ProgramCard) and card.argument:
             schema = card.parameters.get("properties", {}).get(card.argument, {})
             if schema.get("path") and Path(str(schema.get("default"))).suffix == file.suffix:
