@@ -99,7 +99,7 @@ def as_json(schema: object) -> str:
 
 def ready_catalogue() -> Catalogue:
     """What can be run wherever Tiltyard is installed: no profile of this host or its user."""
-    return with_profiles(Engine.find().describe(), read_ready())
+    return with_profiles(Engine.find().describe(), read_ready()).whole()
 
 
 def json_documents() -> str:

@@ -5,7 +5,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterator
-from types import ModuleType
+from importlib import import_module
 from typing import Any
 
 import tiltyard.stats
@@ -19,7 +19,7 @@ files or reports, and each function names its source.
 
 ```python
 import numpy as np
-from tiltyard.stats import largest_c, signed_rank
+from tiltyard.stats.signed_rank import largest_c, signed_rank
 
 differences = np.log([1.30, 1.34, 1.24, 1.31, 1.39, 1.29, 1.33])
 found = signed_rank(differences, largest_c(len(differences), alpha=0.05))
@@ -30,22 +30,14 @@ np.exp([found.estimate, found.low, found.high])  # 1.31, 1.27 … 1.36
 
 def page() -> str:
     """Every public name, by the file that it is in."""
-    return _HEAD + "".join(_module(module) for module in _modules())
+    modules = sorted(tiltyard.stats.PUBLIC.items())
+    return _HEAD + "".join(_module(name, names.split()) for name, names in modules)
 
 
-def _public() -> dict[str, Any]:
-    return {name: getattr(tiltyard.stats, name) for name in tiltyard.stats.__all__}
-
-
-def _modules() -> list[ModuleType]:
-    found = {inspect.getmodule(thing) for thing in _public().values()}
-    return sorted((module for module in found if module), key=lambda module: module.__name__)
-
-
-def _module(module: ModuleType) -> str:
-    name = module.__name__.removeprefix("tiltyard.stats.")
+def _module(name: str, names: list[str]) -> str:
+    module = import_module(f"{tiltyard.stats.__name__}.{name}")
     text = f"\n## {name}\n\n{_prose(inspect.getdoc(module) or '')}\n"
-    things = [thing for thing in _public().values() if inspect.getmodule(thing) is module]
+    things = [getattr(module, name) for name in names]
     for thing in sorted(things, key=lambda thing: inspect.getsourcelines(thing)[1]):
         text += _dataclass(thing) if inspect.isclass(thing) else _function(thing)
     return text

@@ -38,7 +38,7 @@ Quantity = Annotated[float, Meta(ge=-1e24, le=1e24), Field(ge=-1e24, le=1e24)]
 class Message(BaseModel):
     """Base of everything that the engine sends; fields that it does not know pass through."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
 
 
 class Compact(Struct, frozen=True, gc=False, omit_defaults=True):

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.stats.confidence_sequence import confidence_sequence
+from simulation.confidence_sequence import confidence_sequence
 from tiltyard.stats.looks import looks
 from tiltyard.stats.sequential import Spending
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray

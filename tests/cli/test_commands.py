@@ -1,6 +1,5 @@
 """Commands as they are typed: words, names, the study that is written, and what is refused."""
 
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -32,8 +31,7 @@ def typed(*command: str, systems: tuple[str, ...] = (), **options: object) -> Ty
 def study(*command: str, systems: tuple[str, ...] = (), **options: object) -> dict[str, object]:
     commands = typed(*command, systems=systems, **options)
     levels = [(name, {"filesystem": name}) for name in systems]
-    text = compare_study(levels, (), WITH_PROGRAM, commands=commands, asked=Asked(seed=7))
-    return tomllib.loads(text)
+    return compare_study(levels, (), WITH_PROGRAM, commands=commands, asked=Asked(seed=7))
 
 
 def test_words_are_passed_on_without_a_shell() -> None:

@@ -58,7 +58,7 @@ def test_each_text_of_each_workload_is_named_or_refused(tmp_path: Path) -> None:
     engine = Engine.find()
     catalogue = catalogue_of(engine, StudyFolder(tmp_path))
     silent, tried = [], 0
-    for card in catalogue.workloads:
+    for card in catalogue.whole().workloads:
         if isinstance(card, ProgramCard):
             continue
         for keys, many in texts(card.parameters, card.parameters.get("$defs", {})):

@@ -65,7 +65,7 @@ def test_every_native_workload_has_words_of_its_own() -> None:
 
 
 def test_titles_are_unique_and_those_of_profiles_are_read() -> None:
-    cards: list[Card] = with_profiles(Engine.find().describe(), read_ready()).workloads
+    cards: list[Card] = with_profiles(Engine.find().describe(), read_ready()).whole().workloads
     shown = [card.title or card.name for card in cards]
     assert len({title.casefold() for title in shown}) == len(shown)
     by_name = {card.name: card for card in cards}

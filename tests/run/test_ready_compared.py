@@ -46,7 +46,7 @@ ELSEWHERE: Final = {
 TOO_SHORT: Final = {"bonnie": "prints +++++ for rates of less than half a second"}
 """Those whose smoke test is too short for their headlines, and why."""
 
-CARDS = catalogue_of(Engine.find())
+CARDS = catalogue_of(Engine.find()).whole()
 READY = {card.name: card for card in CARDS.workloads if isinstance(card, ProfileCard)}
 ENGINES = {
     metric.name for card in CARDS.workloads if card.name == "program" for metric in card.metrics

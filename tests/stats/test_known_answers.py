@@ -4,18 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import wilcoxon
 
-from tiltyard.stats import (
-    Spending,
-    benjamini_hochberg,
-    holm,
-    largest_c,
-    looks,
-    moments,
-    nominal_p,
-    paired_ts,
-    signed_rank,
-    welch,
-)
+from tiltyard.stats.looks import looks
+from tiltyard.stats.multiple import benjamini_hochberg, holm
+from tiltyard.stats.sequential import Spending
+from tiltyard.stats.signed_rank import largest_c, nominal_p, signed_rank
+from tiltyard.stats.student import paired_ts
+from tiltyard.stats.welch import moments, welch
 
 # Student's sleep data (1908): hours gained with either drug by ten patients.
 FIRST_DRUG = np.array([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0])

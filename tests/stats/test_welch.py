@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tiltyard.stats import Moments, moments, welch
+from tiltyard.stats.welch import Moments, moments, welch
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.integers(2, 12))

@@ -1,16 +1,20 @@
 """The study that ``compare`` writes is one that a person could have written."""
 
 import tomllib
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from support.catalogue import CATALOGUE
+from support.catalogue import CATALOGUE, WITH_PROGRAM
 from tiltyard.errors import UsageError
 from tiltyard.stats.looks import looks
-from tiltyard.study.compare import Asked, compare_study
-from tiltyard.study.load import read_study
+from tiltyard.study.compare import Asked, TypedCommands, compare_study, study_text
+from tiltyard.study.load import made_study, read_study
 from tiltyard.study.model import Study
+from tiltyard.study.problems import StudyFileError
 from tiltyard.systems import KINDS
 from tiltyard.systems.typed import labels_of, typed_systems
 
@@ -20,7 +24,7 @@ def compare(*names: str, workloads: tuple[str, ...] = ("postmark",)) -> str:
     systems = typed_systems(names, lambda path: str(Path(path).absolute()), network=network)
     settings = [system.settings for system in systems]
     named = [*zip(labels_of(systems), settings, strict=True)]
-    return compare_study(named, workloads, CATALOGUE)
+    return study_text(compare_study(named, workloads, CATALOGUE))
 
 
 def study(text: str) -> Study:
@@ -42,13 +46,13 @@ def test_file_systems() -> None:
 
 
 def test_everything_that_can_be_asked() -> None:
-    text = compare_study(
+    document = compare_study(
         [(name, {"filesystem": name}) for name in ("ext4", "xfs")],
         ("postmark", "iozone"),
         CATALOGUE,
         asked=Asked(blocks=8, budget="45 min", seed=4711, scale="1/64"),
     )
-    written = study(text)
+    written = study(study_text(document))
     assert written.question == "Which is faster in postmark and iozone: ext4 or xfs?"
     assert written.seed == 4711
     assert [workload.use for workload in written.workloads] == ["postmark", "iozone"]
@@ -68,7 +72,8 @@ def test_a_budget_is_used_up_where_the_question_is_open(
     asked: Asked, profile: str, blocks: int
 ) -> None:
     systems = [(name, {"filesystem": name}) for name in ("ext4", "xfs")]
-    found = study(compare_study(systems, ("postmark",), CATALOGUE, asked=asked)).precision
+    document = compare_study(systems, ("postmark",), CATALOGUE, asked=asked)
+    found = study(study_text(document)).precision
     assert found.profile == profile
     assert looks(profile, strict=False, blocks=found.blocks)[-1][0] == blocks
 
@@ -173,3 +178,59 @@ def test_a_directory_whose_name_cannot_be_written(tmp_path: Path) -> None:
     odd.mkdir()
     with pytest.raises(UsageError, match="cannot hold this name"):
         compare(str(tmp_path), str(odd))
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+NAME = st.sampled_from(["a", "b c", 'd"e', "f.g", "h\n", "9", "ü", "#", "=", "x" * 40])
+SCALAR = TEXT | st.integers(-(2**63), 2**63) | st.booleans() | st.floats(allow_nan=False)
+VALUE = st.recursive(
+    SCALAR,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAME | TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+FACTOR = st.dictionaries(NAME, VALUE, min_size=1, max_size=3) | st.lists(
+    NAME, min_size=1, max_size=3, unique=True
+).map(lambda names: {name: name for name in names})
+COMMANDS = st.builds(
+    TypedCommands,
+    names=st.lists(NAME, min_size=2, max_size=3, unique=True).map(tuple),
+    workload=st.fixed_dictionaries(
+        {"use": st.just("program"), "command": st.lists(TEXT, min_size=1, max_size=3)},
+        optional={"env": st.dictionaries(NAME, TEXT), "warmup": st.integers(0, 9), "keep": VALUE},
+    ),
+    factors=st.dictionaries(st.sampled_from(["command", "n", "o p"]), FACTOR, min_size=1),
+    blocks=st.none() | st.integers(6, 20),
+)
+ASKED = st.builds(
+    Asked,
+    within=st.none() | st.sampled_from(["2%", "0.5 %"]),
+    budget=st.none() | st.sampled_from(["45 min", "1 h"]),
+    seed=st.none() | st.integers(0, 2**63 - 1),
+    disturbed=st.sampled_from([None, "keep", "adapt", "replace"]),
+    scale=st.sampled_from([None, "1/64", "1"]),
+    isolate=st.none() | st.lists(st.integers(0, 3), min_size=1, max_size=2),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(COMMANDS, ASKED, st.lists(st.sampled_from(["ext4", "xfs"]), max_size=3))
+def test_what_was_made_is_what_its_text_says(
+    commands: TypedCommands, asked: Asked, systems: list[str]
+) -> None:
+    """The text is written and hashed, and not read again: it has to say the same."""
+    levels = [(name, {"filesystem": name}) for name in systems]
+    document = compare_study(levels, (), WITH_PROGRAM, commands=commands, asked=asked)
+    before, text = deepcopy(document), study_text(document)
+    assert tomllib.loads(text) == document
+    source = Path("study.toml")
+    found: list[Study | str] = []
+    for make in (
+        lambda: made_study(document, text, source, WITH_PROGRAM, KINDS),
+        lambda: read_study(text, source, WITH_PROGRAM, KINDS),
+    ):
+        try:
+            found.append(make())
+        except StudyFileError as error:
+            found.append(str(error))
+    assert found[0] == found[1]
+    assert document == before

@@ -95,7 +95,7 @@ def test_a_missing_key_has_the_line_of_what_encloses_it(path: KeyPath, line: int
 
 
 def test_lines_may_end_in_both_ways() -> None:
-    assert locate(TEXT.replace("\n", "\r\n")) == locate(TEXT)
+    assert locate(TEXT.replace("\n", "\r\n")).by_path == locate(TEXT).by_path
 
 
 TRICKY = st.text(st.sampled_from("a.[]{}=,#'\"\\\n\t é"), max_size=6)

@@ -11,7 +11,7 @@ from tiltyard.folder import StudyFolder
 from tiltyard.study.model import WorkloadSpec
 from tiltyard.workloads import load as module
 from tiltyard.workloads.catalogue import ProfileCard, catalogue_of, require_installed
-from tiltyard.workloads.load import load_profiles, read_profile
+from tiltyard.workloads.load import find_profiles, read_profile
 
 PROFILE = """\
 about = "{about}"
@@ -51,14 +51,14 @@ def test_the_nearest_counts_and_says_what_it_hides(
     monkeypatch.setattr(module, "entry_points", lambda group: (point,))
     package = put(tmp_path / "package", "zstd", "package")
     monkeypatch.setattr(module, "files", lambda name: package.parent if name == "json" else READY)
-    assert load_profiles()["zstd"].origin == "package"
+    assert find_profiles()["zstd"].origin == "package"
     user = put(config, "zstd", "user")
-    assert load_profiles()["zstd"].file.about == "user"
+    assert find_profiles()["zstd"].file.about == "user"
     beside = put(tmp_path / "workloads", "zstd", "beside the study")
     study = tmp_path / "spool"
-    assert load_profiles((study, tmp_path))["zstd"].source == beside
+    assert find_profiles((study, tmp_path))["zstd"].source == beside
     own = put(study / "workloads", "zstd", "of the study")
-    found = load_profiles((study, tmp_path))["zstd"]
+    found = find_profiles((study, tmp_path))["zstd"]
     assert (found.source, found.origin) == (own, "study")
     assert found.hides[:3] == (beside, user, package)
     assert found.hides[3].name == "zstd.toml", "the ready one"
@@ -153,9 +153,12 @@ def test_a_file_that_is_no_profile_is_told_with_line_and_key(
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
-    with pytest.raises(UsageError) as raised:
-        catalogue_of(Engine.find(), StudyFolder(tmp_path / "spool"))
-    assert str(raised.value).startswith(f"{path}{says}"), raised.value
+    catalogue = catalogue_of(Engine.find(), StudyFolder(tmp_path / "spool"))
+    for read in (catalogue.whole, lambda: catalogue.workload("own")):
+        with pytest.raises(UsageError) as raised:
+            read()
+        assert str(raised.value).startswith(f"{path}{says}"), raised.value
+    assert catalogue.workload("fio") is not None, "another one is not harmed by it"
 
 
 def test_every_ready_profile_can_be_read() -> None:

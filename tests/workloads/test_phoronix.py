@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -167,7 +166,7 @@ def test_the_list_of_workloads_has_it(
 def typed(*words: str) -> list[dict[str, Any]]:
     """The workloads of a study that is made of what was typed after ``-w``."""
     systems = [("a", {"directory": "/a"}), ("b", {"directory": "/b"})]
-    study = tomllib.loads(compare_study(systems, words, catalogue_of(Engine.find())))
+    study = compare_study(systems, words, catalogue_of(Engine.find()))
     return list(study["workload"])
 
 

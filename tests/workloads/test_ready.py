@@ -45,7 +45,7 @@ FURTHER: Final[list[tuple[str, dict[str, JsonValue]]]] = [
 ]
 """What else a profile does, by parameters beside those of its smoke test."""
 
-CARDS = {card.name: card for card in catalogue_of(Engine.find()).workloads}
+CARDS = {card.name: card for card in catalogue_of(Engine.find()).whole().workloads}
 READY = {name: card for name, card in CARDS.items() if isinstance(card, ProfileCard)}
 
 

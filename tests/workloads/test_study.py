@@ -15,7 +15,7 @@ from tiltyard.plan.model import Plan
 from tiltyard.plan.store import read_plan, write_plan
 from tiltyard.run.scratch_dir import scratch_dir
 from tiltyard.run.trust import Bringing
-from tiltyard.study.compare import compare_study
+from tiltyard.study.compare import compare_study, study_text
 from tiltyard.workloads.catalogue import catalogue_of
 
 STUDY = """\
@@ -155,8 +155,8 @@ def test_what_stands_after_a_colon_is_what_the_profile_asks_for(tmp_path: Path) 
     ):
         compare_study(systems, [f"fio:{tmp_path}/my.fio"], catalogue)
     (tmp_path / "my.fio").write_text("[a]\nsize=1M\n")
-    text = compare_study(systems, [f"fio:{tmp_path}/my.fio"], catalogue)
-    assert f'use = "fio"\njob = "{tmp_path}/my.fio"' in text
+    document = compare_study(systems, [f"fio:{tmp_path}/my.fio"], catalogue)
+    assert f'use = "fio"\njob = "{tmp_path}/my.fio"' in study_text(document)
     with pytest.raises(
         UsageError, match=r"zstd takes nothing after a colon but parameters.* -w zstd:level="
     ):

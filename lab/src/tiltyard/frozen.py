@@ -13,9 +13,12 @@ _LONGEST_KEY: Final = 200
 
 
 class Frozen(BaseModel):
-    """Never changed, without keys that nobody knows and numbers that are not finite."""
+    """Never changed, without keys that nobody knows and numbers that are not finite.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    What reads it is made when one is first read: of most of them a command reads none.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     @classmethod
     def of_json(cls, text: str | bytes) -> Self:

@@ -4,9 +4,11 @@ import json
 import re
 import shlex
 import sys
-from importlib.metadata import Distribution, distribution
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 _ABOVE = Path(__file__).resolve().parents[3]
 CHECKOUT = _ABOVE if (_ABOVE / "Cargo.toml").is_file() else None
@@ -21,6 +23,8 @@ def repair(lacking: str | None = None) -> str:
     """
     if CHECKOUT:
         return f"make -C {shlex.quote(str(CHECKOUT))} setup"
+    from importlib.metadata import distribution
+
     lab = distribution("tiltyard")
     installer = (lab.read_text("INSTALLER") or "").strip()
     if installer == "dpkg":
@@ -36,8 +40,10 @@ def repair(lacking: str | None = None) -> str:
     return f"{command} {lacking}" if optional else f"{command} {again} {shlex.quote(_source(lab))}"
 
 
-def _source(lab: Distribution) -> str:
+def _source(lab: "Distribution") -> str:
     """The file that it was installed from, else its name and version."""
+    from urllib.parse import unquote, urlsplit
+
     told = json.loads(lab.read_text("direct_url.json") or "{}").get("url", "")
     url = urlsplit(told)
     return unquote(url.path) if url.scheme == "file" else told or f"tiltyard=={lab.version}"

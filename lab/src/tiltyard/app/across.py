@@ -15,7 +15,6 @@ from tiltyard.analysis.collected.evidence import FEWEST_VALUES
 from tiltyard.analysis.model import Cell, WorkloadFindings
 from tiltyard.analysis.quantity import metric_of
 from tiltyard.app.source_study import Study, differing, in_short, read_study
-from tiltyard.app.studies import RUN, is_study, kind_of
 from tiltyard.collected.model import (
     CollectedMetric,
     CollectedSystem,
@@ -27,9 +26,7 @@ from tiltyard.collected.model import (
     SourceStudy,
 )
 from tiltyard.errors import UsageError
-from tiltyard.folder import StudyFolder
 from tiltyard.meant import meant
-from tiltyard.systems.typed import is_word_of_kind
 from tiltyard.units import listed
 
 POOLED: Final = 3
@@ -39,33 +36,6 @@ _TOLD: Final = 6
 
 Values = dict[str, dict[tuple[int, int], float]]
 """Metric → numbers of session and block → logarithm of the mean over its grid."""
-
-
-def named_studies(words: Sequence[str]) -> list[Path]:
-    """The studies that words of a command line name; none where they name systems.
-
-    A word with the name of a file system or another kind of system is that, whatever is here.
-
-    Raises:
-        UsageError: if some of them are studies and others are not.
-    """
-    found = [word for word in words if not is_word_of_kind(word) and _holds_results(Path(word))]
-    others = [word for word in words if word not in found]
-    if found and others:
-        raise UsageError(
-            f"{found[0]} is a study, and {others[0]} is none: studies are compared with studies. "
-            "Fix: name studies only; as a system name a directory that holds no study"
-        )
-    return [Path(word) for word in found]
-
-
-def _holds_results(path: Path) -> bool:
-    if path.name == "" or str(path) == "." or not meant(path).exists():
-        return False
-    folder = meant(path)
-    if not folder.is_dir() or not is_study(folder):
-        return False
-    return kind_of(folder) is not RUN or StudyFolder.of(folder).plan.exists()
 
 
 def across(studies: Sequence[Path], *, pool: bool = False) -> Collection:

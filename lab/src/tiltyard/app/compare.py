@@ -1,13 +1,14 @@
 """A comparison that was typed, as a study in a folder."""
 
+import copy
 import itertools
 import os
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from tiltyard.app.freeze import place_study, scale_suffix
 from tiltyard.errors import UsageError, WrittenWarning
@@ -16,8 +17,17 @@ from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.program import PATHS
 from tiltyard.run.record import AS_PLANNED, Amendment
 from tiltyard.run.trust import Bringing, require_made_here
-from tiltyard.study.compare import NOTHING, Asked, Place, TypedCommands, compare_study
-from tiltyard.study.load import parsed, read_study, read_text
+from tiltyard.study.compare import (
+    NOTHING,
+    Asked,
+    Document,
+    Place,
+    TypedCommands,
+    compare_study,
+    study_text,
+)
+from tiltyard.study.load import made_study, parsed, read_text
+from tiltyard.study.model import Study
 from tiltyard.study.scaling import parse_scale
 from tiltyard.study.toml import TomlValue
 from tiltyard.systems import KINDS, host, pair
@@ -30,6 +40,18 @@ _NO_SLUG: Final = re.compile(r"[^A-Za-z0-9.+=-]+")
 _SLUG_MAX: Final = 80
 
 
+@dataclass(frozen=True)
+class TypedStudy:
+    """A typed comparison in its folder."""
+
+    folder: StudyFolder
+    engine: Engine
+    amendment: Amendment
+    """What it changes of the plan that was there."""
+    study: Study | None
+    """What is in the folder, so that it need not be read; ``None``: the one that is amended."""
+
+
 def typed_study(
     words: Sequence[str],
     workloads: Sequence[str],
@@ -39,7 +61,7 @@ def typed_study(
     commands: TypedCommands | None = None,
     asked: Asked = NOTHING,
     verb: str = "",
-) -> tuple[StudyFolder, Amendment]:
+) -> TypedStudy:
     """Write the study of a typed comparison; what it brings is trusted as typed.
 
     Of a study that is there already another budget, and that disturbed blocks count, change what
@@ -63,7 +85,8 @@ def typed_study(
             "--workload (-w) and --command (-c): a command is the workload itself. Fix: leave one "
             "of them out"
         )
-    catalogue = catalogue_of(Engine.find(), StudyFolder(folder or Path("study")))
+    engine = Engine.find()
+    catalogue = catalogue_of(engine, StudyFolder(folder or Path("study")))
     network = _is_of_network([*words, *vary], workloads, catalogue)
     if not workloads and not commands:
         workloads = ("tcp_stream" if network else "postmark",)
@@ -79,7 +102,7 @@ def typed_study(
         commands = replace(commands, workload={**commands.workload, **paths})
         _say_what_counts(commands.programs, catalogue)
     levels = [varied(each, systems, network=network) for each in vary]
-    text = compare_study(
+    document = compare_study(
         [*zip(labels_of(systems), (system.settings for system in systems), strict=True)],
         workloads,
         catalogue,
@@ -96,18 +119,20 @@ def typed_study(
     else:
         scale = scale_suffix(parse_scale(asked.scale)) if asked.scale else ""
         name = "-".join((*map(_word, workloads), *names))[:_SLUG_MAX] + scale
-    target = _unused(name, text, folder, again=commands is not None)
+    text = study_text(document)
+    target = _unused(name, document, folder, again=commands is not None)
     if folder is None:
         require_made_here(target)
     # A study that cannot be carried out must not stand in the way of the corrected command.
-    study = read_study(text, target.study, catalogue, KINDS)
-    amendment = _amended(target, text)
-    if amendment in (None, AS_PLANNED):
+    study = made_study(document, text, target.study, catalogue, KINDS)
+    amendment = _amended(target, document) or AS_PLANNED
+    is_this = amendment == AS_PLANNED
+    if is_this:
         place_study(target, text.encode())
     # A plan that was in the folder before is not trusted by this.
     hash_ = sha256(text.encode())
     Bringing.among(hash_, study.systems, study.workloads, catalogue, target).trust()
-    return target, amendment or AS_PLANNED
+    return TypedStudy(target, engine, amendment, study if is_this else None)
 
 
 def _say_what_counts(programs: Sequence[str], catalogue: Catalogue) -> None:
@@ -122,15 +147,15 @@ def _say_what_counts(programs: Sequence[str], catalogue: Catalogue) -> None:
             warnings.warn(WrittenWarning(text), stacklevel=2)
 
 
-def _amended(folder: StudyFolder, text: str) -> Amendment | None:
-    """What a text changes of the study that is in a folder.
+def _amended(folder: StudyFolder, document: Document) -> Amendment | None:
+    """What another study changes of the one that is in a folder.
 
     Returns:
         Nothing, where it is the same study; ``None`` where it is another one, or there is none.
     """
     if not folder.study.is_file():
         return None
-    before, now = (parsed(each, folder.study) for each in (read_text(folder.study), text))
+    before, now = parsed(read_text(folder.study), folder.study), copy.deepcopy(document)
     budgets = [_taken(each, "precision", "budget") for each in (before, now)]
     fates = [_taken(each, "noise", "disturbed") for each in (before, now)]
     kept, longer = fates[0] != fates[1], budgets[0] != budgets[1]
@@ -143,7 +168,7 @@ def _amended(folder: StudyFolder, text: str) -> Amendment | None:
     return Amendment(keep=kept, budget_s=parse_duration(str(budgets[1])) if longer else None)
 
 
-def _taken(document: dict[str, Any], table: str, key: str) -> object:
+def _taken(document: Document, table: str, key: str) -> object:
     """The value of a key, which is no longer there; nor its table, if that is empty."""
     own = document.get(table, {})
     value = own.pop(key, None)
@@ -182,12 +207,12 @@ def _name(system: TypedSystem) -> str:
     return _NO_SLUG.sub("_", system.short or system.word).strip("_")
 
 
-def _unused(name: str, text: str, folder: Path | None, *, again: bool) -> StudyFolder:
+def _unused(name: str, document: Document, folder: Path | None, *, again: bool) -> StudyFolder:
     """The folder of the same study, else a new one: name, name-2, ….
 
     Args:
         name: of the folder.
-        text: of the study.
+        document: of the study.
         folder: that was asked for; it is taken as it is.
         again: whether a finished study is measured again: a program may have been built since.
     """
@@ -199,7 +224,7 @@ def _unused(name: str, text: str, folder: Path | None, *, again: bool) -> StudyF
             break
         if not found.study.exists() and not again:
             break
-        is_same = _amended(found, text) is not None
+        is_same = _amended(found, document) is not None
         if is_same and not (again and _is_finished(found)):
             break
     return found

@@ -22,9 +22,11 @@ from tiltyard.plan.store import read_plan, write_plan
 from tiltyard.run.sessions import write_sessions
 from tiltyard.run.trust import Bringing, remember_made, require_made_here
 from tiltyard.study.load import load_study, read_text
+from tiltyard.study.model import Study
 from tiltyard.study.problems import StudyFileError
 from tiltyard.study.scaling import scaled
 from tiltyard.systems import KINDS
+from tiltyard.wire import Catalogue
 from tiltyard.workloads.catalogue import catalogue_of, require_installed
 
 
@@ -257,7 +259,19 @@ def frozen(
             known = folder.study_root / read_plan(folder).paths_from
             folder = replace(folder, written_in=known)
     catalogue = catalogue_of(engine, folder)
-    study = scaled(load_study(source, catalogue, KINDS), scale, catalogue, KINDS)
+    study = load_study(source, catalogue, KINDS)
+    return _frozen(study, source, engine, catalogue, scale, folder)
+
+
+def _frozen(
+    study: Study,
+    source: Path,
+    engine: Engine,
+    catalogue: Catalogue,
+    scale: Fraction | None,
+    folder: StudyFolder,
+) -> Plan:
+    study = scaled(study, scale, catalogue, KINDS)
     elsewhere = all(system.elsewhere for system in study.systems)
     require_installed(study.workloads, catalogue, elsewhere=elsewhere)
     now = datetime.now(UTC)
@@ -265,7 +279,12 @@ def frozen(
 
 
 def planned(
-    folder: StudyFolder, engine: Engine, scale: Fraction | None = None, *, trust: bool = False
+    folder: StudyFolder,
+    engine: Engine,
+    scale: Fraction | None = None,
+    *,
+    trust: bool = False,
+    study: Study | None = None,
 ) -> Plan:
     """The plan of a study that is to be carried out; frozen now if it has none.
 
@@ -274,11 +293,13 @@ def planned(
         engine: Checks every parameter.
         scale: By how much the study is made smaller; ``None``: as it was, or not.
         trust: A person says that what the study brings may be executed.
+        study: What is in its file, if that is known.
 
     Raises:
         RefusedError: if that is not trusted; nothing is written.
         UsageError: if it was frozen at another scale than the one that is asked for.
     """
+    catalogue = catalogue_of(engine, folder)
     if folder.plan.exists():
         plan = at_scale(folder, scale)
         if plan.session > 1:
@@ -287,10 +308,9 @@ def planned(
                 f"tiltyard run {folder.root.parent.parent}"
             )
     else:
-        plan = frozen(folder.study, engine, scale, folder)
-    Bringing.of(plan, catalogue_of(engine, folder), folder).require_trusted(
-        folder.root, trust=trust
-    )
+        study = study or load_study(folder.study, catalogue, KINDS)
+        plan = _frozen(study, folder.study, engine, catalogue, scale, folder)
+    Bringing.of(plan, catalogue, folder).require_trusted(folder.root, trust=trust)
     remember_made(folder, {folder.plan: plan.hash})
     if not folder.plan.exists():
         write_plan(folder, plan)

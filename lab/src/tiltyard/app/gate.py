@@ -1,18 +1,19 @@
 """The gate over a study folder: carry the study out until every headline has an answer."""
 
-from tiltyard.analysis.decision import Decision
-from tiltyard.analysis.disturbed import too_many_disturbed
-from tiltyard.analysis.findings import analyse
-from tiltyard.analysis.gate import By, gate_decision
+from typing import TYPE_CHECKING
+
 from tiltyard.errors import RefusedError, UsageError
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import read_plan
 from tiltyard.run.binaries import binaries, changed_file
 from tiltyard.run.course import course_of
-from tiltyard.run.observer import Decide
+from tiltyard.run.observer import Decide, Decision
 from tiltyard.run.record import Prepared, RunRecord
 from tiltyard.run.sessions import hashes_before, sessions_of
+
+if TYPE_CHECKING:
+    from tiltyard.analysis.gate import By
 
 
 def require_as_measured(folder: StudyFolder) -> None:
@@ -29,7 +30,7 @@ def require_as_measured(folder: StudyFolder) -> None:
             raise RefusedError(f"{folder.root}/ is not judged: {changed}")
 
 
-def require_time(by: By, *, known: bool) -> None:
+def require_time(by: "By", *, known: bool) -> None:
     """Refuse to go by a time that is not known of any program.
 
     Raises:
@@ -39,7 +40,7 @@ def require_time(by: By, *, known: bool) -> None:
         raise UsageError("--by cpu-time: no CPU time of a program is known. Fix: leave it out")
 
 
-def until_gated(plan: Plan, within: float, by: By) -> Decide:
+def until_gated(plan: Plan, within: float, by: "By") -> Decide:
     """What a run asks at each look: may further blocks change what the gate says?
 
     Args:
@@ -49,6 +50,10 @@ def until_gated(plan: Plan, within: float, by: By) -> Decide:
     """
 
     def decide(record: RunRecord) -> Decision:
+        from tiltyard.analysis.disturbed import too_many_disturbed
+        from tiltyard.analysis.findings import analyse
+        from tiltyard.analysis.gate import gate_decision
+
         withheld = too_many_disturbed(record, course_of(plan, record))
         return gate_decision(analyse(plan, record), within, by, withheld=withheld is not None)
 

@@ -1,13 +1,11 @@
 """Carrying a plan out: until its comparisons are decided, or the whole of it."""
 
-from tiltyard.analysis.decision import Decision, decision
-from tiltyard.analysis.findings import analyse
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.place import HERE, Place
 from tiltyard.plan.model import Plan
-from tiltyard.run.observer import Decide, Observer
-from tiltyard.run.record import AS_PLANNED, Amendment
+from tiltyard.run.observer import Decide, Decision, Observer
+from tiltyard.run.record import AS_PLANNED, Amendment, RunRecord
 from tiltyard.run.runner import run_study
 from tiltyard.run.sessions import Session
 
@@ -44,7 +42,7 @@ def run_until_decided(
         session.folder,
         session.plan,
         engine,
-        decide or (lambda record: decision(analyse(session.plan, record))),
+        decide or until_decided(session.plan),
         observer,
         stop_on_failure=stop_on_failure,
         allow_reboot=allow_reboot,
@@ -52,6 +50,18 @@ def run_until_decided(
         amendment=amendment,
         place=place,
     )
+
+
+def until_decided(plan: Plan) -> Decide:
+    """What a run asks at each look: is a comparison open? The analysis is loaded at the first."""
+
+    def decide(record: RunRecord) -> Decision:
+        from tiltyard.analysis.decision import decision
+        from tiltyard.analysis.findings import analyse
+
+        return decision(analyse(plan, record))
+
+    return decide
 
 
 def run_whole(
@@ -71,5 +81,7 @@ def run_whole(
 
 def when_whole(reason: str) -> Decide:
     """What is said at the only look of what is not judged by itself."""
-    enough = Decision(done=True, open=(), reason=reason, going_on=frozenset())
+    from tiltyard.analysis.decision import Decision as Whole
+
+    enough = Whole(done=True, open=(), reason=reason, going_on=frozenset())
     return lambda _: enough

@@ -1,19 +1,20 @@
 """The kinds of studies that can be analysed: run here, collected, or known to another package."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from tiltyard.analysis.collected import analyse_collection
-from tiltyard.analysis.model import Findings
-from tiltyard.analysis.sessions import analyse_sessions
 from tiltyard.collected.store import is_collected, read_collection
+from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder
-from tiltyard.report.styles import STYLES
-from tiltyard.run.sessions import read_sessions
+from tiltyard.meant import meant
+from tiltyard.systems.typed import is_word_of_kind
+
+if TYPE_CHECKING:
+    from tiltyard.analysis.model import Findings
 
 GROUP: Final = "tiltyard.studies"
 """Entry points of installed packages; each names a :class:`StudyKind`."""
@@ -25,24 +26,40 @@ class StudyKind:
 
     is_in: Callable[[Path], bool]
     """Whether a folder holds one."""
-    findings: Callable[[Path], Findings]
+    findings: Callable[[Path], "Findings"]
     """Analyses it; raises :class:`tiltyard.errors.UsageError` where it cannot be read."""
-    style: Callable[[Path], str] = lambda _: STYLES[0].name
+    style: Callable[[Path], str] = lambda _: _first_style()
     """Name of the style in which it is reported by default."""
     folder: Callable[[Path], StudyFolder] | None = StudyFolder
     """Where its findings and its report are written; ``None``: not to its folder, which is left as
     it is, but to one of its name here."""
 
 
+def _first_style() -> str:
+    from tiltyard.report.styles import STYLES
+
+    return STYLES[0].name
+
+
+def _of_run(study: Path) -> "Findings":
+    from tiltyard.analysis.sessions import analyse_sessions
+    from tiltyard.run.sessions import read_sessions
+
+    return analyse_sessions(read_sessions(StudyFolder.of(study)))
+
+
+def _of_collection(folder: Path) -> "Findings":
+    from tiltyard.analysis.collected import analyse_collection
+
+    return analyse_collection(read_collection(folder))
+
+
 RUN: Final = StudyKind(
     is_in=lambda folder: StudyFolder(folder).study.exists(),
-    findings=lambda study: analyse_sessions(read_sessions(StudyFolder.of(study))),
+    findings=_of_run,
     folder=StudyFolder.of,
 )
-COLLECTED: Final = StudyKind(
-    is_in=is_collected,
-    findings=lambda folder: analyse_collection(read_collection(folder)),
-)
+COLLECTED: Final = StudyKind(is_in=is_collected, findings=_of_collection)
 
 
 @cache
@@ -59,3 +76,30 @@ def kind_of(study: Path) -> StudyKind:
 def is_study(folder: Path) -> bool:
     """Whether there is a study of any kind in a folder."""
     return any(kind.is_in(folder) for kind in kinds())
+
+
+def named_studies(words: Sequence[str]) -> list[Path]:
+    """The studies that words of a command line name; none where they name systems.
+
+    A word with the name of a file system or another kind of system is that, whatever is here.
+
+    Raises:
+        UsageError: if some of them are studies and others are not.
+    """
+    found = [word for word in words if not is_word_of_kind(word) and _holds_results(Path(word))]
+    others = [word for word in words if word not in found]
+    if found and others:
+        raise UsageError(
+            f"{found[0]} is a study, and {others[0]} is none: studies are compared with studies. "
+            "Fix: name studies only; as a system name a directory that holds no study"
+        )
+    return [Path(word) for word in found]
+
+
+def _holds_results(path: Path) -> bool:
+    if path.name == "" or str(path) == "." or not meant(path).exists():
+        return False
+    folder = meant(path)
+    if not folder.is_dir() or not is_study(folder):
+        return False
+    return kind_of(folder) is not RUN or StudyFolder.of(folder).plan.exists()

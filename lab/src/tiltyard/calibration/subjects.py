@@ -82,7 +82,7 @@ def subjects(asked: Sequence[str], catalogue: Catalogue) -> tuple[Subject, ...]:
         elif card is not None:
             found.append(Subject(name, card.about, name, dict(card.usual), card.target, None))
         else:
-            names = sorted({*known, *(card.name for card in catalogue.workloads)})
+            names = sorted({*known, *catalogue.names})
             raise UsageError(f'"{name}" is not a workload. {one_of(name, names)}')
     return tuple(found)
 

@@ -18,7 +18,7 @@ from tiltyard.workloads.load import Origin
 def catalogue_table(catalogue: Catalogue) -> RenderableType:
     """One line for each workload."""
     table = StackingTable("Workload", "What it does", "Metrics", "Profile")
-    for card in catalogue.workloads:
+    for card in catalogue.whole().workloads:
         table.add_row(card.name, card.about, str(len(card.metrics)), _origin(card))
     return Group(table, Text(f"\nEngine {catalogue.engine}. More: tiltyard workloads NAME"))
 

@@ -117,18 +117,20 @@ def _compared(
     existed = folder is not None and folder.exists()
     scale = parse_scale(asked.scale) if asked.scale else None
     with typed.blamed():
-        target, amendment = typed_study(
+        begun = typed_study(
             typed.systems, typed.workloads, folder, vary=typed.vary, commands=commands, asked=asked
         )
-        remark(f"Folder   {target.root}/")
-        with kept_if_begun(target, existed=existed):
+        remark(f"Folder   {begun.folder.root}/")
+        with kept_if_begun(begun.folder, existed=existed):
             findings = carried_out(
-                target,
+                begun.folder,
+                begun.engine,
+                begun.study,
                 scale=scale,
-                amendment=amendment,
+                amendment=begun.amendment,
                 show_output=typed.commands.show_output,
             )
-    return target, findings
+    return begun.folder, findings
 
 
 def again(blocks: int) -> str:

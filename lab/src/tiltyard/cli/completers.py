@@ -63,7 +63,7 @@ def workloads(context: "CompletionContext") -> Names:
 
 def workload_names(_: "CompletionContext") -> Names:
     """Workloads alone."""
-    yield from ((card.name, card.about) for card in _catalogue().workloads)
+    yield from ((card.name, card.about) for card in _catalogue().whole().workloads)
 
 
 def _catalogue() -> "Catalogue":

@@ -49,10 +49,13 @@ class Exports:
         """
         from tiltyard.cli.commands import require_writable
         from tiltyard.errors import UsageError
-        from tiltyard.exporters.hyperfine import FILES
 
-        asked = {form: getattr(self, f"export_{form}") for form in FILES}
-        files = {form: path for form, path in asked.items() if path is not None}
+        asked = {own.name: getattr(self, own.name) for own in fields(self)}
+        files = {
+            form.removeprefix("export_"): path
+            for form, path in asked.items()
+            if isinstance(path, Path)
+        }
         require_writable({f"export-{form}": path for form, path in files.items()})
         if files and not of_commands:
             raise UsageError(
@@ -68,10 +71,12 @@ def write_executions(
     folder: "StudyFolder", findings: "Findings", files: Mapping[str, Path], unit: str | None
 ) -> None:
     """Write the executions as hyperfine does; format → file."""
+    if not files:
+        return
     from tiltyard.app.executions import contestants
     from tiltyard.exporters.hyperfine import FILES
     from tiltyard.folder import write_whole
 
-    found = contestants(folder) if files else []
+    found = contestants(folder)
     for form, path in files.items():
         write_whole(path, FILES[form](found, findings, unit))

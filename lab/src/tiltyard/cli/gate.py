@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tiltyard.analysis.gate import Gate
+    from tiltyard.app.compare import TypedStudy
     from tiltyard.folder import StudyFolder
 
 
@@ -87,10 +88,16 @@ def gate(
     outputs = {"junit": junit, "markdown": markdown}
     require_writable({name: path for name, path in outputs.items() if path is not None})
     opened = _opened(study, commands, within, blocks, budget, seed, disturbed, folder)
-    with opened as target:
+    with opened as (target, begun):
         remark(f"Folder   {target.root}/")
         findings = carried_out(
-            target, trust=trust, within=margin, by=by, show_output=commands.show_output
+            target,
+            begun.engine if begun else None,
+            begun.study if begun else None,
+            trust=trust,
+            within=margin,
+            by=by,
+            show_output=commands.show_output,
         )
         require_as_measured(target)
     # A kernel may not count what was asked for.
@@ -132,7 +139,7 @@ def _opened(
     seed: int | None,
     disturbed: str | None,
     folder: Path | None,
-) -> "Iterator[StudyFolder]":
+) -> "Iterator[tuple[StudyFolder, TypedStudy | None]]":
     """The folder of the study, or of the study that commands make; what is refused leaves none."""
     from tiltyard.app.compare import typed_study
     from tiltyard.app.freeze import kept_if_begun, opened_study
@@ -151,16 +158,16 @@ def _opened(
         asked = Asked(within, blocks, budget, seed, disturbed or "keep")
         existed = folder is not None and folder.exists()
         with Typed(commands=commands).blamed():
-            target, _ = typed_study((), (), folder, commands=typed, asked=asked, verb="gate")
-            with kept_if_begun(target, existed=existed):
-                yield target
+            begun = typed_study((), (), folder, commands=typed, asked=asked, verb="gate")
+            with kept_if_begun(begun.folder, existed=existed):
+                yield begun.folder, begun
         return
     for name, value in options.items():
         if value is not None:
             raise UsageError(f"--{name} is for commands; a study says it in its file")
     assert study is not None
     with opened_study(study, folder, is_named=False) as target:
-        yield target
+        yield target, None
 
 
 def table(gate: "Gate") -> "RenderableType":

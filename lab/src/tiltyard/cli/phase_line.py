@@ -2,15 +2,15 @@
 
 import threading
 import time
-from typing import Final
-
-from rich.live import Live
-from rich.text import Text
+from typing import TYPE_CHECKING, Final
 
 from tiltyard.cli.console import err, remark
 from tiltyard.phases import Phase
 from tiltyard.printable import one_line
 from tiltyard.units import format_duration
+
+if TYPE_CHECKING:
+    from rich.live import Live
 
 _SILENT_S: Final = 0.9
 """What is shorter needs no words."""
@@ -32,7 +32,7 @@ class PhaseLine:
         self._told: set[int] = set()
         self._thread: threading.Thread | None = None
         self._drawing = threading.Lock()
-        self._line = Live(console=err(), transient=True, auto_refresh=False)
+        self._line: Live | None = None
 
     def began(self, phase: Phase) -> None:
         """It may be shown from now on."""
@@ -47,8 +47,9 @@ class PhaseLine:
         with self._drawing:
             self._phases.remove(phase)
             self._told.discard(id(phase))
-            if not self._phases and self._line.is_started:
+            if not self._phases and self._line is not None:
                 self._line.stop()
+                self._line = None
 
     def _show(self) -> None:
         while True:
@@ -70,7 +71,11 @@ class PhaseLine:
             return
         if phase.elapsed_s >= _COUNTED_S:
             words = f"{words}, {format_duration(phase.elapsed_s)}"
-        if not self._line.is_started:
+        from rich.live import Live
+        from rich.text import Text
+
+        if self._line is None:
+            self._line = Live(console=err(), transient=True, auto_refresh=False)
             self._line.start()
         # What does not fit in one line would be left behind when the line moves.
         self._line.update(Text(words, no_wrap=True, overflow="ellipsis"), refresh=True)

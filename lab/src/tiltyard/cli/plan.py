@@ -77,7 +77,7 @@ def plan(
                 power=power,
                 budget_s=budget_s or planned.budget_s,
             ),
-            {card.name: card.parameters for card in catalogue_of(engine, folder).workloads},
+            {card.name: card.parameters for card in catalogue_of(engine, folder).whole().workloads},
         )
     except ValueError as error:
         raise UsageError(f"{folder.root}: {error}: {source}") from error

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tiltyard.folder import StudyFolder
     from tiltyard.run.record import Amendment
     from tiltyard.run.sessions import Session
+    from tiltyard.study import model
 
 
 class RunOptions(TypedDict, total=False):
@@ -201,8 +202,19 @@ def _next_step(
     return f"{head}: {run} --blocks {total}" + (f" --scale {scaled.by}" if scaled else "")
 
 
-def carried_out(folder: "StudyFolder", **options: Unpack[RunOptions]) -> "Findings":
+def carried_out(
+    folder: "StudyFolder",
+    engine: "Engine | None" = None,
+    made: "model.Study | None" = None,
+    **options: Unpack[RunOptions],
+) -> "Findings":
     """Run a placed study to its end, write findings and report.
+
+    Args:
+        folder: of the study.
+        engine: by default that of this installation.
+        made: what is in the folder, where it need not be read.
+        options: how.
 
     Raises:
         RefusedError: if what the study brings is not trusted.
@@ -211,7 +223,6 @@ def carried_out(folder: "StudyFolder", **options: Unpack[RunOptions]) -> "Findin
     """
     from tiltyard.app.freeze import planned
     from tiltyard.app.gate import require_time
-    from tiltyard.app.report import conclude
     from tiltyard.cli.console import remark
     from tiltyard.errors import HostLacksError
     from tiltyard.executors.engine import Engine
@@ -220,8 +231,14 @@ def carried_out(folder: "StudyFolder", **options: Unpack[RunOptions]) -> "Findin
     from tiltyard.run.trust import remember_made
 
     try:
-        engine = Engine.find()
-        plan = planned(folder, engine, options.get("scale"), trust=options.get("trust", False))
+        engine = engine or Engine.find()
+        plan = planned(
+            folder,
+            engine,
+            options.get("scale"),
+            trust=options.get("trust", False),
+            study=made,
+        )
         known = any(workload.has_cpu_time for workload in plan.workloads)
         require_time(options.get("by", "time"), known=known)
         for twin in twins(plan, (folder.study_root / plan.paths_from).resolve()):
@@ -234,6 +251,9 @@ def carried_out(folder: "StudyFolder", **options: Unpack[RunOptions]) -> "Findin
                 _run_session(session, engine, options)
         finally:
             remember_made(folder)
+        # What judges and reports is loaded when there is something to judge.
+        from tiltyard.app.report import conclude
+
         findings = conclude(folder)
         if coming := _next(findings):
             remark(f"Session  {coming}: tiltyard run {folder.root}")

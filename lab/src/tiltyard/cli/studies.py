@@ -3,15 +3,11 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tiltyard.analysis.collected import analyse_collection
-from tiltyard.app.across import across, named_studies
-from tiltyard.app.collect import place_collection
-from tiltyard.app.report import concluded, write_report
+from tiltyard.app.studies import named_studies
 from tiltyard.cli.console import show
 from tiltyard.cli.printing import Printing
 from tiltyard.cli.run import decided
 from tiltyard.errors import UsageError
-from tiltyard.report.terminal import verdicts
 
 
 def studies_of(words: Sequence[str], *, pool: bool) -> list[Path]:
@@ -48,6 +44,12 @@ def studies_compared(
         pool: pool two of them as well.
         require_decision: whether a comparison without a decision has an exit code of its own.
     """
+    from tiltyard.analysis.collected import analyse_collection
+    from tiltyard.app.across import across
+    from tiltyard.app.collect import place_collection
+    from tiltyard.app.report import concluded, write_report
+    from tiltyard.report.terminal import verdicts
+
     if unfit := next((name for name, value in given.items() if value not in (None, ())), ""):
         raise UsageError(f"{unfit}: studies are compared as they were measured. Fix: leave it out")
     collection = across(studies, pool=pool)

@@ -42,13 +42,13 @@ def workloads(
     from tiltyard.workloads.catalogue import catalogue_of
 
     catalogue = catalogue_of(Engine.find(), StudyFolder(Path()))
-    if printing.emit(catalogue):
+    if printing.json:
+        printing.emit(catalogue.whole())
         return
     if name is None:
         show(catalogue_table(catalogue))
         return
     card = catalogue.workload(name)
     if card is None:
-        names = (card.name for card in catalogue.workloads)
-        raise UsageError(no_workload(name, names))
+        raise UsageError(no_workload(name, catalogue.names))
     show(workload_page(card))

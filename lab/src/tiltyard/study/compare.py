@@ -1,4 +1,4 @@
-"""The study that ``tiltyard compare`` writes: the same that one would write by hand."""
+"""The study that ``tiltyard compare`` makes, and its text: as one would write it by hand."""
 
 import re
 from collections import Counter
@@ -14,8 +14,10 @@ from tiltyard.study.program import PROGRAM, ProgramCard
 from tiltyard.study.toml import TomlValue, as_typed, split_list, toml_key, toml_value
 from tiltyard.wire import Card, Catalogue
 
+Document = dict[str, Any]
+"""A study as its text is read: tables, lists, text and numbers."""
 Table = dict[str, TomlValue | None]
-"""A table of a study; what is ``None`` is not written."""
+"""A table of a study; what is ``None`` is left out."""
 Levels = Mapping[str, TomlValue]
 """Name of each level → its value, or what it sets."""
 Place = Callable[[str], str]
@@ -85,8 +87,8 @@ def compare_study(
     commands: TypedCommands | None = None,
     asked: Asked = NOTHING,
     place: Place = from_here,
-) -> str:
-    """The text of a study of systems that were typed, each workload at its usual size.
+) -> Document:
+    """The study of systems that were typed, each workload at its usual size.
 
     A system given twice is compared with itself (A/A): ``ext4-a`` and ``ext4-b``. Commands are
     compared with each other, or one of them on several systems.
@@ -138,18 +140,27 @@ def compare_study(
         "blocks": blocks,
         "budget": asked.budget,
     }
-    question = _question(contestants, workloads, each)
-    return _text(
-        {"question": question, "seed": asked.seed, "scale": asked.scale},
-        _factors(factors),
-        [
-            ("[systems]", table),
-            *(("[[workload]]", one) for one in used),
-            ("[precision]", precision),
-            ("[noise]", {"disturbed": asked.disturbed}),
-            ("[conditions]", {"cpus": asked.isolate, "isolate": asked.isolate and True}),
-        ],
-    )
+    document = {
+        "question": _question(contestants, workloads, each),
+        "seed": asked.seed,
+        "scale": asked.scale,
+        "factors": _factors(factors),
+        "systems": table,
+        "workload": used,
+        "precision": precision,
+        "noise": {"disturbed": asked.disturbed},
+        "conditions": {"cpus": asked.isolate, "isolate": asked.isolate and True},
+    }
+    return {key: value for key, value in _plain(document).items() if value != {}}
+
+
+def _plain(value: Any) -> Any:
+    """As TOML has it: tables and lists, and no key without a value."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items() if each is not None}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [*map(_plain, value)]
+    return value
 
 
 def _alone(commands: TypedCommands | None) -> str:
@@ -175,23 +186,22 @@ def _factor_of(labels: Sequence[str], settings: Sequence[Levels]) -> dict[str, L
     return {SYSTEM: dict(zip(labels, settings, strict=True))}
 
 
-def _factors(factors: Mapping[str, Levels]) -> list[str]:
-    """Their tables, in order; where none has tables in it, one table with a line for each."""
-    lines, tables = [], []
-    short = all(map(_is_short, factors.values()))
-    for name, levels in factors.items():
-        if short and all(toml_value(label) == toml_value(value) for label, value in levels.items()):
-            lines.append(f"{toml_key(name)} = {toml_value([*levels.values()])}")
-        elif short:
-            lines.append(f"{toml_key(name)} = {toml_value(levels)}")
-        else:
-            pairs = (f"{toml_key(level)} = {toml_value(sets)}" for level, sets in levels.items())
-            tables.append("\n".join((f"[factors.{toml_key(name)}]", *pairs)))
-    return ["\n".join(("[factors]", *lines))] * bool(lines) + tables
+def _factors(factors: Mapping[str, Levels]) -> dict[str, TomlValue]:
+    """Their levels; as a list where none has tables in it, and each is called what it is."""
+    short = all(_is_short([*levels.values()]) for levels in factors.values())
+    return {
+        name: [*levels] if short and all(map(_is_own_name, levels.items())) else levels
+        for name, levels in factors.items()
+    }
 
 
-def _is_short(levels: Levels) -> bool:
-    return all(isinstance(value, str | int | float) for value in levels.values())
+def _is_own_name(level: tuple[str, TomlValue]) -> bool:
+    name, value = level
+    return isinstance(value, str) and name == value
+
+
+def _is_short(levels: Sequence[TomlValue]) -> bool:
+    return all(isinstance(value, str | int | float) for value in levels)
 
 
 def _workloads(words: Sequence[str], catalogue: Catalogue, place: Place) -> list[Table]:
@@ -207,7 +217,7 @@ def _workloads(words: Sequence[str], catalogue: Catalogue, place: Place) -> list
 
 def workload_parts(word: str, catalogue: Catalogue) -> tuple[str, str]:
     """A workload, whose name may have a colon as in ``pts:fs-mark``, and what stands behind it."""
-    known = (card.name for card in catalogue.workloads if f"{word}:".startswith(f"{card.name}:"))
+    known = (name for name in catalogue.names if f"{word}:".startswith(f"{name}:"))
     parts = word.split(":")
     name = max(known, key=len, default=":".join(parts[: 2 if word.startswith(PHORONIX) else 1]))
     return name, word[len(name) + 1 :]
@@ -222,13 +232,13 @@ def _card(name: str, word: str, catalogue: Catalogue) -> Card:
                 f"Fix: -w {reader}:{word}"
             )
         where = "" if word == name else f"{word}: "
-        raise UsageError(where + no_workload(name, (c.name for c in catalogue.workloads)))
+        raise UsageError(where + no_workload(name, catalogue.names))
     return card
 
 
 def _reader_of(file: Path, catalogue: Catalogue) -> str:
     """The workload whose argument is such a file, by its suffix; empty if there is none."""
-    for card in catalogue.workloads if file.suffix else ():
+    for card in catalogue.whole().workloads if file.suffix else ():
         if isinstance(card, ProgramCard) and card.argument:
             schema = card.parameters.get("properties", {}).get(card.argument, {})
             if schema.get("path") and Path(str(schema.get("default"))).suffix == file.suffix:
@@ -331,13 +341,26 @@ def _question(labels: Sequence[str], workloads: Sequence[str], each: Sequence[st
     return f"Which is faster{where and f' in {where}'}: {', '.join(first)} or {last}{beside}?"
 
 
-def _text(head: Table, factors: Sequence[str], tables: Sequence[tuple[str, Table]]) -> str:
-    """A study file; tables in which nothing is given are left out."""
-    filled = (f"{header}\n{pairs}" for header, table in tables if (pairs := _pairs(table)))
-    return "\n\n".join((_pairs(head), *factors, *filled)) + "\n"
+def study_text(document: Document) -> str:
+    """The file of a study that was made; read, it is the same study."""
+    head = {key: value for key, value in document.items() if not isinstance(value, dict | list)}
+    parts = [_pairs(head), *_factor_tables(document["factors"])]
+    for name, value in document.items():
+        if isinstance(value, list):
+            parts += (f"[[{name}]]\n{_pairs(table)}" for table in value)
+        elif isinstance(value, dict) and name != "factors":
+            parts.append(f"[{name}]\n{_pairs(value)}")
+    return "\n\n".join(parts) + "\n"
 
 
-def _pairs(values: Table) -> str:
-    """One line for each value that is given."""
-    given = ((key, value) for key, value in values.items() if value is not None)
-    return "\n".join(f"{toml_key(key)} = {toml_value(value)}" for key, value in given)
+def _factor_tables(factors: Mapping[str, Any]) -> list[str]:
+    """Each a table; where none has tables in it, one table with a line for each."""
+    levels = [own if isinstance(own, list) else [*own.values()] for own in factors.values()]
+    if all(map(_is_short, levels)):
+        return [f"[factors]\n{_pairs(factors)}"]
+    return [f"[factors.{toml_key(name)}]\n{_pairs(own)}" for name, own in factors.items()]
+
+
+def _pairs(values: Mapping[str, TomlValue]) -> str:
+    """One line for each."""
+    return "\n".join(f"{toml_key(key)} = {toml_value(value)}" for key, value in values.items())

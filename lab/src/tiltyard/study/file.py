@@ -123,7 +123,7 @@ Profile = Annotated[Literal["standard", "quick", "rigorous", "long"], BeforeVali
 class Typed(BaseModel):
     """Base of the file's tables: nothing is guessed, nothing unknown is passed over."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class SystemsTable(Typed):

@@ -147,8 +147,7 @@ def _workloads(
         path = ("workload", place)
         card = catalogue.workload(table.use)
         if card is None:
-            names = (card.name for card in catalogue.workloads)
-            flaws.append(Flaw((*path, "use"), no_workload(table.use, names)))
+            flaws.append(Flaw((*path, "use"), no_workload(table.use, catalogue.names)))
             continue
         if kind is not None and card.target != kind.target and not is_program(card):
             flaws.append(Flaw((*path, "use"), _wrong_target(card, kind)))

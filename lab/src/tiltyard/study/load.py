@@ -19,7 +19,7 @@ from tiltyard.study.bounds import BYTES_MAX, beyond
 from tiltyard.study.file import StudyFile
 from tiltyard.study.kinds import Kind
 from tiltyard.study.lift import FlawsError, lift
-from tiltyard.study.locate import KeyPath, locate
+from tiltyard.study.locate import KeyPath, Lines, locate
 from tiltyard.study.model import Study
 from tiltyard.study.problems import Flaw, Problem, StudyFileError, located
 from tiltyard.study.renamed import rename_old
@@ -50,7 +50,25 @@ def load_study(path: Path, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study
 def read_study(text: str, source: Path, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
     """The study that a text describes; like :func:`load_study`, ``source`` is for messages only."""
     document = parsed(text, source)
-    lines = rename_old(document, locate(text), source)
+    return _study(document, rename_old(document, locate(text), source), source, catalogue, kinds)
+
+
+def made_study(
+    document: dict[str, Any], text: str, source: Path, catalogue: Catalogue, kinds: Sequence[Kind]
+) -> Study:
+    """The study that a document describes which was made here, of which ``text`` was made."""
+    if problems := list(beyond(text)):
+        raise StudyFileError(source, problems)
+    return _study(document, locate(text), source, catalogue, kinds)
+
+
+def _study(
+    document: dict[str, Any],
+    lines: Lines,
+    source: Path,
+    catalogue: Catalogue,
+    kinds: Sequence[Kind],
+) -> Study:
     if flaws := list(_unusable(document, ())):
         raise located(source, lines, flaws)
     try:

@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 KeyPath = tuple[str | int, ...]
 """Keys from the top; a number is a place in a list, counted from 0."""
@@ -27,9 +28,25 @@ _SCALAR = re.compile(r"[^,\]}#\n]+")
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of all keys and list items of a text, counted from 1."""
+    """Lines of all keys and list items of a text, counted from 1; found when one is asked for."""
 
-    by_path: Mapping[KeyPath, int]
+    text: str
+    renames: tuple[tuple[KeyPath, KeyPath], ...] = ()
+    """Paths in the text, and those that are asked for in their stead, one after the other."""
+
+    @cached_property
+    def by_path(self) -> Mapping[KeyPath, int]:
+        """All of them."""
+        scanner = _Scanner(self.text)
+        scanner.document()
+        lines = scanner.lines
+        for before, after in self.renames:
+            size = len(before)
+            lines = {
+                (*after, *path[size:]) if path[:size] == before else path: line
+                for path, line in lines.items()
+            }
+        return lines
 
     def known(self, path: KeyPath) -> KeyPath:
         """As much of a path as is in the text."""
@@ -41,13 +58,7 @@ class Lines:
 
     def renamed(self, before: KeyPath, after: KeyPath) -> "Lines":
         """The same text with a key, and what is below it, under another path."""
-        size = len(before)
-        return Lines(
-            {
-                (*after, *path[size:]) if path[:size] == before else path: line
-                for path, line in self.by_path.items()
-            }
-        )
+        return Lines(self.text, (*self.renames, (before, after)))
 
 
 def locate(text: str) -> Lines:
@@ -56,9 +67,7 @@ def locate(text: str) -> Lines:
     A table's line is its header's, or that of the first dotted key which implies it; a list
     item's is the one in which the item begins.
     """
-    scanner = _Scanner(text)
-    scanner.document()
-    return Lines(scanner.lines)
+    return Lines(text)
 
 
 class _Scanner:

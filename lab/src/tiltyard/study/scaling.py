@@ -47,12 +47,13 @@ def scaled(
     fraction = Fraction(study.scale) if asked is None else asked
     if fraction == 1:
         return study
-    cards = {card.name: card.parameters for card in catalogue.workloads}
     models = {kind.name: kind.Settings.model_json_schema() for kind in kinds}
     changes: list[ScaledValue] = []
     workloads = []
     for workload in study.workloads:
-        scaler = _Scaler(fraction, cards[workload.use], workload.name)
+        card = catalogue.workload(workload.use)
+        assert card is not None
+        scaler = _Scaler(fraction, card.parameters, workload.name)
         parameters = scaler.of({**scaler.left_out(workload.parameters), **workload.parameters})
         workloads.append(workload.model_copy(update={"parameters": parameters}))
         changes += scaler.changes

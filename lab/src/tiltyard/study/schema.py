@@ -46,11 +46,12 @@ def study_schema(catalogue: Catalogue, kinds: Sequence[Kind]) -> Json:
     definitions["bundle"] = _bundle(systems["properties"])
     # Both tables that took any value are closed now; nothing refers to this any more.
     del definitions["JsonValue"]
-    if programs := [card.name for card in catalogue.workloads if is_program(card)]:
+    cards = catalogue.whole().workloads
+    if programs := [card.name for card in cards if is_program(card)]:
         schema |= _opened_for(programs, schema, systems, definitions)
     workload = definitions.pop("WorkloadTable")
     schema["properties"]["workload"]["items"] = {
-        "oneOf": [_workload(card, workload, definitions) for card in catalogue.workloads]
+        "oneOf": [_workload(card, workload, definitions) for card in cards]
     }
     return {"$schema": DIALECT, **schema, "title": "Tiltyard study", "$defs": definitions}
 

@@ -23,6 +23,8 @@ def toml_value(value: TomlValue) -> str:
         return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, Sequence) and not isinstance(value, str):
         return f"[{', '.join(map(toml_value, value))}]"
+    if isinstance(value, float):
+        return repr(value)  # JSON has no infinity.
     text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     text.encode()
     return text

@@ -28,6 +28,15 @@ class Catalogue(CatalogueMessage):
         """The workload of that name, if there is one."""
         return next((card for card in self.workloads if card.name == name), None)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all workloads."""
+        return tuple(card.name for card in self.workloads)
+
+    def whole(self) -> "Catalogue":
+        """The same with every workload in it, also those whose files are read when asked for."""
+        return self
+
 
 class Listening(Message):
     """Where an engine that serves can be reached."""

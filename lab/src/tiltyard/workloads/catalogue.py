@@ -1,16 +1,16 @@
 """What can be run: the engine's own workloads, and the profiles beside them."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Self
 
-from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, JsonValue, PrivateAttr, TypeAdapter, ValidationError
 
 from tiltyard.errors import HiddenProfileWarning, HostLacksError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.importers.live import cards
 from tiltyard.study.load import read_text
 from tiltyard.study.locate import locate
 from tiltyard.study.model import WorkloadSpec
@@ -20,7 +20,7 @@ from tiltyard.wire import Card, Catalogue
 from tiltyard.workloads.expand import environment, expand, values_of
 from tiltyard.workloads.file import Sort
 from tiltyard.workloads.inputs import read_inputs
-from tiltyard.workloads.load import Profile, lacking, load_profiles
+from tiltyard.workloads.load import Profile, find_profiles, lacking
 from tiltyard.workloads.values import Value, schema_of
 
 _OF_THE_LAB: Final = ("read", "metrics")
@@ -104,11 +104,50 @@ class ProfileCard(ProgramCard):
         """The program table of such parameters; raises ``JobRefused``."""
         profile = self.profile
         table = expand(profile.file, parameters, beside=profile.beside, roots=self.roots)
-        return table if profile.adapt is None else profile.adapt(table)
+        return profile.adapted(table)
 
     def _values(self, parameters: Mapping[str, JsonValue]) -> dict[str, Value]:
         profile = self.profile
         return values_of(profile.file, parameters, beside=profile.beside, roots=self.roots)
+
+
+class _WithProfiles(Catalogue):
+    """The engine's workloads, and behind them profiles: each is read when it is asked for."""
+
+    _profiles: Mapping[str, Profile] = PrivateAttr()
+    _card: Callable[[str], ProfileCard] = PrivateAttr()
+
+    @classmethod
+    def of(
+        cls,
+        catalogue: Catalogue,
+        profiles: Mapping[str, Profile],
+        program: Card,
+        places: Sequence[Path],
+    ) -> "_WithProfiles":
+        """A catalogue with profiles by name; see :meth:`ProfileCard.of`."""
+        found = cls.model_construct(**dict(catalogue))
+        found._profiles = profiles
+        found._card = cache(lambda name: ProfileCard.of(profiles[name], program, places))
+        return found
+
+    def workload(self, name: str) -> Card | None:
+        """The workload of that name, if there is one.
+
+        Raises:
+            UsageError: if its profile is none; it names file, line and key.
+        """
+        return self._card(name) if name in self._profiles else super().workload(name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all workloads."""
+        return (*super().names, *self._profiles)
+
+    def whole(self) -> Catalogue:
+        """The same with every workload in it; raises as :meth:`workload` does."""
+        cards = [*self.workloads, *map(self._card, self._profiles)]
+        return Catalogue.model_construct(**{**dict(self), "workloads": cards})
 
 
 def catalogue_of(engine: Engine, study: StudyFolder | None = None) -> Catalogue:
@@ -119,10 +158,11 @@ def catalogue_of(engine: Engine, study: StudyFolder | None = None) -> Catalogue:
         study: a study, which may have profiles.
 
     Raises:
-        UsageError: if a profile is none, or has the name of a workload of the engine.
+        UsageError: if a profile has the name of a workload of the engine. That one is none is
+            raised when it is asked for.
     """
     places = () if study is None else _places(study)
-    return with_profiles(engine.describe(), load_profiles(places).values(), places)
+    return with_profiles(engine.describe(), find_profiles(places).values(), places)
 
 
 def with_profiles(
@@ -138,15 +178,14 @@ def with_profiles(
     program = catalogue.workload(PROGRAM)
     if program is None:
         return catalogue
-    found: list[Card] = []
-    for profile in profiles:
-        if catalogue.workload(profile.name) is not None:
+    found = {profile.name: profile for profile in profiles}
+    for name, profile in found.items():
+        if catalogue.workload(name) is not None:
             raise UsageError(
-                f"{profile.source}: the engine has a workload {profile.name}. "
+                f"{profile.source}: the engine has a workload {name}. "
                 "Fix: give the file another name"
             )
-        found.append(ProfileCard.of(profile, program, places))
-    return catalogue.model_copy(update={"workloads": [*catalogue.workloads, *found]})
+    return _WithProfiles.of(catalogue, found, program, places)
 
 
 def _places(study: StudyFolder) -> tuple[Path, Path]:
@@ -186,6 +225,8 @@ def require_installed(
 
 def _measured(profile: Profile, program: Card) -> tuple[tuple[Any, ...], tuple[str, ...]]:
     """Metrics and grid; what of the template the workload does not know is refused."""
+    from tiltyard.importers.live import cards
+
     table = profile.file.program
     known = {*program.parameters.get("properties", {}), *_OF_THE_LAB}
     flaws = [

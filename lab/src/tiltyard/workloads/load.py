@@ -6,8 +6,9 @@ ones.
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.metadata import entry_points
 from importlib.resources import files
 from pathlib import Path
@@ -24,7 +25,7 @@ from tiltyard.study.renamed import rename_old
 from tiltyard.study.wording import flaws_of
 from tiltyard.workloads.expand import expand, filled, placeholders, values_of
 from tiltyard.workloads.file import ProfileFile
-from tiltyard.workloads.phoronix import installed_tests
+from tiltyard.workloads.phoronix import InstalledTest, installed_tests
 from tiltyard.workloads.values import value_of
 
 GROUP: Final = "tiltyard.workloads"
@@ -42,13 +43,25 @@ class Profile:
     """A profile that was found."""
 
     name: str
-    file: ProfileFile
     source: Path
     origin: Origin
     hides: tuple[Path, ...] = ()
     """Files of the same name that are further away."""
-    adapt: Callable[[dict[str, JsonValue]], dict[str, JsonValue]] | None = None
-    """What is to be done to an expanded table: which of its numbers are there depends on it."""
+    test: InstalledTest | None = None
+    """Of a suite, where it is one of those."""
+
+    @cached_property
+    def file(self) -> ProfileFile:
+        """What it says.
+
+        Raises:
+            UsageError: if it is no profile; names file, line, key and what would be right.
+        """
+        return read_profile(self.source) if self.test is None else self.test.file()
+
+    def adapted(self, table: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        """An expanded table, with those of its numbers that are there when it is so."""
+        return table if self.test is None else self.test.adapted(table)
 
     @property
     def beside(self) -> Path:
@@ -78,31 +91,26 @@ def places(study: Iterable[Path]) -> Iterator[tuple[Origin, Path]]:
 def read_ready() -> Iterator[Profile]:
     """The ready profiles alone, by name."""
     for path in sorted(ready().glob(f"*{_SUFFIX}")):
-        yield Profile(path.stem, read_profile(path), path, "ready")
+        yield Profile(path.stem, path, "ready")
 
 
-def load_profiles(study: Iterable[Path] = ()) -> dict[str, Profile]:
-    """All profiles that a study can use, by name.
+def find_profiles(study: Iterable[Path] = ()) -> dict[str, Profile]:
+    """All profiles that a study can use, by name; none is read.
 
     Args:
         study: directories of the study, the nearest first.
-
-    Raises:
-        UsageError: if a file is not a profile; it names file, line, key and what would be right.
     """
     found: dict[str, Profile] = {}
     for origin, place in places(study):
         for path in sorted(place.glob(f"*{_SUFFIX}")):
             name = path.stem
             if name not in found:
-                found[name] = Profile(name, read_profile(path), path, origin)
+                found[name] = Profile(name, path, origin)
             elif found[name].source != path:
-                first = found[name]
-                hides = (*first.hides, path)
-                found[name] = Profile(name, first.file, first.source, first.origin, hides)
+                found[name] = replace(found[name], hides=(*found[name].hides, path))
     for test in installed_tests():
         definition = test.definition / "test-definition.xml"
-        found[test.name] = Profile(test.name, test.file(), definition, "suite", adapt=test.adapted)
+        found[test.name] = Profile(test.name, definition, "suite", test=test)
     return found
 
 

@@ -13,20 +13,21 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 from pydantic import JsonValue
 
 from tiltyard.errors import UsageError, WrittenWarning
 from tiltyard.executors.engine import JobRefused
-from tiltyard.importers.phoronix import unit_of
-from tiltyard.importers.quantities import COUNT, Unit, unit_named
 from tiltyard.ownership import expanded
 from tiltyard.study.problems import PHORONIX
 from tiltyard.wire import Unit as WireUnit
 from tiltyard.workloads.file import ParameterTable, ProfileFile, ProgramTable
 from tiltyard.workloads.phoronix.definition import Option, ResultRule, TestProfile, read_profile
 from tiltyard.workloads.phoronix.rules import UnknownRuleError, any_key, found_by, key_of, matches
+
+if TYPE_CHECKING:
+    from tiltyard.importers.quantities import Unit
 
 _PLACES: Final = ("~/.phoronix-test-suite", "/var/lib/phoronix-test-suite")
 """Where the suite keeps its files: of a user, and of root where it is installed for all."""
@@ -166,8 +167,11 @@ class InstalledTest:
         if flaws and not seen and arguments is not None:
             raise flaws[0]
 
-    def _named(self, rule: ResultRule) -> tuple[str, Unit, str]:
+    def _named(self, rule: ResultRule) -> tuple[str, "Unit", str]:
         """Name, unit and label of a result."""
+        from tiltyard.importers.phoronix import unit_of
+        from tiltyard.importers.quantities import COUNT, Unit, unit_named
+
         profile = self.profile
         described = rule.get("AppendToArgumentsDescription") or rule.get("ArgumentsDescription")
         scale = (rule.get("ResultScale") or profile.scale).strip()

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tiltyard.stats import confidence_sequence
+from simulation.confidence_sequence import confidence_sequence
 
 
 @pytest.mark.parametrize(
