@@ -13,7 +13,7 @@ import pytest
 
 from support.patience import wait_until
 from tiltyard.executors import runner
-from tiltyard.host import commands, host
+from tiltyard.host import commands, host, pipe
 from tiltyard.systems import booting
 
 HOST: Final = "stranger"
@@ -108,7 +108,8 @@ def stranger(
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     short: dict[object, dict[str, float]] = {
         commands: {"LIMIT_S": 2.0},
-        host: {"_ANSWER_S": 2.0, "_STALLED_S": 2.0, "_GOES_S": 2.0},
+        host: {"_ANSWER_S": 2.0, "STALLED_S": 2.0, "_GOES_S": 2.0},
+        pipe: {"STALLED_S": 2.0},
         booting: {"LIMIT_S": 4.0},
         runner: {"_LOST_S": 2.0, "_GRACE_S": 2.0, "_BEAT_S": 0.5},
     }

@@ -10,27 +10,20 @@ import itertools
 import json
 import os
 import secrets
-import select
-import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NoReturn
+from typing import Final
 
-from pydantic import ValidationError
-
-from tiltyard.errors import BusyError, HostLacksError, RefusedError, TiltyardError, UnreachableError
+from tiltyard.errors import BusyError, HostLacksError, RefusedError, TiltyardError
 from tiltyard.executors.engine import Engine
-from tiltyard.executors.words import Words
 from tiltyard.host.answers import answers
-from tiltyard.host.commands import complaint, shown
-from tiltyard.host.packages import find_program
+from tiltyard.host.commands import shown
+from tiltyard.host.pipe import STALLED_S, THIS, Pipe
 from tiltyard.host.sent import COPY, Reach, engine_for, packed
 from tiltyard.phases import phase
 from tiltyard.wire import (
     PROTOCOL,
-    RECORD_SEPARATOR,
     HostDid,
     HostDone,
     HostFound,
@@ -43,28 +36,18 @@ from tiltyard.wire import (
     HostUndone,
 )
 
-_ANSWER_BYTES: Final = 9 * 2**20
-"""More than its longest line, which has 8 MiB: a host with 500 processors has 3 to tell."""
 _ANSWER_S: Final = 300.0
 """For commands that each have a minute."""
 _RUNS_S: Final = 300.0
 """How long a command may take, unless its caller knows better."""
 _WRITES_S: Final = 600.0
 """For what sync(2) has to write; an agent's lease is longer."""
-_STALLED_S: Final = 60.0
-"""So long it may take nothing of what it is told, and say nothing where it need not do anything."""
 _BEAT_S: Final = 240.0
 """So often one on another host is told that we are there."""
 _LEASE: Final = "900"
 """Seconds after which that ends by itself when nothing more reaches it."""
-_GRACE_S: Final = 5.0
 _GOES_S: Final = 30.0
 """How long a command that boots a host has to fail; a connection may outlast the host."""
-_TAKES_BACK_S: Final = 300.0
-"""So long one on this host may take for a command of its ops that is to come to its end."""
-_WORDS_S: Final = 1.0
-_CHUNK: Final = 1 << 20
-_THIS: Final = "this host"
 _NOT_ASKED: Final = "it answers something else than was asked"
 _UNDONE_S: Final = 24 * 3600.0
 """Nobody waits longer for what millions of files take."""
@@ -74,13 +57,13 @@ _ERRORS: Final = {"failed": TiltyardError, "refused": RefusedError, "busy": Busy
 """Kind of a failure → its class; of all others it is that of a host that lacks something."""
 
 
-class Host:
+class Host(Pipe):
     """The agent of a host. It ends with its input, and so with us; several threads may ask."""
 
     def __init__(
         self,
         argv: Sequence[str],
-        name: str = _THIS,
+        name: str = THIS,
         reach: Reach | None = None,
         pass_fds: Sequence[int] = (),
     ) -> None:
@@ -96,49 +79,19 @@ class Host:
             UnreachableError: if the host is not reached.
             HostLacksError: if what starts there is no agent of this lab.
         """
-        self.name = name
-        self._reach = reach
+        super().__init__(argv, name, reach, pass_fds)
         self._one_at_a_time = threading.Lock()
         self._numbers = itertools.count(1)
-        self._has_begun = False
-        """Whether it has said what it is; where it ends after that it is lost, whatever ends it."""
         self.has_recovered = False
         """Whether it has put back what others left."""
         self.ledgers: set[str] = set()
         """Names of those in which it has what it has changed."""
         self.holds: str | None = None
         """The run for which it holds the machine."""
-        self.hold: tuple[int, ...] = ()
-        """File descriptors that what works here for us keeps open: at its end it waits for that."""
-        self._rest = b""
-        program = find_program(argv[0])
-        if program is None:
-            raise HostLacksError(f'there is no program "{argv[0]}" on this host')
-        self._words = Words()
-        try:
-            self._process = subprocess.Popen(
-                argv,
-                executable=program,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._words.into,
-                start_new_session=True,
-                pass_fds=pass_fds,
-                bufsize=0,
-            )
-        except OSError as error:
-            self._words.abandon()
-            raise HostLacksError(f"{program}: cannot be started: {error.strerror}") from None
-        except BaseException:
-            self._words.abandon()
-            raise
-        self._words.begin()
-        assert self._process.stdin is not None
-        os.set_blocking(self._process.stdin.fileno(), False)
         try:
             if reach:
                 self._send_engine()
-            hello = self._heard().hello
+            hello = self._heard(_ANSWER_S).hello
         except BaseException:
             self._kill()
             self.close()
@@ -182,7 +135,7 @@ class Host:
 
     def _send_engine(self) -> None:
         """Hear of what sort the host is, and have the engine there."""
-        there = self._own(_STALLED_S).decode(errors="replace")
+        there = self._own(STALLED_S).decode(errors="replace")
         try:
             copy = packed(engine_for(there))
         except HostLacksError as error:
@@ -196,18 +149,7 @@ class Host:
             time.sleep(_BEAT_S)
             with self._one_at_a_time, contextlib.suppress(HostLacksError):
                 self._tell(_line({"beat": {}}))
-                self._heard(_STALLED_S)
-
-    @property
-    def pid(self) -> int:
-        """The process of this host that is it, or leads to it."""
-        return self._process.pid
-
-    @property
-    def is_there(self) -> bool:
-        """Whether it can be asked."""
-        assert self._process.stdin is not None
-        return not self._process.stdin.closed and self._process.poll() is None
+                self._heard(STALLED_S)
 
     def read(
         self,
@@ -392,7 +334,7 @@ class Host:
         heard = told = looked = time.monotonic()
         while True:
             if self._has_line() or self._waits(_LOOK_S):
-                answer, heard = self._heard(_STALLED_S), time.monotonic()
+                answer, heard = self._heard(STALLED_S), time.monotonic()
                 if answer.progress:
                     tell(answer.progress)
                 elif answer.beat is None:
@@ -409,7 +351,7 @@ class Host:
             if now - told > _BEAT_S:
                 told = now
                 self._tell(_line({"beat": {}}))
-            if now - heard > _BEAT_S + _STALLED_S:
+            if now - heard > _BEAT_S + STALLED_S:
                 raise self._silent(f"it has said nothing for {now - heard:.0f} s")
 
     def undo(self, ledger: str, numbers: Sequence[int], *, still: bool = False) -> HostUndone:
@@ -553,7 +495,8 @@ class Host:
             asked = zip(numbers, whats, strict=True)
             try:
                 self._tell(b"".join(_line({"id": number, **what}) for number, what in asked))
-                answers = [self._heard(limit_s) for _ in whats]
+                wait_s = _ANSWER_S if limit_s is None else limit_s
+                answers = [self._heard(wait_s) for _ in whats]
             except BaseException:
                 # What it says later would be taken for the next answer.
                 self._kill()
@@ -574,121 +517,7 @@ class Host:
             return answer.done
         text = "; ".join(map(shown, (answer.failed.text, *answer.failed.left)))
         kind = _ERRORS.get(answer.failed.kind, HostLacksError)
-        raise kind(text if self.name == _THIS else f"{self.name}: {text}")
-
-    def _tell(self, line: bytes) -> None:
-        """Write to it; one that has ended is lost, and so is one that takes nothing."""
-        assert self._process.stdin is not None
-        left = memoryview(line)
-        try:
-            (poll := select.poll()).register(self._process.stdin, select.POLLOUT)
-            while left:
-                if not poll.poll(_STALLED_S * 1e3):
-                    raise self._silent("it does not read what it is told")
-                left = left[os.write(self._process.stdin.fileno(), left) :]
-        except (BrokenPipeError, ValueError):  # The latter of a pipe that we have closed.
-            self._ended()
-
-    def _heard(self, limit_s: float | None = None) -> HostLine:
-        """The next line that is an agent's.
-
-        Raises:
-            HostLacksError: if there is none.
-        """
-        line = self._own(_ANSWER_S if limit_s is None else limit_s)
-        try:
-            return HostLine.model_validate_json(line)
-        except ValidationError:
-            raise self._lost(f'"{shown(line.decode(errors="replace"))}" is no answer') from None
-
-    def _own(self, limit_s: float) -> bytes:
-        """The next line, which begins with the mark of its own lines."""
-        give_up = time.monotonic() + limit_s
-        assert self._process.stdout is not None
-        while not self._has_line():
-            left_s = give_up - time.monotonic()
-            if left_s <= 0 or not self._waits(left_s):
-                raise self._silent(f"it has not answered for {limit_s:g} s")
-            if not (chunk := os.read(self._process.stdout.fileno(), _CHUNK)):
-                self._ended()
-            self._rest += chunk
-            if len(self._rest) > _ANSWER_BYTES:
-                raise self._lost("its answer does not end")
-        line, _, self._rest = self._rest.partition(b"\n")
-        noise, mark, own = line.partition(RECORD_SEPARATOR)
-        if mark and not noise:
-            return own
-        said = shown(line.decode(errors="replace"))
-        if self._reach:
-            self._kill()
-            raise self._reach.noise(said, "an answer should be")
-        raise self._lost(f'"{said}" is no answer')
-
-    def _has_line(self) -> bool:
-        """Whether one is here, and was not looked at."""
-        return b"\n" in self._rest
-
-    def _waits(self, limit_s: float) -> bool:
-        """Whether there is something to read by then."""
-        (poll := select.poll()).register(self._process.stdout or 0, select.POLLIN)
-        return bool(poll.poll(limit_s * 1e3))
-
-    def _lost(self, why: str) -> HostLacksError:
-        """It is of no use any more."""
-        self._kill()
-        said = self._words.line(-1, _WORDS_S)
-        self.close()
-        return HostLacksError(f"the engine's agent on {self.name}: {why}{said and f': {said}'}")
-
-    def _silent(self, why: str) -> HostLacksError:
-        """The same of one that says nothing: another host may not be reached any more."""
-        lost = self._lost(why)
-        return (
-            UnreachableError(f"lost the connection to {self.name}: {why}") if self._reach else lost
-        )
-
-    def _ended(self) -> NoReturn:
-        """It has closed its pipes, and whatever leads to it has ended or is about to."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_WORDS_S)
-        status = self._process.poll()
-        if self._reach is None or status is None:
-            raise self._lost("it has ended")
-        said = complaint(self._words.heard(_WORDS_S), status)
-        self.close()
-        if self._reach.is_lost(status, said):
-            raise UnreachableError(f"cannot reach {self.name}: {said}")
-        if self._has_begun:
-            raise UnreachableError(f"the engine's agent on {self.name} has ended: {said}")
-        raise HostLacksError(f"{self.name}: {said}")
-
-    def _kill(self) -> None:
-        """It, and on the way to another host whatever leads there."""
-        if self._process.poll() is None:
-            if self._reach:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(self._process.pid, signal.SIGKILL)
-            else:
-                self._process.kill()
-
-    def close(self) -> None:
-        """End it, and wait for its end. Harmless when it has ended."""
-        self._let_go()
-        try:
-            self._process.wait(_GRACE_S if self._reach else _TAKES_BACK_S)
-        except subprocess.TimeoutExpired:
-            self._kill()
-            self._process.wait()
-
-    def _let_go(self) -> None:
-        """Ask for nothing more: it ends, and takes back what it has changed."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.stdout.close()
-        for descriptor in self.hold:
-            os.close(descriptor)
-        self.hold = ()
+        raise kind(text if self.name == THIS else f"{self.name}: {text}")
 
 
 def _settling(limit_s: float, *, sync: bool) -> dict[str, object]:
