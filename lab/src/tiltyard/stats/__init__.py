@@ -12,6 +12,7 @@ from tiltyard.stats.bootstrap import bootstrap_interval
 from tiltyard.stats.confidence_sequence import ConfidenceSequence, confidence_sequence
 from tiltyard.stats.consistency import SpreadRatio, spread_ratio
 from tiltyard.stats.equivalence import PairwiseTost, pairwise_tost
+from tiltyard.stats.estimators import AtOnce, PairedBlocks
 from tiltyard.stats.fairness import fairness, jain_index
 from tiltyard.stats.family import FamilyRules, FamilyVerdicts, judge_family
 from tiltyard.stats.level_shift import LevelShift, level_shift
@@ -63,6 +64,7 @@ from tiltyard.stats.types import Estimate
 from tiltyard.stats.welch import Moments, moments, welch
 
 __all__ = [
+    "AtOnce",
     "ConfidenceSequence",
     "Dip",
     "Estimate",
@@ -74,6 +76,7 @@ __all__ = [
     "Modes",
     "Moments",
     "Outlier",
+    "PairedBlocks",
     "PairwiseTost",
     "RepeatedInterval",
     "SignedRank",

@@ -8,7 +8,8 @@ measured elsewhere, is :class:`AtOnce`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from functools import cached_property
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -71,15 +72,15 @@ class Estimator(Protocol):
         """Which blocks have a value, shape (m, blocks); of what is judged once, what has a test."""
 
     @property
-    def failed(self) -> BoolArray:
+    def lost(self) -> BoolArray:
         """Blocks that were attempted without one; of the same shape."""
 
     @property
-    def rounding(self) -> FloatArray:
+    def reach(self) -> FloatArray:
         """What of an interval's reach no number of blocks makes smaller, shape (m,)."""
 
     @property
-    def covariates(self) -> int:
+    def covariate_count(self) -> int:
         """How many are adjusted for."""
 
     def evidence(self, place: int, blocks: int, rows: Rows, level: float) -> Evidence:
@@ -89,52 +90,69 @@ class Estimator(Protocol):
         """The same of what is adjusted for."""
 
 
+@dataclass(frozen=True, eq=False)
 class PairedBlocks:
-    """Differences within blocks, judged at looks by signed ranks; see :class:`Estimator`."""
+    """Differences within blocks of m comparisons, judged at looks by signed ranks."""
 
-    def __init__(
-        self,
-        spending: Spending,
-        differences: FloatArray,
-        failed: BoolArray | None = None,
-        covariates: FloatArray | None = None,
-        rounding: FloatArray | None = None,
-    ) -> None:
-        """Keep the differences of m comparisons.
+    levels: Spending
+    differences: FloatArray
+    """Shape (m, blocks) in time order; nan where a block has no difference."""
+    failed: BoolArray | None = None
+    """Shape (m, blocks): blocks that were attempted without a difference."""
+    covariates: FloatArray | None = None
+    """What to adjust for, shape (m, blocks, covariates); nan where that is not known: of such a
+    block nothing is taken off. While one is not shown to be the same on both sides of a comparison,
+    nothing is claimed of it."""
+    rounding: FloatArray | None = None
+    """How far all differences of a comparison may lie off together, because its values are known to
+    the bins of a histogram only, shape (m,)."""
 
-        Args:
-            spending: of the error rate over the looks.
-            differences: shape (m, blocks) in time order; nan where a block has no difference.
-            failed: shape (m, blocks); blocks that were attempted without a difference.
-            covariates: what to adjust for, shape (m, blocks, covariates); nan where that is not
-                known: of such a block nothing is taken off. While one is not shown to be the same
-                on both sides of a comparison, nothing is claimed of it.
-            rounding: how far all differences of a comparison may lie off together, because its
-                values are known to the bins of a histogram only, shape (m,).
-        """
-        self.levels = spending
-        self.usable = np.isfinite(differences)
-        self.failed = np.zeros_like(self.usable) if failed is None else failed
-        self.rounding = np.zeros(len(differences)) if rounding is None else rounding
-        order = np.argsort(~self.usable, axis=1, kind="stable")
-        # The differences of a comparison at the front, so that its looks are the first columns.
-        self._packed = np.take_along_axis(differences, order, axis=1)
-        self._covariates = covariates
-        self.covariates = 0
-        if covariates is not None:
-            known = np.nan_to_num(covariates)
-            self._covariates = np.take_along_axis(known, order[:, :, np.newaxis], axis=1)
-            self.covariates = covariates.shape[2]
+    @cached_property
+    def usable(self) -> BoolArray:
+        """See :attr:`Estimator.usable`."""
+        return np.isfinite(self.differences)
+
+    @cached_property
+    def lost(self) -> BoolArray:
+        """See :attr:`Estimator.lost`."""
+        return np.zeros_like(self.usable) if self.failed is None else self.failed
+
+    @cached_property
+    def reach(self) -> FloatArray:
+        """See :attr:`Estimator.reach`."""
+        return np.zeros(len(self.differences)) if self.rounding is None else self.rounding
+
+    @property
+    def covariate_count(self) -> int:
+        """See :attr:`Estimator.covariate_count`."""
+        return 0 if self.covariates is None else self.covariates.shape[2]
+
+    @cached_property
+    def _order(self) -> Rows:
+        """Differences of a comparison to the front, so that its looks are the first columns."""
+        return np.argsort(~self.usable, axis=1, kind="stable")
+
+    @cached_property
+    def _packed(self) -> FloatArray:
+        return np.take_along_axis(self.differences, self._order, axis=1)
+
+    @cached_property
+    def _packed_covariates(self) -> FloatArray | None:
+        if self.covariates is None:
+            return None
+        known = np.nan_to_num(self.covariates)
+        return np.take_along_axis(known, self._order[:, :, np.newaxis], axis=1)
 
     def evidence(self, place: int, blocks: int, rows: Rows, level: float) -> Evidence:
         """See :meth:`Estimator.evidence`."""
-        covariates = None if self._covariates is None else self._covariates[rows, :blocks]
-        pieces, off = self._packed[rows, :blocks], self.rounding[rows]
-        return self.levels.evidence(place, pieces, level, covariates, off)
+        own = self._packed_covariates
+        covariates = None if own is None else own[rows, :blocks]
+        pieces = self._packed[rows, :blocks]
+        return self.levels.evidence(place, pieces, level, covariates, self.reach[rows])
 
     def of_covariate(self, own: int, place: int, blocks: int, rows: Rows) -> Evidence:
         """See :meth:`Estimator.of_covariate`."""
-        values = np.asarray(self._covariates)[rows, :blocks, own]
+        values = np.asarray(self._packed_covariates)[rows, :blocks, own]
         return self.levels.evidence(place, values)
 
 
@@ -153,23 +171,32 @@ class Test(Protocol):
         """Both ends at the level ``1 - alpha``; ``None`` where there is no such interval."""
 
 
+@dataclass(frozen=True, eq=False)
 class AtOnce:
     """Comparisons of which each has a test of its own, or none; see :class:`Estimator`."""
 
-    levels: Final = _Once()
-    covariates: Final = 0
+    levels: ClassVar = _Once()
+    covariate_count: ClassVar = 0
+    tests: Sequence[Test]
 
-    def __init__(self, tests: Sequence[Test]) -> None:
-        """Keep the tests."""
-        self._tests = tests
-        self.usable = np.array([[one.p is not None] for one in tests], dtype=np.bool_)
-        self.usable = self.usable.reshape(-1, 1)
-        self.failed = np.zeros_like(self.usable)
-        self.rounding = np.zeros(len(tests))
+    @cached_property
+    def usable(self) -> BoolArray:
+        """See :attr:`Estimator.usable`."""
+        return np.array([one.p is not None for one in self.tests], dtype=np.bool_)[:, np.newaxis]
+
+    @property
+    def lost(self) -> BoolArray:
+        """See :attr:`Estimator.lost`."""
+        return np.zeros_like(self.usable)
+
+    @property
+    def reach(self) -> FloatArray:
+        """See :attr:`Estimator.reach`."""
+        return np.zeros(len(self.tests))
 
     def evidence(self, place: int, blocks: int, rows: Rows, level: float) -> Evidence:  # noqa: ARG002
         """See :meth:`Estimator.evidence`; what has no interval of a level has one without ends."""
-        tests = [self._tests[row] for row in rows]
+        tests = [self.tests[row] for row in rows]
         low, high = np.array([one.interval(level) or (-np.inf, np.inf) for one in tests]).T
         estimate, p = np.array([(one.estimate, one.p) for one in tests], dtype=np.float64).T
         return Evidence(estimate, low, high, p)

@@ -122,7 +122,7 @@ class _Family:
 
     def __init__(self, estimator: Estimator, rules: FamilyRules) -> None:
         self.estimator, self.levels, self.rules = estimator, estimator.levels, rules
-        usable, failed = estimator.usable, estimator.failed
+        usable, failed = estimator.usable, estimator.lost
         m, self.blocks = usable.shape
         self.needed = np.array([blocks for blocks, _ in self.levels.looks])
         self.members = usable.any(axis=1) if rules.tested_only else np.ones(m, dtype=np.bool_)
@@ -143,8 +143,8 @@ class _Family:
         self.p_at_look, self.smallest_share = np.full((2, m), np.inf)
         self.p, self.p_adjusted = np.ones((2, m))
         self.balance: Balance | None = None
-        if estimator.covariates:
-            self.balance = Balance(*np.full((4, m, estimator.covariates), np.nan))
+        if estimator.covariate_count:
+            self.balance = Balance(*np.full((4, m, estimator.covariate_count), np.nan))
             self.share_of_covariate = np.full_like(self.balance.p, np.inf)
 
     def events(self) -> Iterator[int]:
@@ -199,7 +199,7 @@ class _Family:
             level=1 - level,
             p=np.where(unseen, np.nan, self.p),
             p_adjusted=np.where(unseen, np.nan, self.p_adjusted),
-            rounding=self.estimator.rounding,
+            rounding=self.estimator.reach,
             balance=self.balance,
         )
 
@@ -235,7 +235,7 @@ class _Family:
         seen = self.balance
         if seen is None:
             return
-        for own in range(self.estimator.covariates):
+        for own in range(self.estimator.covariate_count):
             found = self.estimator.of_covariate(own, place, blocks, rows)
             at = rows, own
             seen.estimate[at], seen.low[at], seen.high[at] = found.estimate, found.low, found.high
@@ -299,7 +299,7 @@ class _Family:
     def _futile(self) -> BoolArray:
         """What would still be too wide at the last look, were the estimate to stay where it is."""
         blocks = self.rested_on
-        rounding = self.estimator.rounding
+        rounding = self.estimator.reach
         shrinks = (self.high - self.low) / 2 - rounding
         projected = shrinks * np.sqrt(blocks / self.needed[-1]) + rounding
         size = np.abs(self.estimate)
