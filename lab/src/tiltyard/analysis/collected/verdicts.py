@@ -1,12 +1,13 @@
-"""From evidence about many pairs to comparisons with verdicts, corrected as one family."""
+"""Pairs of systems, what they rest on, and their verdicts, corrected as one family."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Final
 
-from tiltyard.analysis.collected.evidence import Blocks, Evidence
-from tiltyard.analysis.judging import FARTHEST
+from tiltyard.analysis.dataset import Dataset, Point, Sample, direction_of, together
+from tiltyard.analysis.estimators import Blocks, Evidence, evidence_of, ratio_of
 from tiltyard.analysis.model import Comparison
 from tiltyard.analysis.quantity import Direction
 from tiltyard.analysis.statements.numbers import (
@@ -22,6 +23,7 @@ from tiltyard.analysis.verdict import Verdict
 from tiltyard.stats.estimators import AtOnce
 from tiltyard.stats.family import DIFFERENT, EQUIVALENT, FamilyRules, FamilyVerdicts, judge_family
 from tiltyard.stats.multiple import benjamini_hochberg, holm
+from tiltyard.units import count_of
 
 RATE: Final = 0.05
 _LESS: Final = {True: "more", False: "less"}
@@ -42,6 +44,43 @@ class Pair:
     unit: str
     """``s`` of a time; empty over several units."""
     evidence: Evidence
+
+
+def pairs_over(dataset: Dataset, label: str, own: Sequence[Point], baseline: str) -> list[Pair]:
+    """Every pair of systems once, over some points."""
+    units = {point.metric.unit for point in own}
+    unit = units.pop() if len(units) == 1 else ""
+    samples = dataset.samples([point.cell for point in own])
+    return _pairs(samples, label, direction_of(own), unit, baseline)
+
+
+def pairs_over_tests(
+    dataset: Dataset, tests: Sequence[Sequence[Point]], baseline: str
+) -> list[Pair]:
+    """Every pair of systems over several tests, each counted once, times turned into speeds.
+
+    Nothing tells how tests vary together, so their errors count as fully dependent.
+    """
+    found: dict[str, list[Sample]] = {}
+    for own in tests:
+        sign = 1.0 if direction_of(own) == "higher" else -1.0
+        for name, sample in dataset.samples([point.cell for point in own]).items():
+            found.setdefault(name, []).append(replace(sample, mean=sign * sample.mean))
+    whole = {name: together(own) for name, own in found.items() if len(own) == len(tests)}
+    topic = f"the geometric mean of {count_of(len(tests), 'test')}"
+    return _pairs(whole, topic, "higher", "", baseline) if len(tests) > 1 else []
+
+
+def _pairs(
+    found: Mapping[str, Sample], label: str, direction: Direction, unit: str, baseline: str
+) -> list[Pair]:
+    """As (later, earlier) of the study's order, but that all are compared against the baseline."""
+    baseline_first = sorted(found, key=lambda name: name != baseline)
+    names = [(later, earlier) for earlier, later in combinations(baseline_first, 2)]
+    evidence = evidence_of([(found[later], found[earlier]) for later, earlier in names])
+    return [
+        Pair(*pair, label, direction, unit, own) for pair, own in zip(names, evidence, strict=True)
+    ]
 
 
 def compare(pairs: Sequence[Pair], equivalent_within: float, together: bool) -> list[Comparison]:
@@ -153,8 +192,3 @@ def _sentence(
     word = f"{way} ({verdict})" if pair.direction == "lower" else verdict
     size = f"{amount} the value of" if scale.factor else f"{amount} {word} than"
     return f"{pair.system} is {size} {pair.against} in {pair.topic} ({basis})."
-
-
-def ratio_of(estimate: float) -> float:
-    """The ratio of a log ratio, a number also where no float is so large."""
-    return math.exp(min(max(estimate, -FARTHEST), FARTHEST))
