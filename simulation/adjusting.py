@@ -16,6 +16,7 @@ import numpy as np
 from simulation.designs import Bounds, Outcome, bounds_of, outcome
 from simulation.section import Line, Section, percent, span, table
 from tiltyard.stats.covariates import BALANCED_WITHIN
+from tiltyard.stats.estimators import PairedBlocks
 from tiltyard.stats.family import DIFFERENT, FamilyRules, judge_family
 from tiltyard.stats.looks import LEVEL, looks
 from tiltyard.stats.sequential import Evidence, Spending
@@ -78,7 +79,7 @@ _REST: Final = 0.2
 """Deviation of all other noise over that of what others cost: a 26th of the variance."""
 FEWER: Final = 20
 """Those are judged one by one: of so many comparisons one."""
-_RULES: Final = FamilyRules(_SPENDING, ROPE, lambda p: p, LEVEL, True, False, 1.0)
+_RULES: Final = FamilyRules(ROPE, lambda p: p, LEVEL, True, False, 1.0)
 
 
 @dataclass(frozen=True)
@@ -178,12 +179,11 @@ def _of_waking(case: Waking, paths: int, rng: np.random.Generator) -> WakingRate
     differences = case.coefficient * covariates + rng.normal(0, _REST * cost, covariates.shape)
     differences += np.log1p(case.effect)
     covariates -= case.wakes
-    none_failed = np.zeros((1, _BLOCKS), dtype=np.bool_)
     claims = {way: np.zeros(paths) for way in (*OURS, "adjusted, covariate not tested")}
     withheld = 0
     for path, (own, covariate) in enumerate(zip(differences, covariates, strict=True)):
         plain, found = (
-            judge_family(own[np.newaxis], none_failed, _RULES, 0, given)
+            judge_family(PairedBlocks(_SPENDING, own[np.newaxis], None, given), _RULES, 0)
             for given in (None, covariate[np.newaxis, :, np.newaxis])
         )
         for way, judged in zip(OURS, (plain, found), strict=True):

@@ -12,6 +12,7 @@ import numpy as np
 from simulation.section import Line, Section, percent, span, table
 from tiltyard.analysis.quantity import log_width
 from tiltyard.run.samples import BIN_WIDTH, SUB_BUCKET_BITS
+from tiltyard.stats.estimators import PairedBlocks
 from tiltyard.stats.family import EQUIVALENT, FamilyRules, judge_family
 from tiltyard.stats.sequential import Spending, looks
 from tiltyard.stats.types import FloatArray
@@ -23,7 +24,7 @@ BLOCKS: Final = 20
 _MARGIN: Final = float(np.log(1.02))
 _FIRST_NS: Final = 2.0**20
 _SPENDING: Final = Spending("standard", False, looks("standard", False, None))
-_ALONE: Final = FamilyRules(_SPENDING, _MARGIN, lambda p: p, 1.0, False, False, 0.2)
+_ALONE: Final = FamilyRules(_MARGIN, lambda p: p, 1.0, False, False, 0.2)
 """Nothing is corrected: each row is a study of its own."""
 
 
@@ -67,9 +68,11 @@ def _at(place: float, noise: float, paths: int, rng: np.random.Generator) -> tup
     middle = np.log(_FIRST_NS * (1 + BIN_WIDTH * place)) + np.array([0.0, _MARGIN])
     times = np.exp(middle[:, np.newaxis, np.newaxis] + rng.normal(0, noise, (2, paths, BLOCKS)))
     first, second = np.log(_in_buckets(times))
-    differences, none = second - first, np.zeros((paths, BLOCKS), dtype=np.bool_)
+    differences = second - first
     both = [
-        judge_family(differences, none, _ALONE, 0, rounding=np.full(paths, width))
+        judge_family(
+            PairedBlocks(_SPENDING, differences, rounding=np.full(paths, width)), _ALONE, 0
+        )
         for width in (log_width(BIN_WIDTH), 0.0)
     ]
     misses = [float(((own.low > _MARGIN) | (own.high < _MARGIN)).mean()) for own in both]

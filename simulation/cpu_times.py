@@ -14,6 +14,7 @@ from simulation.designs import Outcome, bounds_of, outcome
 from simulation.rates import EQUIVALENT_WITHIN
 from simulation.section import Line, Section, percent, span, table
 from tiltyard.analysis.contrast import MAX_FAILED_SHARE
+from tiltyard.stats.estimators import PairedBlocks
 from tiltyard.stats.family import DIFFERENT, FamilyRules, judge_family
 from tiltyard.stats.looks import LEVEL, LONG, TABULATED, looks
 from tiltyard.stats.multiple import holm
@@ -105,7 +106,6 @@ def _of_one_family(rows: FloatArray) -> BoolArray:
     """Which of both differ, corrected together; shape (2, blocks)."""
     name = profile_of_family(LONG, False, 2)
     rules = FamilyRules(
-        spending=Spending(name, False, TABULATED[name]),
         rope=float(np.log1p(EQUIVALENT_WITHIN)),
         adjust=holm,
         rate=LEVEL,
@@ -113,8 +113,8 @@ def _of_one_family(rows: FloatArray) -> BoolArray:
         futility=False,
         max_failed_share=MAX_FAILED_SHARE,
     )
-    failed = np.zeros(rows.shape, dtype=np.bool_)
-    claimed: BoolArray = judge_family(rows, failed, rules, 0).outcome == DIFFERENT
+    own = PairedBlocks(Spending(name, False, TABULATED[name]), rows)
+    claimed: BoolArray = judge_family(own, rules, 0).outcome == DIFFERENT
     return claimed
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from simulation.section import Line, Section, percent, span, table
 from tiltyard.analysis.contrast import MAX_FAILED_SHARE
 from tiltyard.plan.model import spares_for
+from tiltyard.stats.estimators import PairedBlocks
 from tiltyard.stats.family import DIFFERENT, INVALID, FamilyRules, judge_family
 from tiltyard.stats.looks import LEVEL, LOOKS
 from tiltyard.stats.multiple import holm
@@ -27,8 +28,8 @@ FAILING: Final = (0.0, 0.05, 0.10, 0.15)
 """Shares of blocks in which the turn of one system fails."""
 BLOCKS: Final = LOOKS["standard"][-1][0]
 SPARES: Final = spares_for(BLOCKS)
+SPENDING: Final = Spending("standard", False, LOOKS["standard"])
 _RULES: Final = FamilyRules(
-    spending=Spending("standard", False, LOOKS["standard"]),
     rope=0.0,
     adjust=holm,
     rate=LEVEL,
@@ -103,7 +104,7 @@ def _ended(noise: FloatArray, failed: BoolArray, made: BoolArray) -> tuple[int, 
     """How one comparison ends, and whether its interval misses equality."""
     lost = failed[made][None, :]
     differences = np.where(lost, np.nan, noise[made])
-    found = judge_family(differences, lost, _RULES, to_come=0)
+    found = judge_family(PairedBlocks(SPENDING, differences, lost), _RULES, to_come=0)
     return int(found.outcome[0]), bool(found.low[0] > 0 or found.high[0] < 0)
 
 

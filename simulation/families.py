@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from simulation.section import Section, percent, table
+from tiltyard.stats.estimators import PairedBlocks
 from tiltyard.stats.family import DIFFERENT, FamilyRules, judge_family
 from tiltyard.stats.looks import LEVEL, LOOKS
 from tiltyard.stats.multiple import benjamini_hochberg, holm
@@ -111,7 +112,6 @@ def stopping_alone(differences: FloatArray, _effects: FloatArray) -> Ended:
 def in_the_loop(adjust: Callable[[FloatArray], FloatArray], together: bool) -> Procedure:
     """The correction of real studies; nothing is called equivalent."""
     rules = FamilyRules(
-        spending=SPENDING,
         rope=0.0,
         adjust=adjust,
         rate=LEVEL,
@@ -121,7 +121,7 @@ def in_the_loop(adjust: Callable[[FloatArray], FloatArray], together: bool) -> P
     )
 
     def judged(differences: FloatArray, effects: FloatArray) -> Ended:
-        found = judge_family(differences, np.zeros(differences.shape, dtype=np.bool_), rules)
+        found = judge_family(PairedBlocks(SPENDING, differences), rules)
         missed = (effects < found.low) | (found.high < effects)
         return Ended(found.outcome == DIFFERENT, found.blocks.astype(np.float64), missed)
 

@@ -15,16 +15,8 @@ import numpy as np
 from simulation.laws import LAWS
 from simulation.scenarios import SCENARIOS
 from simulation.section import Line, Section, percent, span, table
-from tiltyard.analysis.collected.evidence import (
-    LEVEL,
-    Evidence,
-    Location,
-    Replicates,
-    of_pairs,
-    of_replicates,
-    together,
-    unpaired,
-)
+from tiltyard.analysis.dataset import Replicates, Sample, together
+from tiltyard.analysis.estimators import LEVEL, Evidence, of_pairs, unpaired
 from tiltyard.stats.types import FloatArray
 from tiltyard.stats.welch import Moments, welch
 
@@ -128,18 +120,18 @@ def _winners(found: list[Evidence]) -> float:
     return float(np.mean([one.p is not None and one.p <= LEVEL for one in found]))
 
 
-def _averaged(side: FloatArray) -> list[Location]:
-    """Cells averaged within each replicate; one location a report."""
+def _averaged(side: FloatArray) -> list[Sample]:
+    """Cells averaged within each replicate; one sample a report."""
     exact = np.zeros(side.shape[2])
-    return [of_replicates(Replicates(row, exact)) for row in side.mean(axis=1)]
+    return [Sample.of(Replicates(row, exact)) for row in side.mean(axis=1)]
 
 
-def _summarised(side: FloatArray) -> list[Location]:
-    """Every cell's mean and error, and the bound for full dependence; one location a report."""
+def _summarised(side: FloatArray) -> list[Sample]:
+    """Every cell's mean and error, and the bound for full dependence; one sample a report."""
     n = side.shape[2]
     means, errors = side.mean(axis=2), side.std(axis=2, ddof=1) / math.sqrt(n)
     return [
-        together([Location(mean, error, n) for mean, error in zip(*row, strict=True)])
+        together([Sample(mean, error, n) for mean, error in zip(*row, strict=True)])
         for row in zip(means.tolist(), errors.tolist(), strict=True)
     ]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from simulation.section import Line, Section, percent, span, table
 from simulation.sessions import BLOCK_SD, BLOCKS, at_end
-from tiltyard.analysis.collected.over import follows
+from tiltyard.analysis.estimators import follows
 from tiltyard.stats.random_effects import LEVEL, RandomEffects, unmet
 from tiltyard.stats.rank_sum import RankSum
 from tiltyard.stats.types import FloatArray

@@ -12,7 +12,7 @@ import numpy as np
 
 from simulation.section import Section, percent, table
 from tiltyard.analysis.collected import analyse_collection
-from tiltyard.analysis.collected.evidence import LEVEL
+from tiltyard.analysis.estimators import LEVEL
 from tiltyard.collected.model import (
     CollectedMetric,
     CollectedSystem,

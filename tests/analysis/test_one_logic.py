@@ -11,6 +11,7 @@ from support.synthetic import synthetic_study
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Comparison, Findings
+from tiltyard.stats.estimators import PairedBlocks
 from tiltyard.stats.family import DIFFERENT, FamilyRules, judge_family
 from tiltyard.stats.looks import LOOKS
 from tiltyard.stats.multiple import benjamini_hochberg
@@ -105,10 +106,9 @@ def test_an_interval_that_the_family_does_not_let_claim_reaches_to_zero_and_only
     differences = rng.normal(0, 0.02, (40, 10))
     differences[0] = np.abs(differences[0]) + 0.001
     spending = Spending("standard", False, LOOKS["standard"])
-    rules = FamilyRules(spending, 0.0, benjamini_hochberg, 0.05, False, False, 1.0)
-    failed = np.zeros(differences.shape, dtype=bool)
-    alone = judge_family(differences[:1], failed[:1], rules)
-    among = judge_family(differences, failed, rules)
+    rules = FamilyRules(0.0, benjamini_hochberg, 0.05, False, False, 1.0)
+    alone = judge_family(PairedBlocks(spending, differences[:1]), rules)
+    among = judge_family(PairedBlocks(spending, differences), rules)
     # Alone it stops at the first look; its interval there excludes zero.
     assert alone.outcome[0] == DIFFERENT
     assert among.outcome[0] != DIFFERENT

@@ -18,9 +18,9 @@ from support.collections import collection, metric
 from support.pages import page_of
 from support.shapes import Shape, card
 from support.synthetic import synthetic_study
-from tiltyard.analysis.collected.evidence import Location, unpaired
 from tiltyard.analysis.collected.findings import analyse_collection
-from tiltyard.analysis.collected.workload import locations, points
+from tiltyard.analysis.dataset import Dataset, Sample
+from tiltyard.analysis.estimators import unpaired
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.statements.numbers import percent_digits
@@ -321,7 +321,7 @@ ONLY_LOOK = (
 )
 
 
-def weighted(places: Sequence[Location | None], weights: Sequence[float]) -> Location | None:
+def weighted(places: Sequence[Sample | None], weights: Sequence[float]) -> Sample | None:
     """The mean over tests whose errors are fully dependent."""
     used = [(one, weight) for one, weight in zip(places, weights, strict=True) if weight]
     found = [one for one, _ in used if one is not None]
@@ -329,7 +329,7 @@ def weighted(places: Sequence[Location | None], weights: Sequence[float]) -> Loc
         return None
     shares = np.array([weight for _, weight in used]) / sum(weights)
     errors = [one.error for one in found if one.error is not None]
-    return Location(
+    return Sample(
         mean=float(shares @ [one.mean for one in found]),
         error=float(shares @ errors) if len(errors) == len(found) else None,
         n=min(one.n for one in found),
@@ -341,15 +341,15 @@ def expected_elsewhere(fragment: str, weights: Sequence[float]) -> Iterator[list
     """The rows of a view of the source, by the functions of the lab from what was collected."""
     given = {name: values[0] for name, values in parse_qs(fragment).items()}
     base, unit = given.get("base", "A"), given.get("unit", "ratio")
-    read = points(collected(SOURCE).workloads[0], list(ELSEWHERE))
-    tests = [list(own) for _, own in groupby(read, key=lambda point: point.metric.name)]
+    data = Dataset.of_collection(collected(SOURCE))
+    tests = [list(own) for _, own in groupby(data.cells, key=lambda point: point.metric.name)]
     faster = [1 if own[0].metric.direction == "higher" else -1 for own in tests]
     found = {
         name: weighted(
             [
                 place and replace(place, mean=sign * place.mean)
                 for own, sign in zip(tests, faster, strict=True)
-                for place in [locations(own).get(name)]
+                for place in [data.samples([one.cell for one in own]).get(name)]
             ],
             weights,
         )

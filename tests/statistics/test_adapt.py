@@ -7,11 +7,13 @@ import pytest
 from numpy.random import Generator
 
 from simulation.failures import _RULES as RULES
+from simulation.failures import SPENDING
 from support.runs import GATES
 from support.synthetic import synthetic_study
 from tiltyard.plan.model import Plan, spares_for
 from tiltyard.plan.order import draw_blocks
 from tiltyard.run.course import PlanProgress
+from tiltyard.stats.estimators import PairedBlocks
 from tiltyard.stats.family import DIFFERENT, judge_family
 from tiltyard.stats.looks import LEVEL, LOOKS
 from tiltyard.stats.types import BoolArray
@@ -64,8 +66,7 @@ def test_equal_systems_are_called_different_no_more_often(
         counted[study] = noise[study, counts[:BLOCKS]]
     # Each study is a family of one comparison.
     false = sum(
-        judge_family(row[None, :], np.zeros((1, BLOCKS), dtype=bool), RULES, to_come=0).outcome[0]
-        == DIFFERENT
+        judge_family(PairedBlocks(SPENDING, row[None, :]), RULES, to_come=0).outcome[0] == DIFFERENT
         for row in counted
     )
     error = np.sqrt(LEVEL * (1 - LEVEL) / STUDIES)

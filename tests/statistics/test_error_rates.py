@@ -31,6 +31,7 @@ from simulation.scenarios import NOISIEST, SCENARIOS, paired
 from simulation.sections import SECTIONS
 from simulation.studies import study_rates
 from simulation.watching import DEPENDENT, watched_rates
+from tiltyard.stats.estimators import PairedBlocks
 from tiltyard.stats.family import DIFFERENT, FamilyRules, judge_family
 from tiltyard.stats.looks import FIRST_BY_T, LEVEL, TABULATED, shares_of
 from tiltyard.stats.multiple import holm
@@ -270,9 +271,9 @@ def test_headlines_of_the_simulation_are_those_of_real_families(systems):
     differences[:30, 0] += 0.2
     pairs = differences.shape[1]
     spending = spending_of(pairs)
-    rules = FamilyRules(spending, 0.0, holm, LEVEL, True, False, 1.0)
+    rules = FamilyRules(0.0, holm, LEVEL, True, False, 1.0)
     for family in differences:
-        judged = judge_family(family, np.zeros(family.shape, dtype=bool), rules)
+        judged = judge_family(PairedBlocks(spending, family), rules)
         first = excluded(spending, family, LEVEL / pairs).any()
         assert first == (judged.outcome == DIFFERENT).any()
 

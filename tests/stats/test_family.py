@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tiltyard.stats.estimators import PairedBlocks
 from tiltyard.stats.family import (
     DIFFERENT,
     EQUIVALENT,
@@ -22,13 +23,20 @@ from tiltyard.stats.planning import blocks_needed
 from tiltyard.stats.sequential import RepeatedInterval, Spending, looks
 
 STANDARD = Spending("standard", False, looks("standard", False, None))
-SELECTED = FamilyRules(STANDARD, np.log1p(0.02), benjamini_hochberg, 0.05, False, False, 0.2)
+SELECTED = FamilyRules(np.log1p(0.02), benjamini_hochberg, 0.05, False, False, 0.2)
 TOGETHER = replace(SELECTED, adjust=holm, together=True)
 DECIDED = {DIFFERENT, EQUIVALENT}
 
 
-def judge(paths: np.ndarray, rules: FamilyRules = SELECTED) -> FamilyVerdicts:
-    return judge_family(paths, np.zeros(paths.shape, dtype=bool), rules)
+def judge(
+    paths: np.ndarray,
+    rules: FamilyRules = SELECTED,
+    failed: np.ndarray | None = None,
+    to_come: int | None = None,
+    spending: Spending = STANDARD,
+    **own: np.ndarray,
+) -> FamilyVerdicts:
+    return judge_family(PairedBlocks(spending, paths, failed, **own), rules, to_come)
 
 
 def mixed(seed: int, m: int = 30, blocks: int = 20) -> np.ndarray:
@@ -89,7 +97,7 @@ def test_holm_rejects_more_than_bonferroni_and_its_interval_ends_at_equality():
     clear = np.full((2, 10), 0.3) + np.random.default_rng(1).normal(0, 0.01, (2, 10))
     weak = np.array([[0.01, 0.02, -0.03, -0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1]])
     fixed = Spending("fixed", False, looks("fixed", False, 10))
-    found = judge(np.vstack([clear, weak]), replace(TOGETHER, spending=fixed))
+    found = judge(np.vstack([clear, weak]), TOGETHER, spending=fixed)
     assert found.outcome.tolist() == [DIFFERENT] * 3
     assert 0.05 / 3 < found.p[2] <= 0.05
     assert found.low[2] == 0.0
@@ -129,16 +137,16 @@ def test_a_block_without_a_difference_delays_a_look():
     paths = np.full((2, 8), 0.2) + np.random.default_rng(4).normal(0, 0.01, (2, 8))
     paths[0, 3] = np.nan
     failed = ~np.isfinite(paths)
-    at_seven = judge_family(paths[:, :7], failed[:, :7], SELECTED)
+    at_seven = judge(paths[:, :7], SELECTED, failed[:, :7])
     assert at_seven.blocks.tolist() == [0, 7]
     assert np.isnan(at_seven.p[0])
-    assert judge_family(paths, failed, SELECTED).outcome.tolist() == [DIFFERENT] * 2
+    assert judge(paths, SELECTED, failed).outcome.tolist() == [DIFFERENT] * 2
 
 
 def test_too_many_failures_are_no_verdict_and_no_help_to_others():
     paths = np.full((2, 10), 0.2) + np.random.default_rng(5).normal(0, 0.01, (2, 10))
     paths[0, [0, 2, 4]] = np.nan
-    found = judge_family(paths, ~np.isfinite(paths), SELECTED, to_come=4)
+    found = judge(paths, SELECTED, ~np.isfinite(paths), to_come=4)
     assert found.outcome.tolist() == [INVALID, DIFFERENT]
     assert found.p_adjusted[0] == 1.0
     assert found.p_adjusted[1] == pytest.approx(2 * found.p[1])
@@ -150,28 +158,28 @@ def test_two_failures_in_the_first_seven_blocks_are_not_the_end():
     paths[0, [1, 4]] = np.nan
     failed = ~np.isfinite(paths)
     for blocks in (7, 9):
-        found = judge_family(paths[:, :blocks], failed[:, :blocks], SELECTED)
+        found = judge(paths[:, :blocks], SELECTED, failed[:, :blocks])
         assert found.outcome.tolist() == [UNDECIDED]
-    assert judge_family(paths, failed, SELECTED).outcome.tolist() == [DIFFERENT]
-    ended = judge_family(paths[:, :9], failed[:, :9], SELECTED, to_come=0)
+    assert judge(paths, SELECTED, failed).outcome.tolist() == [DIFFERENT]
+    ended = judge(paths[:, :9], SELECTED, failed[:, :9], to_come=0)
     assert ended.outcome.tolist() == [INVALID]
 
 
 def test_failures_that_no_block_to_come_can_outweigh_are_the_end():
     paths = np.full((1, 8), 0.05)
     paths[0, :5] = np.nan
-    assert judge_family(paths, ~np.isfinite(paths), SELECTED).outcome.tolist() == [INVALID]
+    assert judge(paths, SELECTED, ~np.isfinite(paths)).outcome.tolist() == [INVALID]
 
 
 def test_the_last_look_takes_the_blocks_that_there_are():
     paths = np.random.default_rng(10).normal(0, 0.05, (1, 20))
     paths[0, 11] = np.nan
     failed = ~np.isfinite(paths)
-    found = judge_family(paths, failed, SELECTED)
+    found = judge(paths, SELECTED, failed)
     assert found.blocks.tolist() == [19]
     whole = STANDARD.evidence(3, paths[:, np.isfinite(paths[0])])
     assert (found.low, found.high) == (whole.low, whole.high)
-    waiting = judge_family(paths, failed, SELECTED, to_come=1)
+    waiting = judge(paths, SELECTED, failed, to_come=1)
     assert waiting.blocks.tolist() == [14]
 
 
@@ -183,7 +191,7 @@ def test_a_last_look_of_fewer_blocks_is_wrong_no_more_often(blocks):
     paths[:, blocks:] = np.nan
     # No correction: each row is a study of its own.
     rules = replace(SELECTED, adjust=lambda p: p)
-    found = judge_family(paths, np.isnan(paths), rules)
+    found = judge(paths, rules, np.isnan(paths))
     missed = np.mean(found.p <= 0.05)
     assert missed <= 0.05 + 3 * np.sqrt(0.05 / studies)
     assert missed >= 0.035
@@ -215,7 +223,7 @@ def test_simultaneous_intervals_are_so_at_whichever_look_one_stops(systems, stop
 def test_failures_after_a_verdict_do_not_take_it_back():
     paths = np.full((1, 14), 0.2) + np.random.default_rng(6).normal(0, 0.01, (1, 14))
     paths[0, 7:] = np.nan
-    found = judge_family(paths, ~np.isfinite(paths), SELECTED)
+    found = judge(paths, SELECTED, ~np.isfinite(paths))
     assert found.outcome.tolist() == [DIFFERENT]
     assert found.blocks.tolist() == [7]
 
@@ -305,7 +313,7 @@ def test_what_bins_leave_open_is_in_intervals_and_in_verdicts(seed, off, adjuste
     paths = mixed(seed)
     own = np.random.default_rng(seed).normal(0, 0.001, (*paths.shape, 1)) if adjusted else None
     none, rounding = np.zeros(paths.shape, dtype=bool), np.full(len(paths), off)
-    found = judge_family(paths, none, SELECTED, covariates=own, rounding=rounding)
+    found = judge(paths, SELECTED, none, covariates=own, rounding=rounding)
     for row in np.flatnonzero(np.isin(found.outcome, list(DECIDED))):
         n, level = int(found.blocks[row]), 1 - found.level[row]
         place = [blocks for blocks, _ in STANDARD.looks].index(n)
@@ -324,7 +332,7 @@ def test_a_difference_that_bins_can_make_is_none():
     paths = np.full((1, 20), 0.01)
     none, rounding = np.zeros(paths.shape, dtype=bool), np.array([0.0157])
     assert judge(paths).outcome.tolist() == [EQUIVALENT]
-    found = judge_family(paths, none, SELECTED, rounding=rounding)
+    found = judge(paths, SELECTED, none, rounding=rounding)
     assert found.outcome.tolist() == [UNDECIDED]
     assert (found.low[0], found.high[0]) == pytest.approx((-0.0057, 0.0257))
     assert found.p.tolist() == [1.0]

@@ -6,7 +6,7 @@ simultaneous over all pairs of systems (Bonferroni), as :mod:`tiltyard.stats.seq
 Its constants are made here, so that nothing but sorting and adding is left to the page.
 
 Results from elsewhere have no blocks of ours: of each system the page has where its logarithms lie
-in each test, and how sure that is (:mod:`tiltyard.analysis.collected.evidence`). Its interval is
+in each test, and how sure that is (:mod:`tiltyard.analysis.dataset`). Its interval is
 Welch's, with the errors of the tests taken as fully dependent; where the source has no repetitions
 there is a ratio without an interval.
 """
@@ -21,9 +21,8 @@ from pydantic import Field
 from scipy.special import stdtrit
 
 from tiltyard.analysis.alike import alike
-from tiltyard.analysis.collected.evidence import FEWEST_VALUES
-from tiltyard.analysis.collected.workload import Point, direction_of, locations
 from tiltyard.analysis.contrast import MAX_FAILED_SHARE
+from tiltyard.analysis.dataset import FEWEST_VALUES, Dataset, Point, direction_of
 from tiltyard.analysis.model import Cell, Findings, WorkloadFindings
 from tiltyard.analysis.quantity import metric_of
 from tiltyard.analysis.statements.numbers import confidence
@@ -214,9 +213,9 @@ def _tests(
 def _heaps(workload: WorkloadFindings, systems: tuple[str, ...]) -> Iterator[ChosenTest]:
     """The tests of a workload that was not run here."""
     for metric, grouped in groupby(workload.cells, key=lambda cell: cell.metric):
-        own = [_point(cell) for cell in grouped]
+        own = [_point(place, cell) for place, cell in enumerate(grouped)]
         sign = 1.0 if direction_of(own) == "higher" else -1.0
-        found = locations(own)
+        found = Dataset.of(own, systems).samples(range(len(own)))
         places = (found.get(system) for system in systems)
         yield ChosenTest(
             name=metric_of(workload.name, workload.display, own[0].metric.label),
@@ -229,9 +228,10 @@ def _heaps(workload: WorkloadFindings, systems: tuple[str, ...]) -> Iterator[Cho
         )
 
 
-def _point(cell: Cell) -> Point:
+def _point(place: int, cell: Cell) -> Point:
     """A cell as it was collected."""
     return Point(
+        cell=place,
         metric=CollectedMetric(
             name=cell.metric,
             label=cell.label,

@@ -10,6 +10,7 @@ from tiltyard.analysis.beside import not_external
 from tiltyard.analysis.contrast import COLUMNS, MAX_FAILED_SHARE, OF_INTERVAL, Contrasts, Judged
 from tiltyard.analysis.quantity import Quantity, pairs_of
 from tiltyard.plan.model import Design
+from tiltyard.stats.estimators import PairedBlocks
 from tiltyard.stats.family import (
     DIFFERENT,
     EQUIVALENT,
@@ -121,7 +122,6 @@ def judge_rows(
         differences, failed = by_session(differences, failed, sessions)
         to_come = to_come and int((~(np.isfinite(differences) | failed).any(axis=0)).sum())
     rules = FamilyRules(
-        spending=design.spending,
         rope=float(np.log1p(design.equivalent_within)),
         adjust=adjust,
         rate=level,
@@ -130,14 +130,14 @@ def judge_rows(
         max_failed_share=MAX_FAILED_SHARE,
     )
     rounding = weights * np.array([quantity.rounding for quantity in quantities])
-    verdicts = judge_family(
+    estimator = PairedBlocks(
+        design.spending,
         _padded(differences, others, np.nan),
         _padded(failed, others, False),
-        rules,
-        to_come,
         None if covariates is None else _padded(covariates, others, np.nan),
         _padded(rounding, others, 0.0),
     )
+    verdicts = judge_family(estimator, rules, to_come)
     rows = len(quantities)
     columns = np.empty(rows, COLUMNS)
     columns["quantity"] = np.fromiter(quantities, object, rows)

@@ -11,7 +11,7 @@ from math import exp, fsum, log
 from pathlib import Path
 from typing import Final
 
-from tiltyard.analysis.collected.evidence import FEWEST_VALUES
+from tiltyard.analysis.dataset import FEWEST_VALUES
 from tiltyard.analysis.model import Cell, WorkloadFindings
 from tiltyard.analysis.quantity import metric_of
 from tiltyard.app.source_study import Study, differing, in_short, read_study

@@ -14,6 +14,7 @@ PUBLIC: Final = {
     "bimodal": "Dip Modes dip_test two_modes",
     "consistency": "SpreadRatio spread_ratio",
     "equivalence": "PairwiseTost pairwise_tost",
+    "estimators": "AtOnce PairedBlocks",
     "family": "FamilyRules FamilyVerdicts judge_family",
     "level_shift": "LevelShift level_shift",
     "looks": "looks",

@@ -32,13 +32,11 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from tiltyard.stats.covariates import Balance
-from tiltyard.stats.sequential import LEVEL, Spending
-from tiltyard.stats.types import BoolArray, Evidence, FloatArray
-
-IntArray = npt.NDArray[np.intp]
+from tiltyard.stats.estimators import Estimator, Rows
+from tiltyard.stats.looks import LEVEL
+from tiltyard.stats.types import BoolArray, FloatArray
 
 UNDECIDED: Final = 0
 DIFFERENT: Final = 1
@@ -59,7 +57,6 @@ _NEVER: Final = np.iinfo(np.intp).max
 class FamilyRules:
     """How a family is judged."""
 
-    spending: Spending
     rope: float
     """Half-width of the region of equivalence, in the unit of the differences."""
     adjust: Callable[[FloatArray], FloatArray]
@@ -72,15 +69,18 @@ class FamilyRules:
     futility: bool
     max_failed_share: float
     """With a larger share of failed blocks a comparison is invalid."""
+    tested_only: bool = False
+    """What can never have a test is no member of the family. Else all that was declared is, with
+    p = 1 before its first look."""
 
 
 @dataclass(frozen=True)
 class FamilyVerdicts:
     """What became of m comparisons; arrays of shape (m,)."""
 
-    outcome: IntArray
+    outcome: Rows
     """``UNDECIDED``, ``DIFFERENT``, ``EQUIVALENT``, ``INVALID`` or ``FUTILE``."""
-    blocks: IntArray
+    blocks: Rows
     """Blocks that the evidence rests on; 0 before the first look."""
     estimate: FloatArray
     """nan before the first look, as are all of the following."""
@@ -98,31 +98,20 @@ class FamilyVerdicts:
 
 
 def judge_family(
-    differences: FloatArray,
-    failed: BoolArray,
-    rules: FamilyRules,
-    to_come: int | None = None,
-    covariates: FloatArray | None = None,
-    rounding: FloatArray | None = None,
+    estimator: Estimator, rules: FamilyRules, to_come: int | None = None
 ) -> FamilyVerdicts:
     """Verdicts on all comparisons of a family.
 
     Args:
-        differences: shape (m, blocks) in time order; nan where a block has no difference.
-        failed: shape (m, blocks); blocks that were attempted without a difference.
+        estimator: what they rest on.
         rules: how to judge.
         to_come: blocks that may still be made; if not given, those up to the last look.
-        covariates: what to adjust for, shape (m, blocks, covariates); nan where that is not known:
-            of such a block nothing is taken off. While one is not shown to be the same on both
-            sides of a comparison, nothing is claimed of it.
-        rounding: how far all differences of a comparison may lie off together, because its values
-            are known to the bins of a histogram only, shape (m,).
     """
-    state = _Family(differences, failed, rules, covariates, rounding)
+    state = _Family(estimator, rules)
     for block in state.events():
         state.look(block)
     if to_come is None:
-        to_come = max(0, rules.spending.looks[-1][0] - differences.shape[1])
+        to_come = max(0, estimator.levels.looks[-1][0] - state.blocks)
     if not to_come:
         state.last_look()
     return state.verdicts(to_come)
@@ -131,26 +120,12 @@ def judge_family(
 class _Family:
     """The evidence so far; what is stopped does not change any more."""
 
-    def __init__(
-        self,
-        differences: FloatArray,
-        failed: BoolArray,
-        rules: FamilyRules,
-        covariates: FloatArray | None,
-        rounding: FloatArray | None,
-    ) -> None:
-        m, self.blocks = differences.shape
-        self.rounding = np.zeros(m) if rounding is None else rounding
-        self.rules = rules
-        self.needed = np.array([blocks for blocks, _ in rules.spending.looks])
-        usable = np.isfinite(differences)
-        order = np.argsort(~usable, axis=1, kind="stable")
-        # The differences of a comparison at the front, so that its looks are the first columns.
-        self.packed = np.take_along_axis(differences, order, axis=1)
-        self.covariates = covariates
-        if covariates is not None:
-            known = np.nan_to_num(covariates)
-            self.covariates = np.take_along_axis(known, order[:, :, np.newaxis], axis=1)
+    def __init__(self, estimator: Estimator, rules: FamilyRules) -> None:
+        self.estimator, self.levels, self.rules = estimator, estimator.levels, rules
+        usable, failed = estimator.usable, estimator.lost
+        m, self.blocks = usable.shape
+        self.needed = np.array([blocks for blocks, _ in self.levels.looks])
+        self.members = usable.any(axis=1) if rules.tested_only else np.ones(m, dtype=np.bool_)
         counted = usable.cumsum(axis=1)
         # Shape (m, looks): after how many blocks there is enough for the look, or too many.
         self.reached = np.stack([(counted < n).sum(axis=1) + 1 for n in self.needed], axis=1)
@@ -168,8 +143,8 @@ class _Family:
         self.p_at_look, self.smallest_share = np.full((2, m), np.inf)
         self.p, self.p_adjusted = np.ones((2, m))
         self.balance: Balance | None = None
-        if self.covariates is not None:
-            self.balance = Balance(*np.full((4, m, self.covariates.shape[2]), np.nan))
+        if estimator.covariate_count:
+            self.balance = Balance(*np.full((4, m, estimator.covariate_count), np.nan))
             self.share_of_covariate = np.full_like(self.balance.p, np.inf)
 
     def events(self) -> Iterator[int]:
@@ -224,7 +199,7 @@ class _Family:
             level=1 - level,
             p=np.where(unseen, np.nan, self.p),
             p_adjusted=np.where(unseen, np.nan, self.p_adjusted),
-            rounding=self.rounding,
+            rounding=self.estimator.reach,
             balance=self.balance,
         )
 
@@ -240,11 +215,10 @@ class _Family:
         self.outcome[equivalent] = EQUIVALENT
         self.outcome[self._different(ready & ~equivalent)] = DIFFERENT
 
-    def _observe(self, place: int, blocks: int, rows: IntArray) -> None:
+    def _observe(self, place: int, blocks: int, rows: Rows) -> None:
         """The evidence of a look at so many blocks."""
-        spending = self.rules.spending
-        found = self._evidence(place, blocks, rows, self._level)
-        if self.covariates is not None:
+        found = self.estimator.evidence(place, blocks, rows, self._level)
+        if self.balance is not None:
             self._observe_covariates(place, blocks, rows)
             # Where a coefficient rests on few blocks there are no bounds, and this is no look.
             bounded = np.isfinite(found.low) & np.isfinite(found.high)
@@ -252,31 +226,26 @@ class _Family:
         self.place[rows], self.rested_on[rows] = place, blocks
         self.estimate[rows], self.low[rows], self.high[rows] = found.estimate, found.low, found.high
         self.p_at_look[rows] = found.p
-        shares = np.minimum(self.smallest_share[rows], found.p / spending.shares[place])
+        shares = np.minimum(self.smallest_share[rows], found.p / self.levels.shares[place])
         self.smallest_share[rows] = shares
-        self.p[rows] = spending.sequential_p(shares)
+        self.p[rows] = self.levels.sequential_p(shares)
 
-    def _observe_covariates(self, place: int, blocks: int, rows: IntArray) -> None:
+    def _observe_covariates(self, place: int, blocks: int, rows: Rows) -> None:
         """The same of what is adjusted for, each by itself."""
-        spending, seen = self.rules.spending, self.balance
-        if seen is None or self.covariates is None:
+        seen = self.balance
+        if seen is None:
             return
-        for own, covariate in enumerate(np.moveaxis(self.covariates[rows, :blocks], 2, 0)):
-            found = spending.evidence(place, covariate)
+        for own in range(self.estimator.covariate_count):
+            found = self.estimator.of_covariate(own, place, blocks, rows)
             at = rows, own
             seen.estimate[at], seen.low[at], seen.high[at] = found.estimate, found.low, found.high
-            shares = np.minimum(self.share_of_covariate[at], found.p / spending.shares[place])
-            self.share_of_covariate[at], seen.p[at] = shares, spending.sequential_p(shares)
-
-    def _evidence(self, place: int, blocks: int, rows: IntArray, level: float) -> Evidence:
-        """Of the first blocks of some comparisons, at a look."""
-        covariates = None if self.covariates is None else self.covariates[rows, :blocks]
-        pieces = self.packed[rows, :blocks]
-        return self.rules.spending.evidence(place, pieces, level, covariates, self.rounding[rows])
+            shares = np.minimum(self.share_of_covariate[at], found.p / self.levels.shares[place])
+            self.share_of_covariate[at], seen.p[at] = shares, self.levels.sequential_p(shares)
 
     def _correct(self, is_open: BoolArray, invalid: BoolArray) -> None:
         """Adjusted p-values of the whole family; those of what has stopped never grow."""
-        adjusted = self.rules.adjust(np.where(invalid, 1.0, self.p))
+        adjusted, members = np.ones_like(self.p), self.members
+        adjusted[members] = self.rules.adjust(np.where(invalid, 1.0, self.p)[members])
         stopped = np.minimum(self.p_adjusted, adjusted)
         self.p_adjusted = np.where(is_open, adjusted, stopped)
 
@@ -290,9 +259,7 @@ class _Family:
         found: BoolArray = before | (ready & (self.p_adjusted <= self.rules.rate))
         while True:
             level = self._level_of_selected(int(found.sum()))
-            limits = [
-                self.rules.spending.nominal_level(place, level) for place in range(len(self.needed))
-            ]
+            limits = [self.levels.nominal_level(place, level) for place in range(len(self.needed))]
             kept: BoolArray = before | (found & (self.p_at_look <= np.array(limits)[self.place]))
             if np.array_equal(kept, found):
                 return found
@@ -300,7 +267,7 @@ class _Family:
 
     def _level_of_selected(self, count: int) -> float:
         """Error rate of each interval by which ``count`` differences are claimed."""
-        m, rate = len(self.outcome), self.rules.rate
+        m, rate = self._size, self.rules.rate
         corrected = rate / (m - count + 1) if self.rules.together else rate * count / m
         return min(LEVEL, corrected)
 
@@ -309,10 +276,15 @@ class _Family:
         """Error rate of the intervals of what is not selected."""
         if not self.rules.together:
             return LEVEL
-        return min(LEVEL, self.rules.rate / max(1, len(self.packed)))
+        return min(LEVEL, self.rules.rate / self._size)
+
+    @cached_property
+    def _size(self) -> int:
+        """How many comparisons are corrected together, at least 1."""
+        return max(1, int(self.members.sum()))
 
     def _has_interval(self, place: int, blocks: int) -> bool:
-        return self.rules.spending.has_interval(place, self._level, blocks)
+        return self.levels.has_interval(place, self._level, blocks)
 
     def _has_failed(self, block: int, to_come: int = 0) -> BoolArray:
         """Too many of the blocks so far failed, even if all blocks to come did not.
@@ -327,8 +299,9 @@ class _Family:
     def _futile(self) -> BoolArray:
         """What would still be too wide at the last look, were the estimate to stay where it is."""
         blocks = self.rested_on
-        shrinks = (self.high - self.low) / 2 - self.rounding
-        projected = shrinks * np.sqrt(blocks / self.needed[-1]) + self.rounding
+        rounding = self.estimator.reach
+        shrinks = (self.high - self.low) / 2 - rounding
+        projected = shrinks * np.sqrt(blocks / self.needed[-1]) + rounding
         size = np.abs(self.estimate)
         target = np.maximum(size, self.rules.rope - size)
         too_wide = projected > FUTILE_WIDTH * target
@@ -341,7 +314,7 @@ class _Family:
         looks = np.stack([self.place, self.rested_on], axis=1)
         for place, blocks in np.unique(looks[different], axis=0):
             rows = np.flatnonzero(different & (looks == (place, blocks)).all(axis=1))
-            found = self._evidence(int(place), int(blocks), rows, level[rows[0]])
+            found = self.estimator.evidence(int(place), int(blocks), rows, level[rows[0]])
             self.low[rows], self.high[rows] = found.low, found.high
 
     def _reach_zero(self, undecided: BoolArray) -> None:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from tiltyard.analysis.collected.workload import Point
+from tiltyard.analysis.dataset import Point
 from tiltyard.analysis.model import Comparison, Index
 from tiltyard.analysis.statements.numbers import compatible, confidence
 from tiltyard.units import count_of, listed

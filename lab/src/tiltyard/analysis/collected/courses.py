@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from tiltyard.analysis.axes import spoken_axes
-from tiltyard.analysis.collected.evidence import Heaps, Location, unpaired
-from tiltyard.analysis.collected.workload import Point, locations, typical
+from tiltyard.analysis.collected.tables import typical
+from tiltyard.analysis.dataset import Dataset, Point, Sample
+from tiltyard.analysis.estimators import Heaps, unpaired
 from tiltyard.analysis.model import Observation
 from tiltyard.analysis.statements.along_axis import SHAPES
 from tiltyard.analysis.statements.evidence import SAME_ALPHA, Course, lines_of
@@ -23,7 +24,7 @@ from tiltyard.units import count_of, format_value
 class CollectedCourse(Course):
     """One system along a line, each level by its mean and the error of that."""
 
-    places: tuple[Location, ...]
+    places: tuple[Sample, ...]
     """By level; all have an error."""
     values: tuple[str, ...]
     """By level, with units."""
@@ -74,12 +75,12 @@ def observe_courses(scenes: Sequence[Collected]) -> dict[str, tuple[Observation,
     return select(accept([test for scene in scenes for test in make(SHAPES, scene)]))
 
 
-def courses_of(tests: Sequence[Sequence[Point]]) -> Iterator[CollectedCourse]:
+def courses_of(dataset: Dataset, tests: Sequence[Sequence[Point]]) -> Iterator[CollectedCourse]:
     """The courses of every metric and system; levels without a known error make none."""
     for points in tests:
         numbered = [(place, point.at) for place, point in enumerate(points)]
         axes = spoken_axes(dict(point.at) for point in points)
-        located = [locations([point]) for point in points]
+        located = [dataset.samples([point.cell]) for point in points]
         metric = points[0].metric
         for line in lines_of(numbered, axes, metric.label):
             for system in points[line.places[0]].readings:

@@ -18,17 +18,9 @@ from tiltyard.analysis.collected.answer import answer
 from tiltyard.analysis.collected.courses import Collected, courses_of, observe_courses
 from tiltyard.analysis.collected.limits import limits
 from tiltyard.analysis.collected.over import told_over_studies
-from tiltyard.analysis.collected.verdicts import Pair, compare
-from tiltyard.analysis.collected.workload import (
-    Point,
-    averages,
-    cell,
-    differing,
-    index,
-    pairs_over,
-    pairs_over_tests,
-    points,
-)
+from tiltyard.analysis.collected.tables import averages, cell, differing, index
+from tiltyard.analysis.collected.verdicts import Pair, compare, pairs_over, pairs_over_tests
+from tiltyard.analysis.dataset import Dataset, Point, Sample
 from tiltyard.analysis.model import (
     FORMAT,
     Cell,
@@ -56,6 +48,7 @@ from tiltyard.units import count_of
 class _Work:
     """A workload with its points and everything that is compared of it."""
 
+    dataset: Dataset
     workload: CollectedWorkload
     headline: list[Point]
     details: list[Point]
@@ -70,6 +63,10 @@ class _Work:
     point, whose pairs are those of the point, and for the whole. Empty for one metric."""
     over_all: list[Pair]
 
+    def samples(self, own: Sequence[Point]) -> dict[str, Sample]:
+        """Of the systems that have values at some of its points."""
+        return self.dataset.samples([point.cell for point in own])
+
 
 def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) -> Findings:
     """All findings about results that were collected elsewhere; pure.
@@ -78,8 +75,8 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         collection: the results.
         audit: what came of holding its author's claims against it.
     """
-    names = [system.name for system in collection.systems]
-    works = [_work(workload, names, collection.baseline) for workload in collection.workloads]
+    dataset = Dataset.of_collection(collection)
+    works = [_work(workload, dataset, collection.baseline) for workload in collection.workloads]
     within = collection.equivalent_within
     grid = [
         pair for w in works for own in (*w.cells, *(over for _, over in w.metrics)) for pair in own
@@ -92,7 +89,7 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         # Of several studies a session is what is replicated, not the value.
         {} if collection.origin.studies else observe_courses([_courses(w, within) for w in works]),
     )
-    overall = _overall(works, collection)
+    overall = _overall(works, dataset, collection)
     levels = {one.name: one.levels for one in collection.systems}
     asked = collection.asks or asked_factor(collection.question, levels)
     findings = Findings(
@@ -146,7 +143,9 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
 
 
 def _courses(work: _Work, within: float) -> Collected:
-    return Collected(work.workload.name, tuple(courses_of(work.tests)), math.log1p(within))
+    return Collected(
+        work.workload.name, tuple(courses_of(work.dataset, work.tests)), math.log1p(within)
+    )
 
 
 def _warnings(texts: Sequence[str]) -> tuple[Notice, ...]:
@@ -169,16 +168,18 @@ def _extended(
         yield widened_note(count)
 
 
-def _overall(works: Sequence[_Work], collection: Collection) -> tuple[Comparison, ...]:
+def _overall(
+    works: Sequence[_Work], dataset: Dataset, collection: Collection
+) -> tuple[Comparison, ...]:
     """Every pair over the tests that are alike: a family by itself."""
     every = [own for work in works for own in work.tests]
     tests = alike(every, lambda own: own[0].metric)
-    pairs = pairs_over_tests(tests, collection.baseline)
+    pairs = pairs_over_tests(dataset, tests, collection.baseline)
     return tuple(compare(pairs, collection.equivalent_within, together=True))
 
 
-def _work(workload: CollectedWorkload, systems: Sequence[str], baseline: str) -> _Work:
-    found = points(workload, systems)
+def _work(workload: CollectedWorkload, dataset: Dataset, baseline: str) -> _Work:
+    found = [point for point in dataset.cells if point.workload == workload.name]
     headline = [point for point in found if point.metric.headline]
     groups = [list(own) for _, own in groupby(headline, key=lambda point: point.metric.name)]
     # What one system alone has is compared with nothing, and is no part of what all have.
@@ -190,23 +191,24 @@ def _work(workload: CollectedWorkload, systems: Sequence[str], baseline: str) ->
             own,
             []
             if len(own) == 1 or _are_same(own, whole)
-            else pairs_over(own[0].metric.label, own, baseline),
+            else pairs_over(dataset, own[0].metric.label, own, baseline),
         )
         for own in groups
         if len(groups) > 1
     ]
     return _Work(
+        dataset=dataset,
         workload=workload,
         headline=headline,
         whole=whole,
         details=[point for point in found if not point.metric.headline],
         cells=[
-            [] if _are_same([point], whole) else pairs_over(point.topic, [point], baseline)
+            [] if _are_same([point], whole) else pairs_over(dataset, point.topic, [point], baseline)
             for point in headline
         ],
         tests=groups,
         metrics=metrics,
-        over_all=pairs_over(topic, whole, baseline) if whole else [],
+        over_all=pairs_over(dataset, topic, whole, baseline) if whole else [],
     )
 
 
@@ -236,6 +238,7 @@ def _findings(
             own[0].metric.name,
             own[0].metric.label,
             own,
+            work.samples(own),
             by_point[id(own[0])]
             if len(own) == 1
             else overall
@@ -282,7 +285,9 @@ def _index(work: _Work, comparisons: Sequence[Comparison], baseline: str) -> Ind
     if len({point.metric.name for point in work.whole}) == 1:
         label = work.whole[0].metric.label
     if work.headline:
-        return index(work.workload.name, label, work.whole, comparisons, baseline, together=True)
+        own = work.whole
+        name, samples = work.workload.name, work.samples(own)
+        return index(name, label, own, samples, comparisons, baseline, together=True)
     return Index(
         name=work.workload.name,
         label=label,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tiltyard.analysis.collected.evidence import FEWEST_VALUES, standard_error
+from tiltyard.analysis.dataset import FEWEST_VALUES, standard_error
 from tiltyard.collected.model import Collection, Reading
 from tiltyard.units import agreeing, count_of
 

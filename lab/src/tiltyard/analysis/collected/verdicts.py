@@ -1,14 +1,13 @@
-"""From evidence about many pairs to comparisons with verdicts, corrected as one family."""
+"""Pairs of systems, what they rest on, and their verdicts, corrected as one family."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Final
 
-import numpy as np
-
-from tiltyard.analysis.collected.evidence import Blocks, Evidence
-from tiltyard.analysis.judging import FARTHEST
+from tiltyard.analysis.dataset import Dataset, Point, Sample, direction_of, together
+from tiltyard.analysis.estimators import Blocks, Evidence, evidence_of, ratio_of
 from tiltyard.analysis.model import Comparison
 from tiltyard.analysis.quantity import Direction
 from tiltyard.analysis.statements.numbers import (
@@ -21,8 +20,10 @@ from tiltyard.analysis.statements.numbers import (
     scale_of_doubt,
 )
 from tiltyard.analysis.verdict import Verdict
+from tiltyard.stats.estimators import AtOnce
+from tiltyard.stats.family import DIFFERENT, EQUIVALENT, FamilyRules, FamilyVerdicts, judge_family
 from tiltyard.stats.multiple import benjamini_hochberg, holm
-from tiltyard.stats.types import BoolArray, FloatArray
+from tiltyard.units import count_of
 
 RATE: Final = 0.05
 _LESS: Final = {True: "more", False: "less"}
@@ -45,6 +46,43 @@ class Pair:
     evidence: Evidence
 
 
+def pairs_over(dataset: Dataset, label: str, own: Sequence[Point], baseline: str) -> list[Pair]:
+    """Every pair of systems once, over some points."""
+    units = {point.metric.unit for point in own}
+    unit = units.pop() if len(units) == 1 else ""
+    samples = dataset.samples([point.cell for point in own])
+    return _pairs(samples, label, direction_of(own), unit, baseline)
+
+
+def pairs_over_tests(
+    dataset: Dataset, tests: Sequence[Sequence[Point]], baseline: str
+) -> list[Pair]:
+    """Every pair of systems over several tests, each counted once, times turned into speeds.
+
+    Nothing tells how tests vary together, so their errors count as fully dependent.
+    """
+    found: dict[str, list[Sample]] = {}
+    for own in tests:
+        sign = 1.0 if direction_of(own) == "higher" else -1.0
+        for name, sample in dataset.samples([point.cell for point in own]).items():
+            found.setdefault(name, []).append(replace(sample, mean=sign * sample.mean))
+    whole = {name: together(own) for name, own in found.items() if len(own) == len(tests)}
+    topic = f"the geometric mean of {count_of(len(tests), 'test')}"
+    return _pairs(whole, topic, "higher", "", baseline) if len(tests) > 1 else []
+
+
+def _pairs(
+    found: Mapping[str, Sample], label: str, direction: Direction, unit: str, baseline: str
+) -> list[Pair]:
+    """As (later, earlier) of the study's order, but that all are compared against the baseline."""
+    baseline_first = sorted(found, key=lambda name: name != baseline)
+    names = [(later, earlier) for earlier, later in combinations(baseline_first, 2)]
+    evidence = evidence_of([(found[later], found[earlier]) for later, earlier in names])
+    return [
+        Pair(*pair, label, direction, unit, own) for pair, own in zip(names, evidence, strict=True)
+    ]
+
+
 def compare(pairs: Sequence[Pair], equivalent_within: float, together: bool) -> list[Comparison]:
     """A comparison for each pair, in the same order.
 
@@ -55,87 +93,35 @@ def compare(pairs: Sequence[Pair], equivalent_within: float, together: bool) -> 
             Benjamini and Hochberg's, with intervals of differences that are corrected for having
             been selected. As :mod:`tiltyard.stats.family` does it at each look.
     """
-    tested = [pair.evidence for pair in pairs if pair.evidence.p is not None]
-    judged = iter(_judged(tested, math.log1p(equivalent_within), together))
+    rules = FamilyRules(
+        rope=math.log1p(equivalent_within),
+        adjust=holm if together else benjamini_hochberg,
+        rate=RATE,
+        together=together,
+        futility=False,
+        max_failed_share=0.0,
+        tested_only=True,
+    )
+    found = judge_family(AtOnce([pair.evidence for pair in pairs]), rules, to_come=0)
+    rate = None if together else RATE
     return [
-        _comparison(
-            pair,
-            _Outcome() if pair.evidence.p is None else next(judged),
-            equivalent_within,
-            None if together else RATE,
-        )
-        for pair in pairs
+        _comparison(pair, found, row, equivalent_within, rate) for row, pair in enumerate(pairs)
     ]
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    """What became of one pair; by default of one that has no test."""
-
-    p_adjusted: float | None = None
-    alpha: float = RATE
-    """Error rate of the interval."""
-    ends: tuple[float, float] | None = None
-    verdict: Literal["equivalent", "different", "undecided"] = "undecided"
-
-
-def _judged(tested: Sequence[Evidence], rope: float, together: bool) -> list[_Outcome]:
-    """Every test of one family; arguments as of :func:`compare`."""
-    if not tested:
-        return []
-    size = len(tested)
-    p_values = np.array([found.p for found in tested], dtype=np.float64)
-    adjusted = (holm if together else benjamini_hochberg)(p_values)
-    common = RATE / size if together else RATE
-    ends = [found.interval(common) for found in tested]
-    same = [own is not None and -rope <= own[0] and own[1] <= rope for own in ends]
-    claimed = ~np.array(same) & (adjusted <= RATE)
-    if not together:
-        claimed = _agreeing(claimed, p_values)
-    selected = common if together else RATE * int(claimed.sum()) / size
-    outcomes = []
-    for row, found in enumerate(tested):
-        p = float(adjusted[row])
-        if claimed[row]:
-            beyond = _beyond_zero(found.interval(selected), found.estimate)
-            outcomes.append(_Outcome(p, selected, beyond, "different"))
-        elif same[row]:
-            outcomes.append(_Outcome(p, common, ends[row], "equivalent"))
-        else:
-            outcomes.append(_Outcome(p, common, _reaching_zero(ends[row])))
-    return outcomes
-
-
-def _agreeing(claimed: BoolArray, p_values: FloatArray) -> BoolArray:
-    """The largest set of claims whose intervals, at the level of so many claims, exclude zero."""
-    while True:
-        kept: BoolArray = claimed & (p_values <= RATE * int(claimed.sum()) / max(1, len(p_values)))
-        if np.array_equal(kept, claimed):
-            return claimed
-        claimed = kept
-
-
-def _beyond_zero(ends: tuple[float, float] | None, estimate: float) -> tuple[float, float]:
-    """The interval of a difference; cut at zero where Holm's procedure shows more than it does."""
-    low, high = ends or (-FARTHEST, FARTHEST)
-    return (max(low, 0.0), high) if estimate > 0 else (low, min(high, 0.0))
-
-
-def _reaching_zero(ends: tuple[float, float] | None) -> tuple[float, float] | None:
-    """The interval of what the family does not let claim; it only grows, so its coverage holds."""
-    return None if ends is None else (min(ends[0], 0.0), max(ends[1], 0.0))
-
-
-def _comparison(pair: Pair, outcome: _Outcome, within: float, rate: float | None) -> Comparison:
-    found = pair.evidence
-    verdict: Verdict = "faster"
-    if outcome.verdict != "different":
-        verdict = outcome.verdict
-    elif (found.estimate > 0) != (pair.direction == "higher"):
-        verdict = "slower"
-    low, high = map(ratio_of, outcome.ends) if outcome.ends else (None, None)
+def _comparison(
+    pair: Pair, judged: FamilyVerdicts, row: int, within: float, rate: float | None
+) -> Comparison:
+    """One row of the judged family: nan where there is no test, infinite where no interval."""
+    found, outcome = pair.evidence, judged.outcome[row]
+    level = 1 - RATE if found.p is None else float(judged.level[row])
+    verdict: Verdict = "equivalent" if outcome == EQUIVALENT else "undecided"
+    if outcome == DIFFERENT:
+        verdict = "faster" if (found.estimate > 0) == (pair.direction == "higher") else "slower"
+    ends = float(judged.low[row]), float(judged.high[row])
+    low, high = map(ratio_of, ends) if any(map(math.isfinite, ends)) else (None, None)
     estimate = ratio_of(found.estimate)
-    over = found.over(1 - outcome.alpha)
+    over = found.over(level)
     return Comparison(
         system=pair.system,
         against=pair.against,
@@ -143,18 +129,18 @@ def _comparison(pair: Pair, outcome: _Outcome, within: float, rate: float | None
         ratio=estimate,
         low=low,
         high=high,
-        level=1 - outcome.alpha,
+        level=level,
         p=found.p,
-        p_adjusted=outcome.p_adjusted,
+        p_adjusted=None if found.p is None else float(judged.p_adjusted[row]),
         verdict=verdict,
         at_least=_nearest(low, high) if verdict in ("faster", "slower") else None,
         geometric_mean_ratio=estimate,
         ahead=_ahead(found, pair.direction),
-        sentence=_sentence(pair, verdict, low, high, 1 - outcome.alpha, within, rate),
+        sentence=_sentence(pair, verdict, low, high, level, within, rate),
         differences=tuple(map(ratio_of, found.differences)),
         unpaired=not found.paired,
         over=over,
-        **marks(low, high, found.p, 1 - outcome.alpha, verdict),
+        **marks(low, high, found.p, level, verdict),
     )
 
 
@@ -206,8 +192,3 @@ def _sentence(
     word = f"{way} ({verdict})" if pair.direction == "lower" else verdict
     size = f"{amount} the value of" if scale.factor else f"{amount} {word} than"
     return f"{pair.system} is {size} {pair.against} in {pair.topic} ({basis})."
-
-
-def ratio_of(estimate: float) -> float:
-    """The ratio of a log ratio, a number also where no float is so large."""
-    return math.exp(min(max(estimate, -FARTHEST), FARTHEST))

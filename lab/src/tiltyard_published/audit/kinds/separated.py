@@ -5,12 +5,8 @@ from typing import Final
 
 from pydantic import Field
 
-from tiltyard.analysis.collected.evidence import (
-    Evidence,
-    half_unit,
-    location,
-    unpaired,
-)
+from tiltyard.analysis.dataset import Dataset, Point
+from tiltyard.analysis.estimators import Evidence, unpaired
 from tiltyard.units import count_of
 from tiltyard_published.audit.kind import Held, Kind
 from tiltyard_published.audit.scene import AbsentError, Names, Place, Scene, UnfitError, Where
@@ -73,11 +69,11 @@ def _compared(
         readings = [one for name in pair if (one := scene.reading(place, name)) is not None]
         if len(readings) < len(pair):
             continue
-        half = half_unit(readings, place.metric.printed)
-        first, second = (location((reading,), (half,), (1.0,)) for reading in readings)
-        if first is not None and second is not None:
+        point = Point(place.metric, {}, "", dict(zip(pair, readings, strict=True)), 0)
+        found = Dataset.of([point], pair).samples([0])
+        if len(found) == len(pair):
             names.append(pair)
-            heaps.append((first, second))
+            heaps.append((found[pair[0]], found[pair[1]]))
     return list(zip(names, unpaired(heaps), strict=True))
 
 

@@ -1,42 +1,57 @@
 """Ratios of results that were not run here, against known answers."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from support.collections import KB
-from tiltyard.analysis.collected.evidence import (
-    Evidence,
-    Location,
-    half_unit,
-    location,
-    paired,
-    together,
-    unpaired,
-)
-from tiltyard.collected.model import PrintedAs, Reading
+from tiltyard.analysis.dataset import Dataset, Point, Sample, half_unit, together
+from tiltyard.analysis.estimators import Evidence, estimator_of, evidence_of, paired, unpaired
+from tiltyard.analysis.quantity import Direction
+from tiltyard.collected.model import CollectedMetric, PrintedAs, Reading
 
 WHOLE = PrintedAs(unit="/s", factor=1, decimals=0)
 
 
-def of(values: tuple[float, ...], half: float = 0.0, blocks: tuple[int, ...] = ()) -> Location:
-    found = location(
-        (Reading(metric="m", system="a", values=values, blocks=blocks),), (half,), (1.0,)
-    )
+def sampled(
+    readings: Sequence[Reading], half: float | None = None, directions: Sequence[Direction] = ()
+) -> Sample | None:
+    """Of one system over as many cells; ``half`` in place of what follows from their digits."""
+    dataset = Dataset.of(
+        [
+            Point(
+                CollectedMetric(name="m", label="m", unit="/s", direction=way, printed=WHOLE),
+                {}, "", {"a": reading}, cell,
+            )
+            for cell, (reading, way) in enumerate(
+                zip(readings, directions or ["higher"] * len(readings), strict=True)
+            )
+        ],
+        ("a",),
+    )  # fmt: skip
+    if half is not None:
+        dataset.rows["half"] = half
+    return dataset.samples(range(len(readings))).get("a")
+
+
+def of(values: tuple[float, ...], half: float = 0.0, blocks: tuple[int, ...] = ()) -> Sample:
+    found = sampled([Reading(metric="m", system="a", values=values, blocks=blocks)], half)
     assert found is not None
     return found
 
 
-def summary(printed: PrintedAs | None = None, **kept: float) -> Location:
+def summary(printed: PrintedAs | None = None, **kept: float) -> Sample:
     reading = Reading.model_validate({"metric": "m", "system": "a", **kept})
-    found = location((reading,), (half_unit([reading], printed),), (1.0,))
+    found = sampled([reading], half_unit([reading], printed))
     assert found is not None
     return found
 
 
-def of_two(first: Location, second: Location) -> Evidence:
+def of_two(first: Sample, second: Sample) -> Evidence:
     (found,) = unpaired([(first, second)])
     return found
 
@@ -148,7 +163,7 @@ def test_a_single_number_has_no_interval() -> None:
 
 
 def test_an_interval_of_absurd_width_is_still_one_of_numbers() -> None:
-    low, high = ends(of_two(Location(0.0, 1e30, 3), Location(0.0, 0.1, 3)))
+    low, high = ends(of_two(Sample(0.0, 1e30, 3), Sample(0.0, 0.1, 3)))
     assert 0 < math.exp(low) < math.exp(high) < math.inf
 
 
@@ -157,47 +172,44 @@ def test_nothing_is_said_of_what_is_not_positive() -> None:
         Reading(metric="m", system="a", values=(1.0, 0.0)),
         Reading(metric="m", system="a"),
     ):
-        assert location((reading,), (0.0,), (1.0,)) is None
+        assert sampled([reading]) is None
 
 
 def test_blocks_pair_what_has_the_same_number() -> None:
     first = of((2.0, 2.0, 2.0, 2.0, 2.0, 4.0), blocks=(6, 5, 4, 3, 2, 1))
     second = of((2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), blocks=(1, 2, 3, 4, 5, 6, 7))
     found = paired(first, second)
-    assert found is not None
     assert found.n == 6
     assert found.differences == pytest.approx([math.log(2)] * 6)
-    assert paired(first, of((1.0,) * 7, blocks=(7, 8, 9, 10, 11, 12, 13))) is None
+    apart = of((1.0,) * 7, blocks=(7, 8, 9, 10, 11, 12, 13))
+    assert [estimator_of(first, other) for other in (second, apart)] == ["blocks", "values"]
 
 
 def test_paired_whole_numbers_are_the_same_within_their_rounding_only() -> None:
     """3 against 3: anything from 2.5 against 3.5 to 3.5 against 2.5."""
     blocks = tuple(range(1, 11))
     found = paired(of((3.0,) * 10, 0.5, blocks), of((3.0,) * 10, 0.5, blocks))
-    assert found is not None
     low, high = ends(found)
     assert low <= math.log(2.5 / 3.5)
     assert high >= math.log(3.5 / 2.5)
     assert found.p == 1.0
     apart = paired(of((3.0,) * 10, 0.5, blocks), of((4.0,) * 10, 0.5, blocks))
-    assert apart is not None
     assert apart.p == 1.0, "3.5 may have been both"
 
 
 def test_paired_values_have_the_exact_p_value_of_signed_ranks() -> None:
     blocks, ratios = tuple(range(1, 9)), (1.1, 1.2, 0.98, 1.3, 1.05, 1.4, 1.15, 1.25)
     found = paired(of(ratios, 0.0, blocks), of((1.0,) * 8, 0.0, blocks))
-    assert found is not None
     assert found.p == pytest.approx(stats.wilcoxon(np.log(ratios)).pvalue)
     assert found.interval(0.001) is None, "eight blocks have no 99.9 % interval"
 
 
 def test_cells_that_nobody_can_line_up_are_as_sure_as_one_of_them() -> None:
-    found = together([Location(1.0, 0.3, 5), Location(3.0, 0.4, 3)])
+    found = together([Sample(1.0, 0.3, 5), Sample(3.0, 0.4, 3)])
     assert found.mean == 2.0
     assert found.error == pytest.approx(0.35)
     assert found.n == 3
-    assert together([Location(1.0, 0.3, 5), Location(3.0, None, 1)]).error is None
+    assert together([Sample(1.0, 0.3, 5), Sample(3.0, None, 1)]).error is None
 
 
 def test_cells_that_line_up_are_averaged_within_each_replicate() -> None:
@@ -205,11 +217,11 @@ def test_cells_that_line_up_are_averaged_within_each_replicate() -> None:
     cells = [
         Reading(metric="m", system="a", values=tuple(level * run)) for level in (10.0, 20.0, 40.0)
     ]
-    found = location(cells, (0.0,) * 3, (1.0,) * 3)
+    found = sampled(cells, 0.0)
     assert found is not None
     assert found.n == 4
     assert found.error == pytest.approx(np.log(run).std(ddof=1) / 2), "as sure as one cell"
-    opposed = location(cells[:2], (0.0,) * 2, (1.0, -1.0))
+    opposed = sampled(cells[:2], 0.0, ("higher", "lower"))
     assert opposed is not None
     assert opposed.mean == pytest.approx(math.log(10 / 20) / 2)
 
@@ -219,8 +231,57 @@ def test_cells_of_other_counts_do_not_line_up() -> None:
         Reading(metric="m", system="a", values=values)
         for values in ((1.0, 1.3, 0.8, 1.1), (2.0, 2.1, 2.3))
     ]
-    found = location(cells, (0.0,) * 2, (1.0,) * 2)
+    found = sampled(cells, 0.0)
     assert found is not None
     assert found.replicates is None
     parts = [of(one.values).error for one in cells]
     assert found.error == pytest.approx(sum(part for part in parts if part) / 2)
+
+
+def test_the_estimator_follows_from_what_is_known_of_values_and_not_from_the_values() -> None:
+    """Whichever way the values of a table are dealt out, what compares them stays what it is."""
+    rng = np.random.default_rng(11)
+    metric = CollectedMetric(name="m", label="m", unit="/s", direction="higher")
+
+    def reading(system: str, **kept: object) -> Reading:
+        return Reading.model_validate({"metric": "m", "system": system, **kept})
+
+    def values(n: int) -> tuple[float, ...]:
+        return tuple(rng.lognormal(0.0, 1.0, n).tolist())
+
+    blocks, three = tuple(range(1, 9)), ("may",) * 4 + ("june",) * 4
+    summed = {"mean": 2.0, "se": 0.1, "n": 5}
+    cells = {
+        "blocks": [
+            {"values": values(8), "blocks": blocks},
+            {"values": values(8), "blocks": blocks},
+        ],
+        "values": [{"values": values(8), "blocks": blocks}, summed],
+        "studies": [{"values": values(8), "blocks": blocks, "groups": three}] * 2,
+        "sessions": [
+            {"values": values(8), "blocks": tuple(n + 8 * side for n in blocks), "groups": three}
+            for side in (0, 1)
+        ],
+    }
+    dataset = Dataset.of(
+        [
+            Point(
+                metric,
+                {},
+                name,
+                {s: reading(s, **own) for s, own in zip("ab", two, strict=True)},
+                cell,
+            )
+            for cell, (name, two) in enumerate(cells.items())
+        ],
+        ("a", "b"),
+    )
+    for _ in range(20):
+        rows = dataset.rows.copy()
+        rows["value"] = rng.permutation(rows["value"])
+        dealt = replace(dataset, rows=rows)
+        for cell, name in enumerate(cells):
+            first, second = dealt.samples([cell]).values()
+            assert estimator_of(first, second) == name
+            (found,) = evidence_of([(first, second)])
+            assert found.paired == (name in ("blocks", "studies"))

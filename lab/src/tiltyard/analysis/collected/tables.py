@@ -1,142 +1,17 @@
-"""One collected workload: its cells, its indices, and which pairs they compare."""
+"""Collected values as the tables of the findings: cells, indices, averages."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 
-from tiltyard.analysis.axes import label_of, spoken_axes
-from tiltyard.analysis.collected.evidence import (
-    Evidence,
-    Location,
-    half_unit,
-    location,
-    paired,
-    together,
-    unpaired,
-)
-from tiltyard.analysis.collected.over import over_studies
-from tiltyard.analysis.collected.verdicts import Pair, ratio_of
+from tiltyard.analysis.dataset import Point, Sample, direction_of
+from tiltyard.analysis.estimators import ratio_of
 from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, Summary
 from tiltyard.analysis.pairs import beside_ratios, turned
-from tiltyard.analysis.quantity import Direction
-from tiltyard.collected.model import CollectedMetric, CollectedWorkload, PrintedAs, Reading
+from tiltyard.collected.model import CollectedWorkload, PrintedAs, Reading
 from tiltyard.collected.stated import Stated
 from tiltyard.stats.summary import summarise
-from tiltyard.units import count_of
-
-
-@dataclass(frozen=True)
-class Point:
-    """One metric at one point of the grid, with what every system has there."""
-
-    metric: CollectedMetric
-    at: Mapping[str, int | str]
-    label: str
-    readings: Mapping[str, Reading]
-    """System → reading, in the order of the systems."""
-
-    @property
-    def topic(self) -> str:
-        """What a sentence calls it."""
-        return ", ".join(filter(None, (self.metric.label, self.label)))
-
-    @cached_property
-    def half(self) -> float:
-        """Half a unit of the last kept place of its values."""
-        return half_unit(self.readings.values(), self.metric.printed)
-
-
-def points(workload: CollectedWorkload, systems: Sequence[str]) -> list[Point]:
-    """The points of a workload, metric by metric, in the order of its readings."""
-    found: dict[tuple[str, tuple[tuple[str, int | str], ...]], dict[str, Reading]] = {}
-    for reading in workload.readings:
-        place = (reading.metric, tuple(reading.at.items()))
-        found.setdefault(place, {})[reading.system] = reading
-    metrics = {metric.name: place for place, metric in enumerate(workload.metrics)}
-    ordered = sorted(found, key=lambda place: metrics[place[0]])
-    axes = {
-        name: spoken_axes(dict(at) for metric, at in ordered if metric == name) for name in metrics
-    }
-    return [
-        Point(
-            metric=workload.metrics[metrics[name]],
-            at=dict(at),
-            label=label_of(dict(at), axes[name]),
-            readings={
-                system: found[name, at][system] for system in systems if system in found[name, at]
-            },
-        )
-        for name, at in ordered
-    ]
-
-
-def direction_of(own: Sequence[Point]) -> Direction:
-    """Of a mean over points: where they differ, times are turned into speeds."""
-    return "lower" if all(point.metric.direction == "lower" for point in own) else "higher"
-
-
-def locations(own: Sequence[Point]) -> dict[str, Location]:
-    """Of the systems that have a positive value at every point, over all of them."""
-    direction = direction_of(own)
-    signs = [1.0 if point.metric.direction == direction else -1.0 for point in own]
-    halves = [point.half for point in own]
-    found = {}
-    for name in own[0].readings:
-        readings = [point.readings[name] for point in own if name in point.readings]
-        if len(readings) < len(own):
-            continue
-        place = location(readings, halves, signs)
-        if place is not None:
-            found[name] = place
-    return found
-
-
-def pairs_over(label: str, own: Sequence[Point], baseline: str) -> list[Pair]:
-    """Every pair of systems once, over some points."""
-    units = {point.metric.unit for point in own}
-    unit = units.pop() if len(units) == 1 else ""
-    return _pairs(locations(own), label, direction_of(own), unit, baseline)
-
-
-def pairs_over_tests(tests: Sequence[Sequence[Point]], baseline: str) -> list[Pair]:
-    """Every pair of systems over several tests, each counted once, times turned into speeds.
-
-    Nothing tells how tests vary together, so their errors count as fully dependent.
-    """
-    found: dict[str, list[Location]] = {}
-    for own in tests:
-        sign = 1.0 if direction_of(own) == "higher" else -1.0
-        for name, place in locations(own).items():
-            found.setdefault(name, []).append(replace(place, mean=sign * place.mean))
-    whole = {name: together(own) for name, own in found.items() if len(own) == len(tests)}
-    topic = f"the geometric mean of {count_of(len(tests), 'test')}"
-    return _pairs(whole, topic, "higher", "", baseline) if len(tests) > 1 else []
-
-
-def _pairs(
-    found: Mapping[str, Location], label: str, direction: Direction, unit: str, baseline: str
-) -> list[Pair]:
-    """As (later, earlier) of the study's order, but that all are compared against the baseline."""
-    baseline_first = sorted(found, key=lambda name: name != baseline)
-    names = [(later, earlier) for earlier, later in combinations(baseline_first, 2)]
-    heaps = unpaired([(found[later], found[earlier]) for later, earlier in names])
-    return [
-        Pair(
-            later, earlier, label, direction, unit, _evidence(found[later], found[earlier]) or heap
-        )
-        for (later, earlier), heap in zip(names, heaps, strict=True)
-    ]
-
-
-def _evidence(later: Location, earlier: Location) -> Evidence | None:
-    """That of several studies or of paired blocks; ``None`` where it is neither."""
-    if later.replicates and later.replicates.groups:
-        return over_studies(later, earlier)
-    return paired(later, earlier)
 
 
 def _beside(
@@ -173,6 +48,7 @@ def index(
     name: str,
     label: str,
     own: Sequence[Point],
+    samples: Mapping[str, Sample],
     comparisons: Sequence[Comparison],
     baseline: str,
     together: bool,
@@ -180,12 +56,12 @@ def index(
     """Systems over several points, ranked by estimate.
 
     Ranks that the verdicts leave possible are told where those hold ``together`` (Holm); over too
-    few studies for verdicts there are none.
+    few studies for verdicts there are none. ``samples``: of the systems that have all points.
     """
     metric, direction = own[0].metric, direction_of(own)
     unit = metric.unit if len({point.metric.unit for point in own}) == 1 else ""
     printed = {point.metric.printed for point in own}
-    values = {system: ratio_of(found.mean) for system, found in locations(own).items()}
+    values = {system: ratio_of(found.mean) for system, found in samples.items()}
     shown = metric.printed if len(printed) == 1 else None
     own_values = {system: as_shown(value, shown) for system, value in values.items()}
     comparisons = [_of_shown(pair, own_values) for pair in comparisons]
