@@ -10,7 +10,7 @@ The names below are the public ones; docs/reference/statistics.md lists them wit
 from tiltyard.stats.bimodal import Dip, Modes, dip_test, two_modes
 from tiltyard.stats.bootstrap import bootstrap_interval
 from tiltyard.stats.confidence_sequence import ConfidenceSequence, confidence_sequence
-from tiltyard.stats.consistency import SpreadRatio, spread_ratio
+from tiltyard.stats.consistency import SpreadRatio, spread_ratios
 from tiltyard.stats.equivalence import PairwiseTost, pairwise_tost
 from tiltyard.stats.fairness import fairness, jain_index
 from tiltyard.stats.family import FamilyRules, FamilyVerdicts, judge_family
@@ -122,7 +122,7 @@ __all__ = [
     "sequential_p",
     "signed_rank",
     "signed_ranks",
-    "spread_ratio",
+    "spread_ratios",
     "steady_state",
     "summarise",
     "total_rate_ratio",
