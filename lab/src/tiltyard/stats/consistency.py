@@ -61,13 +61,19 @@ def spread_ratios(first: FloatArray, second: FloatArray, alpha: float) -> list[S
     parts = np.rint(place * size).astype(np.int64)
     statistics = np.sum(np.sign(differences) * parts, axis=1)
     largest = np.sqrt(np.sum(place**2, axis=1) * np.sum(size**2, axis=1))
-    estimates = _log_ratios(first, second, alpha)
+    estimates, lows, highs = _log_ratios(first, second, alpha)
     distances = _signed_rank_p(np.abs(first) - np.abs(second))
     for own, row in enumerate(np.flatnonzero(varies).tolist()):
         statistic = float(statistics[own])
         p = max(_p(np.abs(parts[own]), statistic), float(distances[own]))
-        correlation = float(statistic / largest[own])
-        found[row] = SpreadRatio(n, *(float(one[own]) for one in estimates), correlation, p)
+        found[row] = SpreadRatio(
+            n=n,
+            log_ratio=float(estimates[own]),
+            low=float(lows[own]),
+            high=float(highs[own]),
+            correlation=float(statistic / largest[own]),
+            p=p,
+        )
     return found
 
 

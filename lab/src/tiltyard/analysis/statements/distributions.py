@@ -113,8 +113,8 @@ def _spread_ratios(
     for n in np.unique(counts[counts >= CONSISTENCY.min_blocks]).tolist():
         rows = np.flatnonzero(counts == n)
         own = usable[rows]
-        both = (one[rows][own].reshape(-1, n) for one in (first, second))
-        found |= zip(rows.tolist(), spread_ratios(*both, ALPHA), strict=True)
+        one, other = (each[rows][own].reshape(-1, n) for each in (first, second))
+        found.update(zip(rows.tolist(), spread_ratios(one, other, ALPHA), strict=True))
     for row, ratio_found in sorted(found.items()):
         if ratio_found is not None:
             yield pairs[row], ratio_found
