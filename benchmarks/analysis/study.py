@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,13 +15,32 @@ from tiltyard.stats.sequential import looks, overall_alpha
 from tiltyard.study.model import ConditionsSpec, GatesSpec, SystemSpec, WorkloadSpec
 from tiltyard.wire import End, EndEvent, Floor, MetricCard, Usage
 
-SYSTEMS = 6
-BLOCKS = 20
 SEED = 20_261_121
 NOISE = 0.03
 EFFECTS = (0.0, 0.0, 0.01, 0.02, 0.05, 0.2)
-"""Of each system, ln: nothing, little, and much."""
+"""Of each system in turn, ln: nothing, little, and much."""
 METRICS = ("write", "read")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How much there is of what in a study."""
+
+    systems: int = 6
+    workloads: int = 1
+    blocks: int = 20
+    points: int = 1
+    """Of the grid of each workload."""
+
+    @property
+    def trials(self) -> int:
+        """Of all blocks together."""
+        return self.systems * self.workloads * self.blocks
+
+    @property
+    def values(self) -> int:
+        """Of all trials together."""
+        return self.trials * self.points * len(METRICS)
 
 
 def write_study(folder: StudyFolder, values: int) -> int:
@@ -33,8 +53,15 @@ def write_study(folder: StudyFolder, values: int) -> int:
     Returns:
         How many there are.
     """
-    plan = _plan()
-    points = [{"record": 512 * (n + 1)} for n in range(values // (SYSTEMS * BLOCKS * len(METRICS)))]
+    shape = Shape(points=values // Shape().values)
+    write_shape(folder, shape)
+    return shape.values
+
+
+def write_shape(folder: StudyFolder, shape: Shape) -> None:
+    """Plan, journal and trials of a study of that size, in an empty folder."""
+    plan = _plan(shape)
+    points = [{"record": 512 * (n + 1)} for n in range(shape.points)]
     folder.trials.mkdir(parents=True)
     folder.study.write_bytes(text_of(_QUESTION))
     folder.plan.write_bytes(plan.document())
@@ -50,7 +77,6 @@ def write_study(folder: StudyFolder, values: int) -> int:
         events.append(_finished(key, slot, data))
     journal = (Entry(at=_AT, t_s=0.0, event=event).model_dump_json() for event in events)
     folder.journal.write_text("".join(f"{line}\n" for line in journal), "utf-8")
-    return len(keys) * len(METRICS) * len(points)
 
 
 def plan_of(
@@ -122,10 +148,12 @@ _END = (
 )
 
 
-def _plan() -> Plan:
-    names = [f"system-{number}" for number in range(SYSTEMS)]
+def _plan(shape: Shape) -> Plan:
+    names = [f"system-{number}" for number in range(shape.systems)]
     systems = [
-        SystemSpec(name=name, levels={"system": name}, kind="directory", settings={})
+        SystemSpec(
+            name=name, levels={"system": name}, kind="directory", settings={"directory": name}
+        )
         for name in names
     ]
     asked = ("standard", False, None)
@@ -137,16 +165,17 @@ def _plan() -> Plan:
         equivalent_within=0.02,
         false_discovery_rate=0.05,
     )
-    return plan_of(_QUESTION, systems, [_workload()], design, BLOCKS)
+    workloads = [_workload(number) for number in range(shape.workloads)]
+    return plan_of(_QUESTION, systems, workloads, design, shape.blocks)
 
 
-def _workload() -> PlannedWorkload:
+def _workload(number: int) -> PlannedWorkload:
     cards = [
         MetricCard(name=n, label=n, unit="B/s", direction="higher", role="headline", about="Drawn.")
         for n in METRICS
     ]
     return PlannedWorkload(
-        spec=WorkloadSpec(name="grid", use="grid", parameters={}),
+        spec=WorkloadSpec(name=f"grid-{number}" if number else "grid", use="grid", parameters={}),
         about="Drawn values over a large grid.",
         lineage="Made for this benchmark.",
         timing="none",
@@ -162,7 +191,8 @@ def _lines(
 ) -> Iterator[bytes]:
     """The stream of one trial, without what the analysis of its values does not need."""
     number = [system.name for system in plan.systems].index(key.system)
-    factors = np.exp(rng.normal(EFFECTS[number], NOISE, (len(METRICS), len(points)))).tolist()
+    effect = EFFECTS[number % len(EFFECTS)]
+    factors = np.exp(rng.normal(effect, NOISE, (len(METRICS), len(points)))).tolist()
     for metric, row in zip(METRICS, factors, strict=True):
         for at, factor in zip(points, row, strict=True):
             bytes_, elapsed_s = 512_000 + at["record"], 512e-6 / factor

@@ -14,11 +14,13 @@ from tiltyard.report.document import (
     Document,
     Entry,
     Facts,
+    Figure,
     Paragraph,
     Section,
     Sentences,
     Table,
 )
+from tiltyard.report.formats import html
 from tiltyard.report.formats.format import Budget
 from tiltyard.report.formats.html import Drawn, Pictures, render_page
 
@@ -109,15 +111,28 @@ def size_of(drawn: Mapping[str, Drawn]) -> int:
     return sum(len(one.wide) + len(one.narrow or "") for one in drawn.values())
 
 
-def test_many_pictures_and_long_tables_are_a_page_of_two_megabytes() -> None:
+def test_many_pictures_and_long_tables_are_a_page_of_two_megabytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     figure = next(everything().figures())
     figures = tuple(replace(figure, id=f"f{n}") for n in range(400))
     tables = Section("a", "A", (long_table(10_000), replace(long_table(10_000), id="other")))
+    drawn = 0
+
+    def counted(own: Figure) -> Drawn:
+        nonlocal drawn
+        drawn += 1
+        return draw(own)
+
+    draw = html._draw
+    monkeypatch.setattr(html, "_draw", counted)
     page = render_page(Document("study", "?", front=figures, sections=(tables,)))
     assert len(page.encode()) < 2_000_000
     words = page.count("Too large for this page; --figures svg writes it")
     assert 10 < words < 400
     assert page.count("<figure ") == 400
+    # What has no room is not drawn in vain.
+    assert 400 - words <= drawn <= 401 - words
     assert page.count("<tr>") > 2_000
 
 

@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata, wilcoxon
 
-from tiltyard.stats.consistency import spread_ratio
+from tiltyard.stats.consistency import SpreadRatio, spread_ratios
 from tiltyard.stats.outliers import max_outlier
+
+
+def spread_ratio(first: np.ndarray, second: np.ndarray, alpha: float) -> SpreadRatio | None:
+    """One pair of many, which all have their own."""
+    others = np.random.default_rng(99).normal(size=(2, 3, len(first)))
+    found = spread_ratios(np.vstack((others[0], first)), np.vstack((others[1], second)), alpha)
+    assert found[0] != found[1]
+    return found[-1]
+
 
 PAIRED = np.random.default_rng(10).normal(0, [1.0, 3.0], (9, 2))
 

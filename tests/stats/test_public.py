@@ -44,5 +44,5 @@ def test_importing_it_imports_nothing_slow():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True,
         env={"PYTHONPATH": ":".join(sys.path)},
     )  # fmt: skip
-    slow = {"scipy", "statsmodels", "pandas", "diptest", "sklearn"}
+    slow = {"scipy", "statsmodels", "pandas", "diptest"}
     assert not slow & set(done.stdout.split())

@@ -1,5 +1,6 @@
 """The base of data that is written, kept and passed on, and the one reader of JSON from outside."""
 
+from collections.abc import Mapping
 from typing import Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -19,6 +20,13 @@ class Frozen(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other values, without what was worked out of the earlier ones and kept."""
+        made = super().model_copy(update=update, deep=deep)
+        for name in vars(made).keys() - type(made).model_fields.keys():
+            del vars(made)[name]
+        return made
 
     @classmethod
     def of_json(cls, text: str | bytes) -> Self:

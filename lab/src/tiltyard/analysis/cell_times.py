@@ -52,8 +52,8 @@ def cell_times(run: RunRecord, workload: PlannedWorkload) -> tuple[CellTime, ...
     headline = {metric.name for metric in workload.metrics if metric.role == "headline"}
     done = (
         trial.samples
-        for trial in run.trials
-        if trial.outcome == "done" and trial.key.workload == workload.spec.name
+        for trial in run.by_workload.get(workload.spec.name, ())
+        if trial.outcome == "done"
     )
     numbers = CellNumbers()
     told = [(numbers.of(samples), samples.elapsed_s) for samples in islice(done, _ENOUGH)]

@@ -189,8 +189,8 @@ def _tests(
 ) -> Iterator[ChosenTest]:
     tried = {
         (trial.system, trial.block)
-        for trial in findings.trials
-        if trial.workload == workload.name and trial.outcome in ("done", "failed")
+        for trial in findings.by_workload.get(workload.name, ())
+        if trial.outcome in ("done", "failed")
     }
     for metric, grouped in groupby(workload.cells, key=lambda cell: cell.metric):
         own = list(grouped)

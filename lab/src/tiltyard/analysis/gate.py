@@ -350,10 +350,9 @@ def _headline(
 def _failing(findings: Findings, workload: str, found: Comparison) -> str:
     """That more than the allowed share of its blocks have a failed trial; else nothing."""
     failed: dict[str, dict[int, bool]] = defaultdict(dict)
-    for trial in findings.trials:
-        if trial.workload == workload:
-            own = failed[trial.system]
-            own[trial.block] = own.get(trial.block, False) or trial.outcome == "failed"
+    for trial in findings.by_workload.get(workload, ()):
+        own = failed[trial.system]
+        own[trial.block] = own.get(trial.block, False) or trial.outcome == "failed"
     sides = failed[found.system], failed[found.against]
     both = sides[0].keys() & sides[1].keys()
     count = sum(any(own[block] for own in sides) for block in both)

@@ -1,6 +1,7 @@
 """Findings: everything that the analysis states. A report prints these and computes nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -502,3 +503,24 @@ class Findings(Frozen):
     """What that source kept; all else limits the verdicts."""
     audit: tuple[Audited, ...] = Field((), exclude_if=lambda audit: not audit)
     """What a printed study claims, held against its own numbers."""
+
+    @cached_property
+    def by_workload(self) -> Mapping[str, tuple[TrialLine, ...]]:
+        """Workload → its trials, in the order in which they were run."""
+        found: dict[str, list[TrialLine]] = {}
+        for trial in self.trials:
+            found.setdefault(trial.workload, []).append(trial)
+        return {name: tuple(trials) for name, trials in found.items()}
+
+    @cached_property
+    def workload_names(self) -> tuple[str, ...]:
+        """Of all workloads, in the order of the study."""
+        return tuple(workload.name for workload in self.workloads)
+
+    @cached_property
+    def first_slots(self) -> Mapping[int, int]:
+        """Block → the place of its first trial in the order of the run."""
+        found: dict[int, int] = {}
+        for trial in self.trials:
+            found.setdefault(trial.block, trial.slot)
+        return found

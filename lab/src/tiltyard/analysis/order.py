@@ -100,8 +100,10 @@ def drifts(lines: Sequence[TrialLine], display: Mapping[str, str]) -> Iterator[D
         lines: every trial.
         display: workload → as people read it.
     """
-    for workload in dict.fromkeys(line.workload for line in lines):
-        own = [line for line in lines if line.workload == workload]
+    by_workload = defaultdict(list)
+    for line in lines:
+        by_workload[line.workload].append(line)
+    for workload, own in by_workload.items():
         turns = [line for line in own if line.repeat == 1]
         blocks = defaultdict(list)
         for line in turns:

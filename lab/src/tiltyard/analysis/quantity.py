@@ -185,7 +185,7 @@ def _final_trials(run: RunRecord, workload: str) -> tuple[TrialRecord, ...]:
 
     An interrupted trial counts for nothing: the run repeats it when it goes on.
     """
-    trials = (trial for trial in run.trials if trial.key.workload == workload)
+    trials = run.by_workload.get(workload, ())
     return tuple({trial.key: trial for trial in trials if trial.outcome != "interrupted"}.values())
 
 
@@ -196,8 +196,7 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
     unless all of them are done.
     """
     systems = tuple(system.name for system in plan.systems)
-    ran = {trial.key.block for trial in run.trials}
-    spares = (block for block in plan.spares if block.number in ran)
+    spares = (block for block in plan.spares if block.number in run.blocks_begun)
     blocks = tuple(block.number for block in (*plan.blocks, *spares))
     shape = (len(blocks), len(systems))
     attempted = np.zeros(shape, dtype=np.bool_)

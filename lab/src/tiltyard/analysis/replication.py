@@ -24,7 +24,7 @@ def values_of_trials(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> F
     def place_of(key: TrialKey) -> int:
         return (key.repeat - 1) // workload.amounts
 
-    trials = [trial for trial in run.trials if trial.key.workload == name]
+    trials = run.by_workload.get(name, ())
     systems = {system.name: place for place, system in enumerate(plan.systems)}
     blocks = {n: place for place, n in enumerate(sorted({trial.key.block for trial in trials}))}
     repeats = max((place_of(trial.key) for trial in trials), default=0) + 1

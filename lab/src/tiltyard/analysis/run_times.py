@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.analysis.model import Cell, Findings, Summary, TrialLine
+from tiltyard.analysis.model import Cell, Findings, Summary, TrialLine, WorkloadFindings
 from tiltyard.stats.summary import summarise
 
 ALL: Final = "all workloads"
@@ -27,7 +27,7 @@ def run_times(findings: Findings) -> tuple[Cell, ...]:
         return ()
     systems = [system.name for system in findings.systems]
     found = {
-        workload.name: {name: _of(findings, workload.name, name) for name in systems}
+        workload.name: {name: _of(findings, workload, name) for name in systems}
         for workload in findings.workloads
     }
     if len(found) > 1:
@@ -37,20 +37,18 @@ def run_times(findings: Findings) -> tuple[Cell, ...]:
     return tuple(cell for cell in cells if cell.summaries)
 
 
-def _of(findings: Findings, workload: str, system: str) -> _Times:
+def _of(findings: Findings, workload: WorkloadFindings, system: str) -> _Times:
     """Of one workload on one system."""
     counted = {
         block
-        for own in findings.workloads
-        if own.name == workload
-        for cell in (*own.cells, *own.details)
+        for cell in (*workload.cells, *workload.details)
         for summary in cell.summaries
         if summary.system == system
         for block in summary.blocks
     }
     turns: dict[int, list[TrialLine]] = defaultdict(list)
-    for trial in findings.trials:
-        if (trial.workload, trial.system) == (workload, system) and trial.block in counted:
+    for trial in findings.by_workload.get(workload.name, ()):
+        if trial.system == system and trial.block in counted:
             turns[trial.block].append(trial)
     return {
         block: sum(trial.elapsed_s for trial in trials)

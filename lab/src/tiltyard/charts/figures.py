@@ -159,7 +159,8 @@ def interval_text(estimate: Estimated) -> str:
         return "–"
     half_width = _half_width(estimate)
     low, high = (format_ratio(bound, half_width) for bound in (estimate.low, estimate.high))
-    verdict = estimate.verdict if isinstance(estimate, Judged) else "undecided"
+    # A check of the protocol would take ten times as long as all the rest of it.
+    verdict: Verdict = getattr(estimate, "verdict", "undecided")
     below, above = open_ends(estimate.low, estimate.high, verdict)
     if getattr(estimate, "extended", False):
         low += WIDENED if estimate.low == 1 else ""

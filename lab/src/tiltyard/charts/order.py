@@ -11,7 +11,7 @@ _AXIS_PX = 60
 
 def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
     """Each trial over its system's own typical value, in the order in which they ran."""
-    trials = [trial for trial in findings.trials if trial.workload == workload.name]
+    trials = findings.by_workload.get(workload.name, ())
     measured = [trial for trial in trials if trial.relative is not None]
     if not measured:
         return None
@@ -39,11 +39,8 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
 
 def _boundaries(findings: Findings) -> Spec:
     """A line before the first trial of each block."""
-    firsts: dict[int, int] = {}
-    for trial in findings.trials:
-        firsts.setdefault(trial.block, trial.slot)
     return {
-        "data": {"values": [{"edge": slot - 0.5} for slot in firsts.values()]},
+        "data": {"values": [{"edge": slot - 0.5} for slot in findings.first_slots.values()]},
         "mark": {"type": "rule", "color": LIGHT["line"], "aria": False},
         "encoding": {"x": {"field": "edge", "type": "quantitative"}},
     }

@@ -1,6 +1,7 @@
 """What a run leaves behind, as later stages read it."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from math import inf
 from typing import Final, Literal
 
@@ -240,6 +241,19 @@ class RunRecord(Frozen):
     """Hosts that were lost while they carried it out, a sentence each."""
     seal: str = ""
     """Hash of the last line of the journal (:mod:`tiltyard.run.chain`): 64 hexadecimal digits."""
+
+    @cached_property
+    def by_workload(self) -> Mapping[str, tuple[TrialRecord, ...]]:
+        """Workload → its trials, in the order in which they were run."""
+        found: dict[str, list[TrialRecord]] = {}
+        for trial in self.trials:
+            found.setdefault(trial.key.workload, []).append(trial)
+        return {name: tuple(trials) for name, trials in found.items()}
+
+    @cached_property
+    def blocks_begun(self) -> frozenset[int]:
+        """Numbers of the blocks that have a trial."""
+        return frozenset(trial.key.block for trial in self.trials)
 
     @property
     def quotas(self) -> dict[str, str]:

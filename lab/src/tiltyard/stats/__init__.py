@@ -12,7 +12,7 @@ from typing import Final
 
 PUBLIC: Final = {
     "bimodal": "Dip Modes dip_test two_modes",
-    "consistency": "SpreadRatio spread_ratio",
+    "consistency": "SpreadRatio spread_ratios",
     "equivalence": "PairwiseTost pairwise_tost",
     "estimators": "AtOnce PairedBlocks",
     "family": "FamilyRules FamilyVerdicts judge_family",

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
-from tiltyard.stats.signed_rank import signed_rank
+from tiltyard.stats.signed_rank import EXACT_MOST, signed_rank, signed_ranks
 from tiltyard.stats.trend import mean_ranks
 from tiltyard.stats.types import FloatArray
 
@@ -29,8 +30,8 @@ class SpreadRatio:
     """Two-sided, of equal spread: the larger one of both tests."""
 
 
-def spread_ratio(first: FloatArray, second: FloatArray, alpha: float) -> SpreadRatio | None:
-    """Compare the spread of two samples that are paired by blocks, each of shape (n,), n >= 4.
+def spread_ratios(first: FloatArray, second: FloatArray, alpha: float) -> list[SpreadRatio | None]:
+    """Compare the spread of pairs of samples that are paired by blocks, shapes (m, n), n >= 4.
 
     Sums and differences of two equally spread things are not correlated (Pitman, Biometrika 31,
     1939; Morgan, ibid.). With ranks in place of values heavy tails matter less (McCulloch,
@@ -44,24 +45,46 @@ def spread_ratio(first: FloatArray, second: FloatArray, alpha: float) -> SpreadR
     must reject as well.
 
     Returns:
-        ``None`` where one of them does not vary.
+        One for each row; ``None`` where one of its samples does not vary.
     """
-    n = len(first)
-    if np.ptp(first) == 0 or np.ptp(second) == 0:
-        return None
-    first, second = first - np.median(first), second - np.median(second)
+    n = first.shape[1]
+    varies = (np.ptp(first, axis=1) > 0) & (np.ptp(second, axis=1) > 0)
+    found: list[SpreadRatio | None] = [None] * len(first)
+    if not varies.any():
+        return found
+    first, second = (
+        one - np.median(one, axis=1, keepdims=True) for one in (first[varies], second[varies])
+    )
     differences = first - second
     place = 2 * mean_ranks(first + second) - n - 1
     size = 2 * mean_ranks(np.abs(differences))
     parts = np.rint(place * size).astype(np.int64)
-    statistic = float(np.sum(np.sign(differences) * parts))
-    largest = float(np.sqrt(np.sum(place**2) * np.sum(size**2)))
-    estimate, low, high = _log_ratio(first, second, alpha)
-    p = max(_p(np.abs(parts), statistic), signed_rank(np.abs(first) - np.abs(second), 0).p)
-    return SpreadRatio(n, estimate, low, high, statistic / largest, p)
+    statistics = np.sum(np.sign(differences) * parts, axis=1)
+    largest = np.sqrt(np.sum(place**2, axis=1) * np.sum(size**2, axis=1))
+    estimates, lows, highs = _log_ratios(first, second, alpha)
+    distances = _signed_rank_p(np.abs(first) - np.abs(second))
+    for own, row in enumerate(np.flatnonzero(varies).tolist()):
+        statistic = float(statistics[own])
+        p = max(_p(np.abs(parts[own]), statistic), float(distances[own]))
+        found[row] = SpreadRatio(
+            n=n,
+            log_ratio=float(estimates[own]),
+            low=float(lows[own]),
+            high=float(highs[own]),
+            correlation=float(statistic / largest[own]),
+            p=p,
+        )
+    return found
 
 
-def _p(weights: np.ndarray[tuple[int], np.dtype[np.int64]], statistic: float) -> float:
+def _signed_rank_p(differences: FloatArray) -> FloatArray:
+    """Two-sided p-values of the signed-rank test of each row."""
+    if differences.shape[1] <= EXACT_MOST:
+        return signed_ranks(differences, 0).p
+    return np.array([signed_rank(row, 0).p for row in differences])
+
+
+def _p(weights: npt.NDArray[np.int64], statistic: float) -> float:
     """``P(|sum of +- weights| >= |statistic|)`` with fair signs."""
     divisor = int(np.gcd.reduce(weights))
     if divisor == 0:
@@ -70,39 +93,44 @@ def _p(weights: np.ndarray[tuple[int], np.dtype[np.int64]], statistic: float) ->
         from scipy.special import ndtr
 
         return float(2 * ndtr(-abs(statistic) / np.sqrt(np.sum(weights.astype(float) ** 2))))
-    weights, statistic = weights // divisor, statistic / divisor
-    total = int(weights.sum())
-    mass = np.zeros(total + 1)
-    mass[0] = 1.0
-    for weight in weights:
-        # Half of the mass moves up by the weight: the sum of those with a plus.
-        moved = np.zeros_like(mass)
-        moved[weight:] = mass[: len(mass) - weight]
-        mass = (mass + moved) / 2
-    signed = 2 * np.arange(total + 1) - total
-    return float(min(1.0, mass[np.abs(signed) >= abs(statistic)].sum()))
+    if statistic == 0:
+        return 1.0
+    weights, statistic = np.sort(weights) // divisor, abs(statistic) / divisor
+    # As far out on the other side, the sum of those with a plus is at most this.
+    most = int((int(weights.sum()) - statistic) // 2)
+    ways = np.zeros(most + 1)
+    ways[0] = 1.0
+    reached = 0
+    for weight in weights.tolist():
+        # Counts below 2^40, so without rounding.
+        reached = min(reached + weight, most)
+        ways[weight : reached + 1] += ways[: max(reached + 1 - weight, 0)].copy()
+    return min(1.0, float(2 * ways.sum() / 2.0 ** len(weights)))
 
 
-def _log_ratio(first: FloatArray, second: FloatArray, alpha: float) -> tuple[float, float, float]:
-    """Log ratio of the standard deviations, with Student's interval of jackknife values.
+def _log_ratios(
+    first: FloatArray, second: FloatArray, alpha: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Log ratios of the standard deviations, with Student's intervals of jackknife values.
 
     Source: Miller, "Jackknifing variances", Ann. Math. Stat. 39 (1968).
     """
     from scipy.special import stdtrit
 
-    n = len(first)
-    whole = float(np.log(first.std(ddof=1) / second.std(ddof=1)))
+    n = first.shape[1]
+    whole = np.log(first.std(axis=1, ddof=1) / second.std(axis=1, ddof=1))
     without = _spreads_without_one(first) - _spreads_without_one(second)
-    pseudo = n * whole - (n - 1) * without
-    reach = float(stdtrit(n - 1, 1 - alpha / 2) * pseudo.std(ddof=1) / np.sqrt(n))
-    centre = float(pseudo.mean())
+    pseudo = n * whole[:, np.newaxis] - (n - 1) * without
+    reach = stdtrit(n - 1, 1 - alpha / 2) * pseudo.std(axis=1, ddof=1) / np.sqrt(n)
+    centre = pseudo.mean(axis=1)
     return whole, centre - reach, centre + reach
 
 
 def _spreads_without_one(values: FloatArray) -> FloatArray:
-    """Log standard deviation of all values but one, for each of them."""
-    n = len(values)
-    squares = np.sum((values - values.mean()) ** 2) - (values - values.mean()) ** 2 * n / (n - 1)
+    """Log standard deviation of all values of a row but one, for each of them."""
+    n = values.shape[1]
+    distances = (values - values.mean(axis=1, keepdims=True)) ** 2
+    squares = np.sum(distances, axis=1, keepdims=True) - distances * n / (n - 1)
     smallest = np.finfo(np.float64).tiny
     found: FloatArray = np.log(np.maximum(squares / (n - 2), smallest)) / 2
     return found

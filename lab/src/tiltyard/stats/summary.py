@@ -4,6 +4,7 @@ Sources: David and Nagaraja, "Order Statistics", 3rd ed. (2003), 7.1; for the ge
 ratios, Fleming and Wallace, "How not to lie with statistics", Commun. ACM 29 (1986).
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -74,16 +75,13 @@ def median_rank(n: int, level: float = 0.05) -> int | None:
     From the binomial law of the number of values below the median; ``None`` below 6 values at
     5 %. Source: David and Nagaraja, "Order Statistics", 3rd ed., 7.1.
     """
-    rank, tail = 0, 0.0
-    ways, every = 1, 2**n
-    while rank < n:
-        tail += ways / every
-        if 2 * tail > level:
-            break
-        # Of the binomial coefficient before: each anew would take the cube of n.
-        ways = ways * (n - rank) // (rank + 1)
-        rank += 1
-    return rank or None
+    from scipy.special import bdtr
+
+    def covers(rank: int) -> bool:
+        return 2 * float(bdtr(rank - 1, n, 0.5)) <= level
+
+    # The largest rank that covers: none does from the middle on.
+    return bisect_left(range(1, n // 2 + 1), True, key=lambda rank: not covers(rank)) or None
 
 
 def geometric_mean(values: FloatArray) -> float:

@@ -52,10 +52,19 @@ def trend(order: FloatArray, values: FloatArray) -> Trend | None:
 
 
 def mean_ranks(values: FloatArray) -> FloatArray:
-    """Ranks from 1, shape (n,) kept; equal values share the mean of theirs."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    shared: FloatArray = np.cumsum(counts) - (counts - 1) / 2
-    return shared[inverse]
+    """Ranks from 1 along the last axis; equal values share the mean of theirs."""
+    order = np.argsort(values, axis=-1)
+    ordered = np.take_along_axis(values, order, axis=-1)
+    place = np.arange(values.shape[-1])
+    differs = ordered[..., 1:] != ordered[..., :-1]
+    edge = np.ones((*values.shape[:-1], 1), dtype=bool)
+    first = np.where(np.concatenate((edge, differs), axis=-1), place, 0)
+    last = np.where(np.concatenate((differs, edge), axis=-1), place, place[-1])
+    first = np.maximum.accumulate(first, axis=-1)
+    last = np.minimum.accumulate(last[..., ::-1], axis=-1)[..., ::-1]
+    ranks = np.empty(values.shape)
+    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=-1)
+    return ranks
 
 
 def _theil_sen(order: FloatArray, values: FloatArray) -> float:

@@ -231,7 +231,7 @@ def _asked(plan: Plan, run: RunRecord) -> Iterator[str]:
         if number := _executions_set(workload, run):
             each = count_of(number, "execution")
             yield f"{workload.display}: {each} in each trial, as was found in the first block."
-        own = [trial.alternated for trial in run.trials if trial.key.workload == workload.spec.name]
+        own = [trial.alternated for trial in run.by_workload.get(workload.spec.name, ())]
         if any(own):
             where = "each block" if all(own) else f"{sum(own)} of {count_of(len(own), 'trial')}"
             yield (
@@ -246,7 +246,7 @@ def _executions_set(workload: PlannedWorkload, run: RunRecord) -> int | None:
     """The executions of each trial that the study left open, and the run has set."""
     if not workload.program or not is_open(workload.program):
         return None
-    trials = (trial.hello for trial in run.trials if trial.key.workload == workload.spec.name)
+    trials = (trial.hello for trial in run.by_workload.get(workload.spec.name, ()))
     effective = next((hello.effective for hello in trials if hello), None)
     if effective is None or is_open(effective):
         return None

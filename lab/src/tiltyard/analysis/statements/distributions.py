@@ -14,7 +14,7 @@ from tiltyard.analysis.statements.numbers import interval, nearest, p_text, rati
 from tiltyard.analysis.statements.statement import Statement
 from tiltyard.run.samples import BIN_WIDTH, PERCENTILES
 from tiltyard.stats.bimodal import Dip, dip_test, two_modes
-from tiltyard.stats.consistency import SpreadRatio, spread_ratio
+from tiltyard.stats.consistency import SpreadRatio, spread_ratios
 from tiltyard.stats.sequential import LEVEL, RepeatedInterval, repeated_interval
 from tiltyard.stats.types import FloatArray
 from tiltyard.units import count_of, format_value, reading_unit
@@ -96,15 +96,28 @@ news: with skewed noise it comes about by chance more often than tests say."""
 def _consistency_tests(scene: Scene) -> Iterator[Result]:
     pairs = list(pairs_of(scene.measured.systems))
     for cell in scene.some_cells(len(pairs)):
-        for later, earlier in pairs:
-            own = cell.quantity.log_values[:, [later, earlier]]
-            own = own[np.isfinite(own).all(axis=1)]
-            if len(own) < CONSISTENCY.min_blocks:
-                continue
-            found = spread_ratio(own[:, 0], own[:, 1], ALPHA)
-            if found is not None:
-                systems = scene.measured.systems[later], scene.measured.systems[earlier]
-                yield Result(found.p, _consistency_claim(cell, systems, found))
+        for (later, earlier), found in _spread_ratios(cell.quantity.log_values, pairs):
+            systems = scene.measured.systems[later], scene.measured.systems[earlier]
+            yield Result(found.p, _consistency_claim(cell, systems, found))
+
+
+def _spread_ratios(
+    values: FloatArray, pairs: list[tuple[int, int]]
+) -> Iterator[tuple[tuple[int, int], SpreadRatio]]:
+    """Of each pair of columns of an array of shape (blocks, systems), over the blocks of both."""
+    places = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    first, second = values.T[places[:, 0]], values.T[places[:, 1]]
+    usable = np.isfinite(first) & np.isfinite(second)
+    counts = usable.sum(axis=1)
+    found: dict[int, SpreadRatio | None] = {}
+    for n in np.unique(counts[counts >= CONSISTENCY.min_blocks]).tolist():
+        rows = np.flatnonzero(counts == n)
+        own = usable[rows]
+        one, other = (each[rows][own].reshape(-1, n) for each in (first, second))
+        found.update(zip(rows.tolist(), spread_ratios(one, other, ALPHA), strict=True))
+    for row, ratio_found in sorted(found.items()):
+        if ratio_found is not None:
+            yield pairs[row], ratio_found
 
 
 def _consistency_claim(

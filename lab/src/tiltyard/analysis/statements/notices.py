@@ -62,8 +62,8 @@ def _printed(evidence: Evidence) -> Iterator[Notice]:
     """Systems whose executions of a program all print the same do not agree with each other."""
     for workload in evidence.plan.workloads:
         prints: dict[str, set[str]] = {}
-        for trial in evidence.run.trials:
-            if trial.key.workload == workload.spec.name and trial.outcome == "done":
+        for trial in evidence.run.by_workload.get(workload.spec.name, ()):
+            if trial.outcome == "done":
                 prints.setdefault(trial.key.system, set()).update(trial.printed)
         (first, known), *others = prints.items() or [("", set[str]())]
         other = next((name for name, own in others if own != known), None)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from tiltyard.analysis.model import (
@@ -51,19 +52,24 @@ def slug(text: str) -> str:
 def slugs(names: Iterable[str]) -> dict[str, str]:
     """Each name's slug; where two would be the same, the later one gets a number."""
     found: dict[str, str] = {}
+    taken: set[str] = set()
     for name in names:
         base = own = slug(name)
         count = 1
-        while own in found.values():
+        while own in taken:
             count += 1
             own = f"{base}-{count}"
         found[name] = own
+        taken.add(own)
     return found
+
+
+_slugs = lru_cache(slugs)
 
 
 def place(findings: Findings, workload: WorkloadFindings) -> str:
     """What the ids of everything about one workload begin with."""
-    return slugs(one.name for one in findings.workloads)[workload.name]
+    return _slugs(findings.workload_names)[workload.name]
 
 
 MISSING = Entry("–", quiet=True)

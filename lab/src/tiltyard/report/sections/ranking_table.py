@@ -48,8 +48,11 @@ def pairs_to_print(index: Index, baseline: str) -> tuple[list[Comparison], list[
     """The pairs to tell at once, and those that may wait: the ones without the baseline."""
     if len(index.comparisons) <= FEW:
         return list(index.comparisons), []
-    first = [pair for pair in index.comparisons if baseline in (pair.system, pair.against)]
-    return first, [pair for pair in index.comparisons if pair not in first]
+    first: list[Comparison] = []
+    others: list[Comparison] = []
+    for pair in index.comparisons:
+        (first if baseline in (pair.system, pair.against) else others).append(pair)
+    return first, others
 
 
 @dataclass(frozen=True)

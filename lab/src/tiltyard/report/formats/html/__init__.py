@@ -123,19 +123,19 @@ class Pictures:
 
     @classmethod
     def of(cls, document: Document, limit_bytes: int = _PICTURES_BYTES) -> "Pictures":
-        """Draw them; beyond the limit the largest lose titles, narrow forms, then the drawing."""
+        """Draw them in reading order until there is no room: drawing is what a page costs.
+
+        Beyond the limit the largest lose titles, narrow forms, then the drawing.
+        """
         by_id = {figure.id: figure for figure in document.figures()}
-        drawn = {id: _draw(figure) for id, figure in by_id.items()}
-        size = sum(map(_size, drawn.values()))
-        for lessen, least in ((_untitled, _SMALL_BYTES), (_wide_only, _SMALL_BYTES), (_words, 0)):
-            for id in sorted(drawn, key=lambda id: -_size(drawn[id])):
-                if size <= limit_bytes:
-                    return cls(drawn)
-                if _size(drawn[id]) > least:
-                    size -= _size(drawn[id])
-                    drawn[id] = lessen(by_id[id], drawn[id])
-                    size += _size(drawn[id])
-        return cls(drawn)
+        drawn: dict[str, Drawn] = {}
+        rest = iter(by_id.values())
+        for figure in rest:
+            drawn[figure.id] = _draw(figure)
+            if not _made_to_fit(drawn, by_id, limit_bytes):
+                drawn[figure.id] = _words(figure)
+                break
+        return cls(drawn | {figure.id: _words(figure) for figure in rest})
 
     @property
     def size_bytes(self) -> int:
@@ -149,7 +149,23 @@ def _draw(figure: Figure) -> Drawn:
     return Drawn(Markup(to_svg(figure.wide, figure.alt, titles=True)), narrow)
 
 
+def _made_to_fit(drawn: dict[str, Drawn], figures: Mapping[str, Figure], limit_bytes: int) -> bool:
+    """Make the large ones smaller as far as is needed; whether all have room then."""
+    size = sum(map(_size, drawn.values()))
+    for lessen in (_untitled, _wide_only, _words):
+        for id in sorted(drawn, key=lambda id: -_size(drawn[id])):
+            if size <= limit_bytes:
+                return True
+            if _size(drawn[id]) > _SMALL_BYTES:
+                size -= _size(drawn[id])
+                drawn[id] = lessen(figures[id], drawn[id])
+                size += _size(drawn[id])
+    return size <= limit_bytes
+
+
 def _untitled(figure: Figure, drawn: Drawn) -> Drawn:
+    if "<title>" not in drawn.wide:
+        return drawn
     return Drawn(Markup(to_svg(figure.wide, figure.alt)), drawn.narrow)
 
 
@@ -157,7 +173,7 @@ def _wide_only(_figure: Figure, drawn: Drawn) -> Drawn:
     return Drawn(drawn.wide, None)
 
 
-def _words(figure: Figure, _drawn: Drawn) -> Drawn:
+def _words(figure: Figure, _drawn: Drawn | None = None) -> Drawn:
     text = f"Too large for this page; --figures svg writes it. {figure.alt[:_ALT_LETTERS]}"
     return Drawn(Markup('<p class="note">{}</p>').format(text), None)
 
