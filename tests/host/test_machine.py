@@ -15,6 +15,7 @@ import pytest
 from support.hosts import needs_root
 from support.kills import agents_of
 from support.patience import PATIENCE_S
+from support.snapshots import processes_of
 from support.watcher import LOCK
 from tiltyard.errors import BusyError, ExitCode
 from tiltyard.host import sysctls
@@ -69,7 +70,7 @@ class Holds:
 
     def kill(self) -> None:
         """At once, and its agent: nobody takes back what it has set."""
-        for agent in agents_of(self.pid):
+        for agent in agents_of(self.pid) if self._process.poll() is None else ():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(agent, signal.SIGKILL)
         self.kill_alone()
@@ -104,7 +105,8 @@ def begin(tmp_path: Path) -> Iterator[Callable[[str, int], Holds]]:
 
     yield begun
     for one in made:
-        one.kill()
+        one.kill_alone()
+        processes_of(one.state)  # waits for its agent
         if one.ledgers:
             one.restore()
     assert sysctls.read(KEY) == before
@@ -187,7 +189,7 @@ def test_the_next_one_does_not_begin_where_that_cannot_be_put_back(
         file.write('{"change": 99, "at_ns": 1, "is": {"kind": "moved-the-moon"}}\n')
     said = hold("b", 2700).refused()
     assert f"process {first.pid} has left this machine changed: {ledger}:" in said
-    assert f"Fix: TILTYARD_STATE={first.state} tiltyard restore" in said
+    assert f"; then: TILTYARD_STATE={first.state} tiltyard restore" in said
     ledger.write_text(kept)
 
 

@@ -250,7 +250,7 @@ def test_killed_at_random_moments_it_is_blank_again(
                 for agent in agents_of(process.pid):
                     os.kill(agent, signal.SIGKILL)
             process.send_signal(signal.SIGKILL)
-        assert processes_of(state) == [], "its agent takes all back by itself"
+        processes_of(state)  # waits for its agent, unless that was killed with it
         said += recover()
         assert str(tmp_path) not in host_state(tmp_path)
         assert scheduler.read_text() == before

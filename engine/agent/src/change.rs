@@ -181,8 +181,11 @@ fn remove_directory(directory: &Path) -> io::Result<Option<String>> {
         let why = format!("not removed, because {} is mounted", inside.display());
         return Err(refused(directory.display(), why));
     }
-    removal::remove(directory)
-        .map_err(|remains| refused(&remains, format_args!("Fix: {}", remains.fix(directory))))?;
+    removal::remove(directory).map_err(|remains| {
+        let fix = remains.fix(directory);
+        let why = format_args!("not removed: {remains}. Fix: {fix}");
+        refused(directory.display(), why)
+    })?;
     sync_above(directory)?;
     Ok(Some(format!("removed {}", directory.display())))
 }

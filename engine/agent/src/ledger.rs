@@ -592,6 +592,30 @@ pub mod tests {
     }
 
     #[test]
+    fn a_recovery_in_the_middle_of_a_beginning_takes_no_ledger_away() {
+        let (held, state) = directory();
+        drop(Ledger::open(&state).unwrap().close());
+        let is_done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_done.load(std::sync::atomic::Ordering::Relaxed) {
+                    assert_eq!(recovered(&state, Which::default()), PutBack::default());
+                }
+            });
+            for _ in 0..100 {
+                let mut ledger = Ledger::open(&state).unwrap();
+                ledger
+                    .record(made(&held.path().join("tiltyard-1")))
+                    .unwrap();
+                let there = Content::read(&ledger.path).unwrap();
+                assert_eq!((there.outstanding.len(), there.broken.len()), (1, 0));
+                assert_eq!(ledger.close(), Default::default());
+            }
+            is_done.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+    }
+
+    #[test]
     fn where_another_user_has_a_hand_nothing_is_done() {
         use std::os::unix::fs::PermissionsExt;
         let (held, state) = directory();

@@ -204,8 +204,12 @@ impl Changes {
                     true => String::new(),
                     false => format!("TILTYARD_STATE={} ", last.directory.display()),
                 };
+                let then = match left.contains("Fix: ") {
+                    true => "; then",
+                    false => ". Fix",
+                };
                 let text = format!(
-                    "process {} has left this machine changed: {left}. Fix: {where_it_is}tiltyard restore",
+                    "process {} has left this machine changed: {left}{then}: {where_it_is}tiltyard restore",
                     last.pid()
                 );
                 return Err(failure(HostFailureKind::Refused, shown(&text)));

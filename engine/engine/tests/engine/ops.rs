@@ -417,6 +417,32 @@ fn a_command_goes_to_its_end_when_its_agent_is_killed_and_is_waited_for() {
 }
 
 #[test]
+fn at_the_end_of_the_input_it_waits_for_those_that_its_asker_has_started() {
+    let directory = scratch_directory();
+    let path = |name: &str| directory.path().join(name);
+    let made = path("tiltyard-made");
+    // The pipe is numbered by a shell, which leaves it to the one who works, and to nobody else.
+    let script = "exec \"$0\" agent --after 9 9> >(exec 9>&- >&- 2>&-; \
+                  while [ ! -e \"$1/go\" ]; do sleep 0.01; done; ls \"$1\" > \"$1/seen\")";
+    let mut shell = Command::new("bash");
+    let engine = env!("CARGO_BIN_EXE_tiltyard-engine");
+    shell.args(["-c", script, engine]).arg(directory.path());
+    shell.env("TILTYARD_STATE", path("state"));
+    let mut agent = Agent::begin(shell);
+    agent.ask(&json!({"id": 1, "ops": {"list": [{"op": "make", "directory": made}]}}));
+    assert!(matches!(agent.hear(), HostLine::Done { .. }));
+    agent.requests.take();
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert!(made.exists(), "what still works may need it");
+    fs::write(path("go"), "").unwrap();
+    assert_eq!(agent.code(), Some(0));
+    assert!(!made.exists());
+    assert!(fs::read_to_string(path("seen"))
+        .unwrap()
+        .contains("tiltyard-made"));
+}
+
+#[test]
 fn without_a_record_nothing_is_changed() {
     let mut host = Host::new();
     fs::write(host.path("state"), "no directory").unwrap();

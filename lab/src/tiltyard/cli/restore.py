@@ -12,10 +12,11 @@ def restore(
 ) -> int:
     """Restore what a killed run has left changed on this host, or on another one.
 
-    Every run does this by itself first, on each host that it uses. Each change was written down on
-    its host, synced, before it was made; this undoes what is still in place, newest first, and says
-    what it could not: then the exit code is 8, the record stays, and the same command tries again.
-    What a run keeps to go on with after a boot of the host is given up as well.
+    The engine's agent does this when a run is killed, and every run by itself first, on each host
+    that it uses. Each change was written down on its host, synced, before it was made; this undoes
+    what is still in place, newest first, and says what it could not: then the exit code is 8, the
+    record stays, and the same command tries again. What a run keeps to go on with after a boot of
+    the host is given up as well.
 
     ```
     tiltyard restore
