@@ -74,13 +74,10 @@ def gate(
         commands: Options of commands.
         printing: Options of what is printed.
     """
-    from tiltyard.analysis.gate import gate as judged
     from tiltyard.app.gate import require_as_measured, require_time
     from tiltyard.cli.commands import require_writable
     from tiltyard.cli.console import remark, show, tell
     from tiltyard.cli.run import carried_out
-    from tiltyard.exporters.junit import junit as as_junit
-    from tiltyard.exporters.pull_request import pull_request
     from tiltyard.folder import write_whole
 
     printing.begin()
@@ -102,6 +99,8 @@ def gate(
         require_as_measured(target)
     # A kernel may not count what was asked for.
     require_time(by, known=any(workload.cpu_time for workload in findings.workloads))
+    from tiltyard.analysis.gate import gate as judged
+
     found = judged(findings, margin, by)
     if not printing.emit(found):
         show(table(found))
@@ -109,8 +108,12 @@ def gate(
             tell(f"{'Next':9}{_next_step(found, typed=study is None)}")
         remark(f"Report   {target.report / 'index.html'}")
     if junit is not None:
+        from tiltyard.exporters.junit import junit as as_junit
+
         write_whole(junit, as_junit(found))
     if markdown is not None:
+        from tiltyard.exporters.pull_request import pull_request
+
         with markdown.open("ab") as file:
             file.write(pull_request(found))
     return _exit_code(found)
