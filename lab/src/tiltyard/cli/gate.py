@@ -78,7 +78,6 @@ def gate(
     from tiltyard.cli.commands import require_writable
     from tiltyard.cli.console import remark, show, tell
     from tiltyard.cli.run import carried_out
-    from tiltyard.folder import write_whole
 
     printing.begin()
     margin = _margin(within)
@@ -107,16 +106,21 @@ def gate(
         if found.result == "undecided":
             tell(f"{'Next':9}{_next_step(found, typed=study is None)}")
         remark(f"Report   {target.report / 'index.html'}")
-    if junit is not None:
-        from tiltyard.exporters.junit import junit as as_junit
-
-        write_whole(junit, as_junit(found))
-    if markdown is not None:
-        from tiltyard.exporters.pull_request import pull_request
-
-        with markdown.open("ab") as file:
-            file.write(pull_request(found))
+    _write(found, junit, markdown)
     return _exit_code(found)
+
+
+def _write(gate: "Gate", junit: Path | None, markdown: Path | None) -> None:
+    """The files that are asked for."""
+    from tiltyard.exporters.junit import junit as as_junit
+    from tiltyard.exporters.pull_request import pull_request
+    from tiltyard.folder import write_whole
+
+    if junit is not None:
+        write_whole(junit, as_junit(gate))
+    if markdown is not None:
+        with markdown.open("ab") as file:
+            file.write(pull_request(gate))
 
 
 def _margin(within: str) -> float:
