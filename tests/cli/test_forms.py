@@ -17,7 +17,7 @@ from support.hosts import needs_root
 from support.marked import marked
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
-from tiltyard.app.compare import typed_study
+from tiltyard.app.compare import TypedStudy, typed_study
 from tiltyard.app.freeze import frozen, open_study, planned
 from tiltyard.cli.commands import Commands
 from tiltyard.cli.compare import compare
@@ -50,13 +50,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def plan_of(*words: str, asked: Asked = ASKED, **typed: object) -> Plan:
     """The plan of a comparison, which is that of its study in another folder too."""
-    engine = Engine.find()
     given = {"workloads": (), **typed}
-    made, _ = typed_study(words, asked=asked, **given)  # type: ignore[arg-type]
-    plan = planned(made, engine)
+    begun = typed_study(words, asked=asked, **given)  # type: ignore[arg-type]
+    plan = planned(begun.folder, begun.engine, study=begun.study)
     Path("elsewhere").mkdir()
-    shutil.copy(made.study, "elsewhere")
-    other = frozen(Path("elsewhere/study.toml"), engine, None)
+    shutil.copy(begun.folder.study, "elsewhere")
+    other = frozen(Path("elsewhere/study.toml"), begun.engine, None)
     assert other.model_copy(update={"created": plan.created}) == plan
     return plan
 
@@ -262,7 +261,7 @@ def test_the_nearest_study_is_named() -> None:
 
 
 def test_cpus_that_others_are_kept_off_stand_in_the_study() -> None:
-    folder, _ = typed_study(("old", "new"), (), asked=replace(ASKED, isolate=[1, 3]))
+    folder = typed_study(("old", "new"), (), asked=replace(ASKED, isolate=[1, 3])).folder
     conditions = tomllib.loads(folder.study.read_text())["conditions"]
     assert conditions == {"cpus": [1, 3], "isolate": True}
     assert Measuring(isolate="3,1,1-3").asked(of_commands=False).isolate == [1, 2, 3]
@@ -272,14 +271,18 @@ def test_cpus_that_others_are_kept_off_stand_in_the_study() -> None:
 
 
 def test_the_same_command_resumes_and_another_one_has_a_folder_of_its_own() -> None:
-    first, _ = typed_study(("old", "new"), (), asked=ASKED)
-    again, amendment = typed_study(("old", "new"), (), asked=replace(ASKED, disturbed="keep"))
-    assert (first, amendment.keep) == (again, True)
-    longer, amendment = typed_study(("old", "new"), (), asked=replace(ASKED, budget="1 h"))
-    assert (first, amendment.budget_s) == (longer, 3600)
-    assert "long" not in first.study.read_text()
-    other, _ = typed_study(("old", "new"), (), asked=replace(ASKED, blocks=9))
-    assert other.root == Path("postmark-old-new-2")
+    def typed(**changed: object) -> TypedStudy:
+        return typed_study(("old", "new"), (), asked=replace(ASKED, **changed))  # type: ignore[arg-type]
+
+    first, same = typed(), typed()
+    assert (first.folder, first.study) == (same.folder, same.study)
+    assert first.study is not None
+    kept, longer = typed(disturbed="keep"), typed(budget="1 h")
+    assert (kept.folder, kept.amendment.keep) == (first.folder, True)
+    assert (longer.folder, longer.amendment.budget_s) == (first.folder, 3600)
+    assert kept.study is longer.study is None, "what is in the folder is another one"
+    assert "long" not in first.folder.study.read_text()
+    assert typed(blocks=9).folder.root == Path("postmark-old-new-2")
 
 
 @needs_root

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 UP_TO_THE_FIRST_BLOCK = """
 import json, sys
 
@@ -28,7 +30,6 @@ def stop(*_):
 Engine._ask, runner.run_block = counted, stop
 from tiltyard.__main__ import main
 
-sys.argv[1:] = ["compare", "-c", "true", "-c", "true"]
 main()
 """
 NOT_YET = ("analysis", "charts", "exporters", "report")
@@ -39,9 +40,12 @@ OF_EVERY_READER = {
 """Of the importers: what a program prints may be read by the keys of a study, without a tool's."""
 
 
-def test_a_comparison_loads_what_it_needs_and_asks_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("verb", [("compare",), ("gate", "--within", "3%")])
+def test_a_comparison_loads_what_it_needs_and_asks_once(
+    tmp_path: Path, verb: tuple[str, ...]
+) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", UP_TO_THE_FIRST_BLOCK],
+        [sys.executable, "-c", UP_TO_THE_FIRST_BLOCK, *verb, "-c", "true", "-c", "true"],
         cwd=tmp_path,
         env=os.environ,
         capture_output=True,
@@ -54,5 +58,7 @@ def test_a_comparison_loads_what_it_needs_and_asks_once(tmp_path: Path) -> None:
     importers = {name.split(".")[2] for name in own if name.startswith("tiltyard.importers.")}
     assert importers <= OF_EVERY_READER
     assert [name for name in own if name.split(".")[1:2] and name.split(".")[1] in NOT_YET] == []
+    machines = {name for name in own if name.startswith("tiltyard.systems.vm.")}
+    assert machines <= {"tiltyard.systems.vm.settings", "tiltyard.systems.vm.tools"}
     assert "scipy" not in found["loaded"]
-    assert len(own) <= 310, "504 before anything was loaded when it is needed"
+    assert len(own) <= 300, "504 before anything was loaded when it is needed"

@@ -24,6 +24,7 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.run.record import Amendment
 from tiltyard.run.trust import _digest
+from tiltyard.study.model import Study
 
 HEAD = 'question = "q"\n[precision]\nblocks = 7\n'
 PROXY = """
@@ -237,11 +238,17 @@ def test_what_is_typed_is_trusted_and_a_plan_that_was_there_is_not(
         """It was trusted, and would run now."""
 
     def begun(
-        made: StudyFolder, *, scale: Fraction | None, amendment: Amendment, show_output: bool
+        made: StudyFolder,
+        engine: Engine,
+        study: Study | None,
+        *,
+        scale: Fraction | None,
+        amendment: Amendment,
+        show_output: bool,
     ) -> NoReturn:
         assert not amendment.keep
         assert not show_output
-        planned(made, Engine.find(), scale)
+        planned(made, engine, scale, study=study)
         raise BegunError
 
     monkeypatch.setattr("tiltyard.cli.run.carried_out", begun)

@@ -123,7 +123,11 @@ def test_a_bad_setting_is_told_of_the_word_that_has_it(words: tuple[str, ...], s
 
 
 @pytest.mark.parametrize(
-    "key", [*OPTIONS, *(("workload", 0, *key.split(".")) for key in OF_COMMANDS)]
+    "key",
+    [
+        *(tuple(key.split(".")) for key in OPTIONS),
+        *(("workload", 0, *key.split(".")) for key in OF_COMMANDS),
+    ],
 )
 def test_each_key_of_the_table_has_an_option_of_the_command_line(key: tuple[str, ...]) -> None:
     path = Path("study.toml")

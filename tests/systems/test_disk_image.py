@@ -25,9 +25,10 @@ from tiltyard.systems.kind import Site, System
 from tiltyard.systems.vm.backends import Machine, SystemDisks
 from tiltyard.systems.vm.backends.qemu import Emulation
 from tiltyard.systems.vm.choice import Choice, choose
-from tiltyard.systems.vm.operating_system import TOOLS, operating_system, way_in
+from tiltyard.systems.vm.operating_system import operating_system, way_in
 from tiltyard.systems.vm.settings import VmSettings
 from tiltyard.systems.vm.software import Software
+from tiltyard.systems.vm.tools import OF_IMAGES as TOOLS
 
 LACKING = [tool.package for tool in TOOLS if find_program(tool.command) is None]
 needs_tools = pytest.mark.skipif(

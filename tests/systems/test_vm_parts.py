@@ -20,9 +20,9 @@ from tiltyard.host.ledger import Ledger
 from tiltyard.host.packages import find_program
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site
-from tiltyard.systems.vm.backends.uml import TOOL
 from tiltyard.systems.vm.kernels import look_at, sums, wanted_of
 from tiltyard.systems.vm.software import carried_engine
+from tiltyard.systems.vm.tools import UML as TOOL
 
 needs_uml = pytest.mark.skipif(
     find_program(TOOL.command) is None, reason=f"not installed: {TOOL.package}"

@@ -1,9 +1,9 @@
 """Options of commands that are typed to `compare` and `gate`, and those that only hyperfine has."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Self, TypeAlias
 
 from cyclopts import Parameter
 
@@ -20,6 +20,31 @@ _INSTEAD: Final = {
 """Options of hyperfine that are called otherwise, or are not there → what to use instead."""
 _IGNORED: Final = ("-i", "--ignore-failure")
 _SHELLS: Final = {"none": "-N", "default": "--shell"}
+
+
+Several: TypeAlias = tuple[str, ...]
+"""Of an option that is given again."""
+
+
+class Becomes(tuple[str, ...]):
+    """Keys of the study, or of the workload that commands are, that are made of an option."""
+
+    __slots__ = ()
+
+    def __new__(cls, *keys: str) -> Self:
+        """Each from the top, with dots."""
+        return super().__new__(cls, keys)
+
+
+def options_by_key(group: type) -> dict[str, str]:
+    """Key → the option of a group that it is made of."""
+    return {
+        key: f"--{own.name.replace('_', '-')}"
+        for own in fields(group)
+        for becomes in getattr(own.type, "__metadata__", ())
+        if isinstance(becomes, Becomes)
+        for key in becomes
+    }
 
 
 @Parameter(name="*")
@@ -74,16 +99,22 @@ class Commands:
             of this shell. By default there are PATH, HOME, USER, LANG=C.UTF-8 and TMPDIR.
     """
 
-    command: Annotated[tuple[str, ...], Parameter(name=["--command", "-c"])] = ()
-    shell: bool = False
+    command: Annotated[
+        tuple[str, ...], Parameter(name=["--command", "-c"]), Becomes("command")
+    ] = ()
+    shell: Annotated[bool, Becomes("shell")] = False
     no_shell: Annotated[bool, Parameter(name=["-N"])] = False
-    setup: Annotated[tuple[str, ...], Parameter(name=["--setup", "-s"])] = ()
-    prepare: Annotated[tuple[str, ...], Parameter(name=["--prepare", "-p"])] = ()
-    conclude: Annotated[tuple[str, ...], Parameter(name=["--conclude", "-C"])] = ()
-    cleanup: tuple[str, ...] = ()
-    warmup: int = 0
-    no_alternate: bool = False
-    runs: Annotated[int | None, Parameter(name=["--runs", "-r"])] = None
+    setup: Annotated[Several, Parameter(name=["--setup", "-s"]), Becomes("setup")] = ()
+    prepare: Annotated[
+        tuple[str, ...], Parameter(name=["--prepare", "-p"]), Becomes("prepare")
+    ] = ()
+    conclude: Annotated[
+        tuple[str, ...], Parameter(name=["--conclude", "-C"]), Becomes("conclude")
+    ] = ()
+    cleanup: Annotated[Several, Becomes("cleanup")] = ()
+    warmup: Annotated[int, Becomes("warmup")] = 0
+    no_alternate: Annotated[bool, Becomes("alternate")] = False
+    runs: Annotated[int | None, Parameter(name=["--runs", "-r"]), Becomes("executions")] = None
     min_runs: Annotated[int | None, Parameter(name=["--min-runs", "-m"])] = None
     parameter_list: Annotated[
         tuple[tuple[str, str], ...], Parameter(name=["--parameter-list", "-L"])
@@ -94,19 +125,19 @@ class Commands:
     parameter_step_size: Annotated[str | None, Parameter(name=["--parameter-step-size", "-D"])] = (
         None
     )
-    command_name: Annotated[tuple[str, ...], Parameter(name=["--command-name", "-n"])] = ()
-    same_output: bool = False
-    compare_output: str | None = None
+    command_name: Annotated[Several, Parameter(name=["--command-name", "-n"])] = ()
+    same_output: Annotated[bool, Becomes("expect.stdout")] = False
+    compare_output: Annotated[str | None, Becomes("expect.compare")] = None
     ignore_failure: Annotated[bool, Parameter(name=["--ignore-failure", "-i"])] = False
-    exit_codes: str | None = None
-    server: tuple[str, ...] = ()
-    ready: tuple[str, ...] = ()
+    exit_codes: Annotated[str | None, Becomes("expect.exit")] = None
+    server: Annotated[Several, Becomes("servers", "serving")] = ()
+    ready: Annotated[Several, Becomes("ready", "servers.ready")] = ()
     reference: str | None = None
     reference_name: str | None = None
-    input: str | None = None
-    output: str | None = None
+    input: Annotated[str | None, Becomes("stdin")] = None
+    output: Annotated[str | None, Becomes("stdout")] = None
     show_output: bool = False
-    env: tuple[str, ...] = ()
+    env: Annotated[Several, Becomes("env", "pass")] = ()
 
 
 NONE: Final = Commands()

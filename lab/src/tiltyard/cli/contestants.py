@@ -12,7 +12,6 @@ from typing import Final
 from tiltyard.cli.commands import NONE, Commands
 from tiltyard.cli.words import (
     command_words,
-    escaped,
     names_of,
     require_program,
     split_name,
@@ -20,6 +19,7 @@ from tiltyard.cli.words import (
 )
 from tiltyard.errors import UsageError
 from tiltyard.study.compare import COMMANDS, Levels, TypedCommands
+from tiltyard.study.placeholders import escaped
 from tiltyard.study.program import OF_COMPARE, PROGRAM, SERVER
 from tiltyard.study.toml import TomlValue
 from tiltyard.units import count_of

@@ -74,14 +74,10 @@ def gate(
         commands: Options of commands.
         printing: Options of what is printed.
     """
-    from tiltyard.analysis.gate import gate as judged
     from tiltyard.app.gate import require_as_measured, require_time
     from tiltyard.cli.commands import require_writable
     from tiltyard.cli.console import remark, show, tell
     from tiltyard.cli.run import carried_out
-    from tiltyard.exporters.junit import junit as as_junit
-    from tiltyard.exporters.pull_request import pull_request
-    from tiltyard.folder import write_whole
 
     printing.begin()
     margin = _margin(within)
@@ -102,18 +98,29 @@ def gate(
         require_as_measured(target)
     # A kernel may not count what was asked for.
     require_time(by, known=any(workload.cpu_time for workload in findings.workloads))
+    from tiltyard.analysis.gate import gate as judged
+
     found = judged(findings, margin, by)
     if not printing.emit(found):
         show(table(found))
         if found.result == "undecided":
             tell(f"{'Next':9}{_next_step(found, typed=study is None)}")
         remark(f"Report   {target.report / 'index.html'}")
+    _write(found, junit, markdown)
+    return _exit_code(found)
+
+
+def _write(gate: "Gate", junit: Path | None, markdown: Path | None) -> None:
+    """The files that are asked for."""
+    from tiltyard.exporters.junit import junit as as_junit
+    from tiltyard.exporters.pull_request import pull_request
+    from tiltyard.folder import write_whole
+
     if junit is not None:
-        write_whole(junit, as_junit(found))
+        write_whole(junit, as_junit(gate))
     if markdown is not None:
         with markdown.open("ab") as file:
-            file.write(pull_request(found))
-    return _exit_code(found)
+            file.write(pull_request(gate))
 
 
 def _margin(within: str) -> float:

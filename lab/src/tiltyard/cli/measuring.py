@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from cyclopts import Parameter
 
+from tiltyard.cli.commands import Becomes
+
 if TYPE_CHECKING:
     from tiltyard.study.compare import Asked
 
@@ -44,14 +46,16 @@ class Measuring:
             root and control groups of version 2; otherwise it is said, and goes on without.
     """
 
-    blocks: int | None = None
-    budget: str | None = None
-    seed: int | None = None
+    blocks: Annotated[int | None, Becomes("precision.blocks")] = None
+    budget: Annotated[str | None, Becomes("precision.budget")] = None
+    seed: Annotated[int | None, Becomes("seed")] = None
     disturbed: Annotated[
-        Literal["adapt", "replace", "keep"] | None, Parameter(name=["--disturbed", "--spoiled"])
+        Literal["adapt", "replace", "keep"] | None,
+        Parameter(name=["--disturbed", "--spoiled"]),
+        Becomes("noise.disturbed"),
     ] = None
-    scale: str | None = None
-    isolate: str | None = None
+    scale: Annotated[str | None, Becomes("scale")] = None
+    isolate: Annotated[str | None, Becomes("conditions.isolate", "conditions.cpus")] = None
 
     @property
     def given(self) -> dict[str, object]:

@@ -6,50 +6,21 @@ option or a word.
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tiltyard.cli.commands import NONE, Commands
+from tiltyard.cli.commands import NONE, Commands, options_by_key
+from tiltyard.cli.measuring import Measuring
 
 if TYPE_CHECKING:
     from tiltyard.study.locate import KeyPath
     from tiltyard.study.problems import StudyFileError
 
-OPTIONS: Final[Mapping[tuple[str, ...], str]] = {
-    ("seed",): "--seed",
-    ("scale",): "--scale",
-    ("precision", "equivalent_within"): "--within",
-    ("precision", "blocks"): "--blocks",
-    ("precision", "budget"): "--budget",
-    ("noise", "disturbed"): "--disturbed",
-    ("conditions", "cpus"): "--isolate",
-    ("conditions", "isolate"): "--isolate",
-}
+OPTIONS: Final = {"precision.equivalent_within": "--within", **options_by_key(Measuring)}
 """Key of the study → the option that it is made of."""
-OF_COMMANDS: Final[Mapping[str, str]] = {
-    "command": "--command (-c)",
-    "shell": "--shell",
-    "setup": "--setup",
-    "prepare": "--prepare",
-    "conclude": "--conclude",
-    "cleanup": "--cleanup",
-    "servers.ready": "--ready",
-    "servers": "--server",
-    "serving": "--server",
-    "ready": "--ready",
-    "stdin": "--input",
-    "stdout": "--output",
-    "env": "--env",
-    "pass": "--env",
-    "warmup": "--warmup",
-    "alternate": "--no-alternate",
-    "executions": "--runs",
-    "expect.exit": "--exit-codes",
-    "expect.stdout": "--same-output",
-    "expect.compare": "--compare-output",
-}
+OF_COMMANDS: Final = {**options_by_key(Commands), "command": "--command (-c)"}
 """Key of the workload that commands are, or factor of what each has for itself → the option."""
 _OTHERWISE: Final = (
     (re.compile(r"A table has a header \[ … \], or stands"), "A table stands"),
@@ -147,7 +118,7 @@ class Typed:
                 typed = " ".join(self.systems) or "--vary"
                 key = dotted(tuple(inside))
                 return typed, key, f"{typed}+{key}="
-        option = OPTIONS.get(tuple(keys), "")
+        option = OPTIONS.get(".".join(keys), "")
         if option == "--blocks" and self.commands.runs is not None:
             option = "--runs"
         return option, keys[-1] if keys else "", f"{option} "
@@ -155,7 +126,7 @@ class Typed:
     def _of_commands(self, key: str) -> str:
         """The option of a key of the workload, or of a factor; the nearest that has one."""
         named = (name for name in OF_COMMANDS if f"{key}.".startswith(f"{name}."))
-        option = OF_COMMANDS[next(named, "command")]
+        option = OF_COMMANDS[max(named, key=len, default="command")]
         if option == "--runs" and self.commands.min_runs is not None:
             return "--min-runs"
         return option

@@ -8,10 +8,10 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from tiltyard.errors import UsageError
+from tiltyard.study.placeholders import escaped, names_in
 
 _LABEL_MAX: Final = 40
 _NAMED: Final = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.+-]*)=(.*)", re.DOTALL)
-_PLACEHOLDER: Final = re.compile(r"(?<![{$])\{([A-Za-z_]\w*)\}(?!\})", re.ASCII)
 _QUOTED: Final = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 _OF_SHELLS: Final = re.compile(r"[|&;<>`*()]|\$[\w({]|(?<!\S)~(?=/|\s|$)|\n")
 _BUILTINS: Final = re.compile(
@@ -52,7 +52,7 @@ def require_program(program: str, name: str, here: Path) -> None:
     """That there is such a program is a look-up; nothing is executed."""
     import shutil
 
-    if _PLACEHOLDER.search(program):
+    if any(names_in(program)):
         return
     path = str(here / program) if "/" in program else program
     if shutil.which(path) is None and _BUILTINS.fullmatch(program):
@@ -89,11 +89,6 @@ def untimed(line: str, known: Collection[str], *, shell: bool) -> list[str]:
     if _needs_shell(line):
         return ["sh", "-c", escaped(line, known)]
     return [escaped(word, known) for word in _words(line, "an untimed command")]
-
-
-def escaped(text: str, known: Collection[str]) -> str:
-    """With braces doubled around what is no name of ours: ``{print}`` of an awk program."""
-    return _PLACEHOLDER.sub(lambda m: m[0] if m[1] in known else f"{{{m[0]}}}", text)
 
 
 def names_of(

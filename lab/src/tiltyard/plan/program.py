@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from tiltyard.executors.engine import FarPlace
 from tiltyard.study.model import SystemSpec
-from tiltyard.study.placeholders import names_in
+from tiltyard.study.placeholders import names_in, spliced
 from tiltyard.study.program import (
     OF_SERVICE,
     SERVER,
@@ -75,10 +75,8 @@ def job_parameters(
         system: whose variables stand in its commands.
         root: where relative paths begin.
     """
-    lists = {
-        f"{{{name}}}": value for name, value in system.variables.items() if isinstance(value, tuple)
-    }
-    found = {key: _spliced(value, lists) for key, value in table.items()}
+    lists = {name: value for name, value in system.variables.items() if isinstance(value, tuple)}
+    found: dict[str, JsonValue] = spliced(dict(table), lists)
     for key in PATHS:
         path = found.get(key)
         if isinstance(path, str) and not path.startswith("{"):
@@ -139,17 +137,3 @@ def file_of(value: str, root: Path) -> Path | None:
     """
     path = Path(os.path.normpath(root / value))
     return path if "/" in value and path.exists() else None
-
-
-def _spliced(value: JsonValue, lists: Mapping[str, tuple[str, ...]]) -> JsonValue:
-    if isinstance(value, dict):
-        return {key: _spliced(each, lists) for key, each in value.items()}
-    if not isinstance(value, list):
-        return value
-    words: list[JsonValue] = []
-    for each in value:
-        if isinstance(each, str) and each in lists:
-            words += lists[each]
-        else:
-            words.append(_spliced(each, lists))
-    return words

@@ -3,8 +3,7 @@
 from tiltyard.host.packages import Tool
 from tiltyard.systems import filesystems, other_host, overlay, placement
 from tiltyard.systems.pair import checks as pair_checks
-from tiltyard.systems.vm import operating_system
-from tiltyard.systems.vm.backends import uml
+from tiltyard.systems.vm import tools as of_machines
 
 _NEEDED = (
     *(one.tool for one in filesystems.FILESYSTEMS),
@@ -13,8 +12,8 @@ _NEEDED = (
     *pair_checks.TOOLS,
     other_host.SSH,
     placement.TASKSET,
-    uml.TOOL,
-    *operating_system.TOOLS,
+    of_machines.UML,
+    *of_machines.OF_IMAGES,
 )
 
 TOOLS: tuple[Tool, ...] = tuple({tool.command: tool for tool in _NEEDED}.values())

@@ -28,11 +28,9 @@ from tiltyard.host.packages import find_program
 from tiltyard.meant import perhaps
 from tiltyard.study.problems import one_of, shown
 from tiltyard.study.toml import TomlValue, as_typed, split_list
-from tiltyard.systems import KINDS, block_device, directory, host, loop_image, pair, tmpfs
+from tiltyard.systems import KINDS, block_device, directory, host, loop_image, pair, tmpfs, vm
 from tiltyard.systems.filesystems import FILESYSTEMS
 from tiltyard.systems.kind import AnyKind
-from tiltyard.systems.vm import machine
-from tiltyard.systems.vm.kernels import UNPACK, kernel_of_series, look_at
 from tiltyard.tuning.knobs import KNOBS
 
 Place = Callable[[str], str]
@@ -109,6 +107,8 @@ def _as_command(word: str) -> str:
 
 
 def _boots(path: Path) -> bool:
+    from tiltyard.systems.vm.kernels import look_at
+
     return look_at(path.absolute()).boots_as is not None
 
 
@@ -209,7 +209,7 @@ def _based(word: str, base: str, place: Place) -> TypedSystem:
         return _directory(word, base, place)
     if booted := _booted(word, name, place):
         return TypedSystem(
-            word, machine.KIND, {**booted, **_mount(word, options)}, short=_tail(word, name)
+            word, vm.KIND, {**booted, **_mount(word, options)}, short=_tail(word, name)
         )
     if _HOST.fullmatch(name) and ("@" in name or options.startswith(("/", "~/"))):
         path = options.removeprefix("~/")
@@ -281,6 +281,8 @@ def _on_device(word: str, base: str, device: str) -> TypedSystem:
 
 def _booted(word: str, name: str, place: Place) -> dict[str, TomlValue] | None:
     """What boots: a kernel or a disk image; ``None`` if it is none."""
+    from tiltyard.systems.vm.kernels import UNPACK, kernel_of_series
+
     if (series := kernel_of_series(name)) is not None:
         if not series.is_file():
             raise _wrong(word, name, f"is a kernel that is not here. Fix: {UNPACK} {name}")

@@ -12,21 +12,17 @@ person types into a parameter may have such braces too.
 """
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 from pydantic import JsonValue
 
 from tiltyard.executors.engine import JobRefused
+from tiltyard.study.placeholders import name_of, names_in, put
 from tiltyard.study.problems import one_of
 from tiltyard.workloads.file import ProfileFile
 from tiltyard.workloads.inputs import Inputs, named, read_inputs, require_allowed, variables_in
 from tiltyard.workloads.values import Value, as_text, default_of, value_of
-
-_PLACEHOLDER: Final = re.compile(r"(?<![${])\{([A-Za-z_]\w*)\}(?!\})")
-"""As the engine sees them: neither the shell's ``${name}`` nor ``{{name}}``."""
 
 
 class _Empty(Exception):  # noqa: N818  it is no error
@@ -137,14 +133,6 @@ def values_of(
     return values
 
 
-def placeholders(part: JsonValue) -> set[str]:
-    """Names in braces, anywhere in a template or an expanded table."""
-    if isinstance(part, str):
-        return set(_PLACEHOLDER.findall(part))
-    inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
-    return {name for each in inner for name in placeholders(each)}
-
-
 def filled(text: str, values: Mapping[str, Value]) -> str:
     """A text with values in place of their placeholders.
 
@@ -152,23 +140,23 @@ def filled(text: str, values: Mapping[str, Value]) -> str:
         _Empty: if one of them is empty.
     """
 
-    def put(match: re.Match[str]) -> str:
-        if match[1] not in values:
-            return match[0]
-        value = values[match[1]]
+    def value_of(name: str) -> str | None:
+        if name not in values:
+            return None
+        value = values[name]
         if value is False or value in ("", []):
             raise _Empty
         return " ".join(value) if isinstance(value, list) else as_text(value)
 
-    return _PLACEHOLDER.sub(put, text)
+    return put(text, value_of)
 
 
 def _typed(part: JsonValue, values: Mapping[str, Value]) -> JsonValue:
     """A value directly under ``[program]``: one placeholder keeps its type."""
-    alone = _PLACEHOLDER.fullmatch(part) if isinstance(part, str) else None
-    if alone is None or alone[1] not in values:
+    name = name_of(part)
+    if name is None or name not in values:
         return _filled(part, values)
-    value = values[alone[1]]
+    value = values[name]
     if value in ("", []) or value is False:
         raise _Empty
     return [*value] if isinstance(value, list) else value
@@ -206,7 +194,7 @@ def _words(parts: Sequence[JsonValue], values: Mapping[str, Value]) -> list[Json
 
 def _repeated(word: str, values: Mapping[str, Value]) -> list[str]:
     """A word for each one of the first list in it; one where there is none."""
-    for name in _PLACEHOLDER.findall(word):
+    for name in names_in(word):
         if isinstance(several := values.get(name), list):
             if word == f"{{{name}}}":
                 return several

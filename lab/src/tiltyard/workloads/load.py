@@ -20,10 +20,11 @@ from tiltyard.executors.engine import JobRefused
 from tiltyard.ownership import home
 from tiltyard.study.load import parsed, read_text
 from tiltyard.study.locate import KeyPath, locate
+from tiltyard.study.placeholders import names_in
 from tiltyard.study.problems import Flaw, located, one_of
 from tiltyard.study.renamed import rename_old
 from tiltyard.study.wording import flaws_of
-from tiltyard.workloads.expand import expand, filled, placeholders, values_of
+from tiltyard.workloads.expand import expand, filled, values_of
 from tiltyard.workloads.file import ProfileFile
 from tiltyard.workloads.phoronix import InstalledTest, installed_tests
 from tiltyard.workloads.values import value_of
@@ -164,7 +165,7 @@ def _flaws(profile: ProfileFile) -> Iterator[Flaw]:
         "needs": [*profile.needs],
     }
     for path, text in _texts(parts, ()):
-        for name in sorted(placeholders(text) - usable):
+        for name in sorted({*names_in(text)} - usable):
             text = f"{{{name}}} stands for nothing. {one_of(name, sorted(usable))} Fix: name one "
             yield Flaw(path, f"{text}of these, or write {{{{{name}}}}} where braces are meant")
 

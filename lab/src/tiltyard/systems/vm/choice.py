@@ -13,7 +13,6 @@ from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import Problem, Site
 from tiltyard.systems.vm.backends import BACKENDS, Backend
-from tiltyard.systems.vm.backends.uml import TOOL
 from tiltyard.systems.vm.kernels import (
     Wanted,
     beside,
@@ -25,6 +24,7 @@ from tiltyard.systems.vm.kernels import (
     wanted_of,
 )
 from tiltyard.systems.vm.settings import IN_MEMORY, VmSettings
+from tiltyard.systems.vm.tools import UML
 
 _WORDS: Final = frozenset(
     (
@@ -64,7 +64,7 @@ def brings(settings: VmSettings, root: Path) -> Iterator[Brought]:
     if look_at(kernel).boots_as != "uml":
         yield from brought.file("kernel", "kernel", kernel, root)
         return
-    if kernel.name != TOOL.command or not brought.of_the_system(kernel, root):
+    if kernel.name != UML.command or not brought.of_the_system(kernel, root):
         yield Brought("kernel", f"program {kernel}", kernel)
     yield from _words(settings.cmdline)
 
@@ -86,7 +86,7 @@ def _brings_there(settings: VmSettings, host: str) -> Iterator[Brought]:
     yield from named
     if settings.backend in ("kvm", "qemu") or kernel.name.startswith(_IMAGE):
         return
-    if kernel.name != TOOL.command and not named:
+    if kernel.name != UML.command and not named:
         yield Brought("kernel", f"program {kernel} on {host}")
     yield from _words(settings.cmdline)
 

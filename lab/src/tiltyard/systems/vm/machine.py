@@ -18,12 +18,11 @@ from tiltyard.host.steps import Step, Steps
 from tiltyard.ownership import make_directory
 from tiltyard.systems.filesystems import Filesystem, filesystem
 from tiltyard.systems.image_file import ImageFile, check_size
-from tiltyard.systems.kind import CONSOLES, Kind, Problem, Site, System, Up
+from tiltyard.systems.kind import CONSOLES, Problem, Site, System, Up
 from tiltyard.systems.placement import TASKSET, cpu_problems, on_cpus
 from tiltyard.systems.vm.backends import Machine
 from tiltyard.systems.vm.choice import (
     Choice,
-    brings,
     choose,
     files_of,
     missing_modules,
@@ -280,22 +279,3 @@ def _tool_problems(command: str, package: str, place: Place) -> list[Problem]:
         return []
     remedy = install_command(package, has=place.has)
     return [Problem("error", f"{command} is not installed", remedy)]
-
-
-KIND = Kind(
-    name="vm",
-    about="a kernel, or a whole operating system, in a virtual machine; one boot a turn",
-    Settings=VmSettings,
-    target="directory",
-    open=VirtualMachine,
-    elsewhere=True,
-    in_guest=True,
-    clock=lambda settings: settings.clock,
-    brings=brings,
-    programs=lambda settings: (
-        "" if settings.disk else "its guest is a kernel and the engine, without any program"
-    ),
-    redraws=lambda settings: (
-        "a boot" if settings.filesystem == IN_MEMORY else "a boot and a format"
-    ),
-)

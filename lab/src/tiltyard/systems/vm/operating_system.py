@@ -15,27 +15,18 @@ from tiltyard.errors import HostLacksError
 from tiltyard.folder import sha256
 from tiltyard.host.commands import complaint
 from tiltyard.host.op import Run
-from tiltyard.host.packages import Tool, install_command
+from tiltyard.host.packages import install_command
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
-from tiltyard.systems.filesystems import filesystem
 from tiltyard.systems.kind import Problem, Site
 from tiltyard.systems.vm.backends import SystemDisks
 from tiltyard.systems.vm.backends.qemu import IMAGE_SERIAL, PORT
 from tiltyard.systems.vm.boot_files import fetch_boot_files
 from tiltyard.systems.vm.choice import Choice
 from tiltyard.systems.vm.software import Software, carried_engine, kept
+from tiltyard.systems.vm.tools import FORM, OF_IMAGES
 from tiltyard.units import format_size
 
-_FORM: Final = "ext4"
-"""Of the engine's disk: whatever boots from a disk has a driver for it."""
-_WITHOUT: Final = "no disk image can be booted (kind vm)"
-TOOLS: Final = (
-    Tool("qemu-img", "qemu-utils", ("--version",), _WITHOUT),
-    Tool("debugfs", "e2fsprogs", ("-V",), _WITHOUT),
-    filesystem(_FORM).tool,
-    Tool("sfdisk", "fdisk", ("--version",), _WITHOUT),
-)
 BOOT_LIMIT_S: Final = 300.0
 """All its services come up before the engine, and emulation makes that a minute or two."""
 _NOT_DAMAGED: Final = (0, 3, 63)
@@ -60,7 +51,7 @@ _SERVICE: Final = (
 
 def tool_problems(place: Place) -> list[Problem]:
     """Programs that are not there."""
-    lacking = [tool for tool in TOOLS if not place.has(tool.command)]
+    lacking = [tool for tool in OF_IMAGES if not place.has(tool.command)]
     return [
         Problem(
             "error",
@@ -191,6 +182,6 @@ def _carry_engine(into: Path, size_bytes: int, place: Place) -> None:
     carried = into / "engine"
     place.run(("mkdir", str(carried)))
     place.run(("cp", place.engine, str(carried / "tiltyard-engine")))
-    make = (f"mkfs.{_FORM}", "-q", "-O", "^has_journal", "-L", _LABEL, "-d", str(carried))
+    make = (f"mkfs.{FORM}", "-q", "-O", "^has_journal", "-L", _LABEL, "-d", str(carried))
     size_kib = (size_bytes + _ROOM_BYTES) // 1024
     place.run((*make, str(into / "engine.img"), f"{size_kib}k"))

@@ -20,6 +20,7 @@ from pydantic import JsonValue
 from tiltyard.errors import UsageError, WrittenWarning
 from tiltyard.executors.engine import JobRefused
 from tiltyard.ownership import expanded
+from tiltyard.study.placeholders import escaped, unescaped
 from tiltyard.study.problems import PHORONIX
 from tiltyard.wire import Unit as WireUnit
 from tiltyard.workloads.file import ParameterTable, ProfileFile, ProgramTable
@@ -86,7 +87,7 @@ class InstalledTest:
         profile, words = self.profile, table["command"]
         start, end = 4 + bool(profile.arguments), -1 if profile.post_arguments else None
         chosen = words[start:end] if isinstance(words, list) else []
-        user = " ".join(_unescaped(str(word)) for word in chosen)
+        user = " ".join(unescaped(str(word)) for word in chosen)
         arguments = " ".join(filter(None, (profile.arguments, user, profile.post_arguments)))
         try:
             metrics = dict(self._metrics(arguments, user))
@@ -102,7 +103,7 @@ class InstalledTest:
         scripts = {name: self.definition / f"{name}.sh" for name in ("pre", "interim", "post")}
         steps = {name: ["sh", str(path)] for name, path in scripts.items() if path.is_file()}
         setup: list[JsonValue] = [
-            ["cp", "-a", "--reflink=auto", f"{_escaped(installed)}/.", "."],
+            ["cp", "-a", "--reflink=auto", f"{escaped(installed)}/.", "."],
             ["sync", "-f", "."],
         ]
         if "pre" in steps:
@@ -111,12 +112,12 @@ class InstalledTest:
             "setup": setup,
             "command": [
                 "sh", "-c", _START, profile.executable,
-                *([_escaped(profile.arguments)] if profile.arguments else []),
+                *([escaped(profile.arguments)] if profile.arguments else []),
                 *(
                     f"{{{name}}}" if option.entries else option.argument(f"{{{name}}}")
                     for name, option in names.items()
                 ),
-                *([_escaped(profile.post_arguments)] if profile.post_arguments else []),
+                *([escaped(profile.post_arguments)] if profile.post_arguments else []),
             ],
             "env": dict(_environment()),
         }  # fmt: skip
@@ -252,7 +253,7 @@ def _parameter(option: Option) -> ParameterTable:
             brings="a script of the Phoronix Test Suite is started with",
         )
     choices: dict[str, str | list[str]] = {
-        name or value: [_escaped(argument)] if (argument := option.argument(value)) else []
+        name or value: [escaped(argument)] if (argument := option.argument(value)) else []
         for name, value in option.entries
     }
     default = list(choices)[min(option.default, len(choices) - 1)]
@@ -291,12 +292,3 @@ def _environment() -> Iterator[tuple[str, str]]:
         "OS_ARCH": system.machine,
         "CCACHE_DISABLE": "1",
     }.items()
-
-
-def _escaped(text: str) -> str:
-    """Braces that mean themselves."""
-    return re.sub(r"\{([A-Za-z_]\w*)\}", r"{{\1}}", text)
-
-
-def _unescaped(text: str) -> str:
-    return re.sub(r"\{\{([A-Za-z_]\w*)\}\}", r"{\1}", text)

@@ -13,17 +13,11 @@ import re
 from pathlib import Path
 from typing import Final, Literal
 
-from tiltyard.host.packages import Tool, install_command
+from tiltyard.host.packages import install_command
 from tiltyard.host.place import HERE, Place
 from tiltyard.systems.kind import Problem
 from tiltyard.systems.vm.backends.backend import Backend, Machine
 
-TOOL = Tool(
-    "linux.uml",
-    "user-mode-linux",
-    ("--version",),
-    "no guests that are ordinary processes (kind vm)",
-)
 _PTRACE: Final = Path(__file__).with_name("ptrace.c")
 _COMPILE: Final = """printf %s "$1" | cc -shared -fPIC -O2 -o "$2" -x c -"""
 _CPUS: Final = "/proc/cpuinfo"
