@@ -7,9 +7,9 @@ stands beside every verdict.
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import get_args
 
 from tiltyard import __version__
@@ -20,7 +20,7 @@ from tiltyard.analysis.collected.limits import limits
 from tiltyard.analysis.collected.over import told_over_studies
 from tiltyard.analysis.collected.tables import averages, cell, differing, index
 from tiltyard.analysis.collected.verdicts import Pair, compare, pairs_over, pairs_over_tests
-from tiltyard.analysis.dataset import Dataset, Point, Sample
+from tiltyard.analysis.dataset import Cells, Dataset, Point, cells_of
 from tiltyard.analysis.model import (
     FORMAT,
     Cell,
@@ -46,26 +46,34 @@ from tiltyard.units import count_of
 
 @dataclass(frozen=True)
 class _Work:
-    """A workload with its points and everything that is compared of it."""
+    """A workload with what is compared of it."""
 
-    dataset: Dataset
     workload: CollectedWorkload
+    dataset: Dataset
     headline: list[Point]
     details: list[Point]
     whole: list[Point]
     """Those that measure the same."""
-    cells: list[list[Pair]]
-    """Of each headline point; none of one that is the whole, whose pairs are those of it."""
     tests: list[list[Point]]
     """The headline points, metric by metric."""
-    metrics: list[tuple[list[Point], list[Pair]]]
-    """For each headline metric its points, and the pairs over them: none for a metric of one
-    point, whose pairs are those of the point, and for the whole. Empty for one metric."""
-    over_all: list[Pair]
 
-    def samples(self, own: Sequence[Point]) -> dict[str, Sample]:
-        """Of the systems that have values at some of its points."""
-        return self.dataset.samples([point.cell for point in own])
+    @property
+    def topic(self) -> str:
+        """What its verdict is about."""
+        return self.whole[0].topic if len(self.whole) == 1 else self.workload.display
+
+    @property
+    def by_metric(self) -> list[list[Point]]:
+        """The points of each metric, where there are several."""
+        return self.tests if len(self.tests) > 1 else []
+
+    @property
+    def grid(self) -> list[tuple[str, list[Point]]]:
+        """Each point, and each metric over its points, with their topics, but for the whole."""
+        points = [(point.topic, [point]) for point in self.headline]
+        metrics = [(own[0].metric.label, own) for own in self.by_metric if len(own) > 1]
+        whole = cells_of(self.whole)
+        return [(topic, own) for topic, own in (*points, *metrics) if cells_of(own) != whole]
 
 
 def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) -> Findings:
@@ -76,16 +84,17 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         audit: what came of holding its author's claims against it.
     """
     dataset = Dataset.of_collection(collection)
-    works = [_work(workload, dataset, collection.baseline) for workload in collection.workloads]
+    works = [_work(workload, dataset) for workload in collection.workloads]
     within = collection.equivalent_within
-    grid = [
-        pair for w in works for own in (*w.cells, *(over for _, over in w.metrics)) for pair in own
-    ]
-    headlines = [pair for w in works for pair in w.over_all]
-    told = iter(compare(grid, within, together=False))
-    wholes = iter(compare(headlines, within, together=True))
+    grid = _pairs([one for work in works for one in work.grid], dataset, collection.baseline)
+    wholes = [(work.topic, work.whole) for work in works if work.whole]
+    headlines = _pairs(wholes, dataset, collection.baseline)
+    judged = {
+        **_compared(grid, within, together=False), **_compared(headlines, within, together=True)
+    }  # fmt: skip
+    family, whole_family = (sum(map(len, own.values())) for own in (grid, headlines))
     workloads = with_observations(
-        [_findings(w, told, wholes, collection) for w in works],
+        [_findings(work, judged, collection) for work in works],
         # Of several studies a session is what is replicated, not the value.
         {} if collection.origin.studies else observe_courses([_courses(w, within) for w in works]),
     )
@@ -116,11 +125,11 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
             equivalent_within=within,
             false_discovery_rate=0.05,
         ),
-        design_sentence=_design_sentence(within, len(grid), len(headlines)),
+        design_sentence=_design_sentence(within, family, whole_family),
         blocks_done=0,
         blocks_planned=0,
         look=0,
-        family=len(grid),
+        family=family,
         trials_kept=0,
         trials_failed=0,
         resolution_percent=None,
@@ -178,77 +187,54 @@ def _overall(
     return tuple(compare(pairs, collection.equivalent_within, together=True))
 
 
-def _work(workload: CollectedWorkload, dataset: Dataset, baseline: str) -> _Work:
-    found = [point for point in dataset.cells if point.workload == workload.name]
+def _pairs(
+    own: Sequence[tuple[str, Sequence[Point]]], dataset: Dataset, baseline: str
+) -> dict[Cells, list[Pair]]:
+    """Cells → every pair of systems over them."""
+    return {cells_of(points): pairs_over(dataset, topic, points, baseline) for topic, points in own}
+
+
+def _compared(
+    pairs: Mapping[Cells, Sequence[Pair]], within: float, *, together: bool
+) -> dict[Cells, list[Comparison]]:
+    """The same, judged as one family."""
+    judged = iter(compare([one for own in pairs.values() for one in own], within, together))
+    return {cells: list(islice(judged, len(own))) for cells, own in pairs.items()}
+
+
+def _work(workload: CollectedWorkload, dataset: Dataset) -> _Work:
+    found = dataset.points_of[workload.name]
     headline = [point for point in found if point.metric.headline]
-    groups = [list(own) for _, own in groupby(headline, key=lambda point: point.metric.name)]
     # What one system alone has is compared with nothing, and is no part of what all have.
     shared = [point for point in headline if len(point.readings) > 1] or headline
-    whole = alike(shared, lambda point: point.metric)
-    topic = whole[0].topic if len(whole) == 1 else workload.display
-    metrics = [
-        (
-            own,
-            []
-            if len(own) == 1 or _are_same(own, whole)
-            else pairs_over(dataset, own[0].metric.label, own, baseline),
-        )
-        for own in groups
-        if len(groups) > 1
-    ]
     return _Work(
-        dataset=dataset,
         workload=workload,
+        dataset=dataset,
         headline=headline,
-        whole=whole,
         details=[point for point in found if not point.metric.headline],
-        cells=[
-            [] if _are_same([point], whole) else pairs_over(dataset, point.topic, [point], baseline)
-            for point in headline
-        ],
-        tests=groups,
-        metrics=metrics,
-        over_all=pairs_over(dataset, topic, whole, baseline) if whole else [],
+        whole=alike(shared, lambda point: point.metric),
+        tests=[list(own) for _, own in groupby(headline, key=lambda point: point.metric.name)],
     )
-
-
-def _are_same(own: Sequence[Point], whole: Sequence[Point]) -> bool:
-    return list(map(id, own)) == list(map(id, whole))
 
 
 def _findings(
-    work: _Work,
-    told: Iterator[Comparison],
-    wholes: Iterator[Comparison],
-    collection: Collection,
+    work: _Work, judged: Mapping[Cells, list[Comparison]], collection: Collection
 ) -> WorkloadFindings:
-    workload = work.workload
-    overall = [next(wholes) for _ in work.over_all]
-    at_points = [
-        overall if _are_same([point], work.whole) else [next(told) for _ in own]
-        for point, own in zip(work.headline, work.cells, strict=True)
-    ]
-    cells = tuple(
-        cell(point, own, collection.baseline)
-        for point, own in zip(work.headline, at_points, strict=False)
-    )
-    by_point = dict(zip(map(id, work.headline), at_points, strict=False))
+    workload, baseline = work.workload, collection.baseline
+    cells = tuple(cell(one, judged[cells_of([one])], baseline) for one in work.headline)
     by_metric = tuple(
         index(
             own[0].metric.name,
             own[0].metric.label,
             own,
-            work.samples(own),
-            by_point[id(own[0])]
-            if len(own) == 1
-            else overall
-            if _are_same(own, work.whole)
-            else [next(told) for _ in over],
-            collection.baseline,
+            work.dataset.samples(cells_of(own)),
+            judged[cells_of(own)],
+            baseline,
             together=False,
         )
-        for own, over in work.metrics
+        for own in work.by_metric
     )
+    overall = judged.get(cells_of(work.whole), [])
     whole = _index(work, overall, collection.baseline)
     counts = Counter(found.verdict for one in cells for found in one.comparisons)
     tally: dict[Verdict, int] = {verdict: counts[verdict] for verdict in get_args(Verdict)}
@@ -286,7 +272,7 @@ def _index(work: _Work, comparisons: Sequence[Comparison], baseline: str) -> Ind
         label = work.whole[0].metric.label
     if work.headline:
         own = work.whole
-        name, samples = work.workload.name, work.samples(own)
+        name, samples = work.workload.name, work.dataset.samples(cells_of(own))
         return index(name, label, own, samples, comparisons, baseline, together=True)
     return Index(
         name=work.workload.name,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
 
-from tiltyard.analysis.dataset import Dataset, Point, Sample, direction_of, together
+from tiltyard.analysis.dataset import Dataset, Point, Sample, cells_of, direction_of, together
 from tiltyard.analysis.estimators import Blocks, Evidence, evidence_of, ratio_of
 from tiltyard.analysis.model import Comparison
 from tiltyard.analysis.quantity import Direction
@@ -50,7 +50,7 @@ def pairs_over(dataset: Dataset, label: str, own: Sequence[Point], baseline: str
     """Every pair of systems once, over some points."""
     units = {point.metric.unit for point in own}
     unit = units.pop() if len(units) == 1 else ""
-    samples = dataset.samples([point.cell for point in own])
+    samples = dataset.samples(cells_of(own))
     return _pairs(samples, label, direction_of(own), unit, baseline)
 
 
@@ -64,7 +64,7 @@ def pairs_over_tests(
     found: dict[str, list[Sample]] = {}
     for own in tests:
         sign = 1.0 if direction_of(own) == "higher" else -1.0
-        for name, sample in dataset.samples([point.cell for point in own]).items():
+        for name, sample in dataset.samples(cells_of(own)).items():
             found.setdefault(name, []).append(replace(sample, mean=sign * sample.mean))
     whole = {name: together(own) for name, own in found.items() if len(own) == len(tests)}
     topic = f"the geometric mean of {count_of(len(tests), 'test')}"
