@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from tiltyard.analysis.beside import not_external
 from tiltyard.analysis.contrast import COLUMNS, MAX_FAILED_SHARE, OF_INTERVAL, Contrasts, Judged
-from tiltyard.analysis.quantity import Quantity, pairs_of
+from tiltyard.analysis.quantity import Direction, Quantity, pairs_of
 from tiltyard.plan.model import Design
 from tiltyard.stats.estimators import PairedBlocks
 from tiltyard.stats.family import (
@@ -143,7 +143,7 @@ def judge_rows(
     columns["quantity"] = np.fromiter(quantities, object, rows)
     for place, name in enumerate(("system", "against")):
         columns[name] = np.fromiter((own[place] for own in sides), object, rows)
-    columns["verdict"] = _verdicts(quantities, verdicts)
+    columns["verdict"] = verdict_words(verdicts, [own.direction for own in quantities])
     columns["withheld"] = not_external(sides, verdicts, design)
     columns["futile"] = verdicts.outcome[:rows] == FUTILE
     columns["failed"] = failed.sum(axis=1)
@@ -228,10 +228,12 @@ def _paired_covariates(
     return paired.reshape(rows, blocks, -1)
 
 
-def _verdicts(quantities: Sequence[Quantity], verdicts: FamilyVerdicts) -> npt.NDArray[np.object_]:
-    """The outcomes in the words of the quantities: times are better when they are lower."""
-    rows = len(quantities)
+def verdict_words(
+    verdicts: FamilyVerdicts, directions: Sequence[Direction]
+) -> npt.NDArray[np.object_]:
+    """The outcomes of the first rows in words: of what a lower value is better of, too."""
+    rows = len(directions)
     outcome, estimate = verdicts.outcome[:rows], verdicts.estimate[:rows]
-    more_is_better = np.array([quantity.direction == "higher" for quantity in quantities])
+    more_is_better = np.array(directions, dtype=np.str_) == "higher"
     different = np.where((estimate > 0) == more_is_better, "faster", "slower").astype(object)
     return np.where(outcome == DIFFERENT, different, _SAME_WORDS[outcome])

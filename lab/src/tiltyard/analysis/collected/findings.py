@@ -19,7 +19,7 @@ from tiltyard.analysis.collected.courses import Collected, courses_of, observe_c
 from tiltyard.analysis.collected.limits import limits
 from tiltyard.analysis.collected.over import told_over_studies
 from tiltyard.analysis.collected.tables import averages, cell, differing, index
-from tiltyard.analysis.collected.verdicts import Pair, compare, pairs_over, pairs_over_tests
+from tiltyard.analysis.collected.verdicts import compare, pairs_over, pairs_over_tests
 from tiltyard.analysis.dataset import Cells, Dataset, Point, cells_of
 from tiltyard.analysis.model import (
     FORMAT,
@@ -86,13 +86,7 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
     dataset = Dataset.of_collection(collection)
     works = [_work(workload, dataset) for workload in collection.workloads]
     within = collection.equivalent_within
-    grid = _pairs([one for work in works for one in work.grid], dataset, collection.baseline)
-    wholes = [(work.topic, work.whole) for work in works if work.whole]
-    headlines = _pairs(wholes, dataset, collection.baseline)
-    judged = {
-        **_compared(grid, within, together=False), **_compared(headlines, within, together=True)
-    }  # fmt: skip
-    family, whole_family = (sum(map(len, own.values())) for own in (grid, headlines))
+    judged, family, headlines = _judged(works, dataset, collection)
     workloads = with_observations(
         [_findings(work, judged, collection) for work in works],
         # Of several studies a session is what is replicated, not the value.
@@ -125,7 +119,7 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
             equivalent_within=within,
             false_discovery_rate=0.05,
         ),
-        design_sentence=_design_sentence(within, family, whole_family),
+        design_sentence=_design_sentence(within, family, headlines),
         blocks_done=0,
         blocks_planned=0,
         look=0,
@@ -187,19 +181,23 @@ def _overall(
     return tuple(compare(pairs, collection.equivalent_within, together=True))
 
 
-def _pairs(
-    own: Sequence[tuple[str, Sequence[Point]]], dataset: Dataset, baseline: str
-) -> dict[Cells, list[Pair]]:
-    """Cells → every pair of systems over them."""
-    return {cells_of(points): pairs_over(dataset, topic, points, baseline) for topic, points in own}
-
-
-def _compared(
-    pairs: Mapping[Cells, Sequence[Pair]], within: float, *, together: bool
-) -> dict[Cells, list[Comparison]]:
-    """The same, judged as one family."""
-    judged = iter(compare([one for own in pairs.values() for one in own], within, together))
-    return {cells: list(islice(judged, len(own))) for cells, own in pairs.items()}
+def _judged(
+    works: Sequence[_Work], dataset: Dataset, collection: Collection
+) -> tuple[dict[Cells, list[Comparison]], int, int]:
+    """Cells → every pair of systems over them; how many of the grid, and of whole workloads."""
+    grid = [one for work in works for one in work.grid]
+    wholes = [(work.topic, work.whole) for work in works if work.whole]
+    found: dict[Cells, list[Comparison]] = {}
+    sizes = []
+    for own, together in ((grid, False), (wholes, True)):
+        pairs = [pairs_over(dataset, *one, collection.baseline) for one in own]
+        every = [pair for of_cells in pairs for pair in of_cells]
+        judged = iter(compare(every, collection.equivalent_within, together))
+        for (_, points), of_cells in zip(own, pairs, strict=True):
+            found[cells_of(points)] = list(islice(judged, len(of_cells)))
+        sizes.append(len(every))
+    family, headlines = sizes
+    return found, family, headlines
 
 
 def _work(workload: CollectedWorkload, dataset: Dataset) -> _Work:

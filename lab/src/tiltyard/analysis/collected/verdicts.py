@@ -8,6 +8,7 @@ from typing import Final
 
 from tiltyard.analysis.dataset import Dataset, Point, Sample, cells_of, direction_of, together
 from tiltyard.analysis.estimators import Blocks, Evidence, evidence_of, ratio_of
+from tiltyard.analysis.judging import verdict_words
 from tiltyard.analysis.model import Comparison
 from tiltyard.analysis.quantity import Direction
 from tiltyard.analysis.statements.numbers import (
@@ -21,7 +22,7 @@ from tiltyard.analysis.statements.numbers import (
 )
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.stats.estimators import AtOnce
-from tiltyard.stats.family import DIFFERENT, EQUIVALENT, FamilyRules, FamilyVerdicts, judge_family
+from tiltyard.stats.family import FamilyRules, FamilyVerdicts, judge_family
 from tiltyard.stats.multiple import benjamini_hochberg, holm
 from tiltyard.units import count_of
 
@@ -104,20 +105,24 @@ def compare(pairs: Sequence[Pair], equivalent_within: float, together: bool) -> 
     )
     found = judge_family(AtOnce([pair.evidence for pair in pairs]), rules, to_come=0)
     rate = None if together else RATE
+    words = verdict_words(found, [pair.direction for pair in pairs])
     return [
-        _comparison(pair, found, row, equivalent_within, rate) for row, pair in enumerate(pairs)
+        _comparison(pair, found, row, words[row], equivalent_within, rate)
+        for row, pair in enumerate(pairs)
     ]
 
 
 def _comparison(
-    pair: Pair, judged: FamilyVerdicts, row: int, within: float, rate: float | None
+    pair: Pair,
+    judged: FamilyVerdicts,
+    row: int,
+    verdict: Verdict,
+    within: float,
+    rate: float | None,
 ) -> Comparison:
     """One row of the judged family: nan where there is no test, infinite where no interval."""
-    found, outcome = pair.evidence, judged.outcome[row]
+    found = pair.evidence
     level = 1 - RATE if found.p is None else float(judged.level[row])
-    verdict: Verdict = "equivalent" if outcome == EQUIVALENT else "undecided"
-    if outcome == DIFFERENT:
-        verdict = "faster" if (found.estimate > 0) == (pair.direction == "higher") else "slower"
     ends = float(judged.low[row]), float(judged.high[row])
     low, high = map(ratio_of, ends) if any(map(math.isfinite, ends)) else (None, None)
     estimate = ratio_of(found.estimate)
