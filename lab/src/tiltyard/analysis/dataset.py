@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,9 @@ FEWEST_VALUES: Final = 3
 """Of each side, for an interval. Where noise has two modes, two values of each of two equal systems
 lie apart in up to one of eight comparisons, 2 (½)²(½)², however small the noise within a mode is;
 three in one of 32."""
+_MOST: Final = 2**31 - 1
+"""Values behind a mean that a row can hold; more of them are as many."""
+T = TypeVar("T")
 ROW: Final = np.dtype(
     [(name, np.int32) for name in ("cell", "system", "session", "block", "unit", "n")]
     + [(name, np.float64) for name in ("value", "se", "half")]
@@ -54,7 +57,8 @@ class Point:
     """System → what its source states, in the order of the systems."""
     cell: int
     """Its number."""
-    workload: str = ""
+    workload: int = 0
+    """Place of its workload in the collection."""
 
     @property
     def topic(self) -> str:
@@ -142,9 +146,11 @@ class Dataset:
     @classmethod
     def of(cls, points: Sequence[Point], systems: Sequence[str]) -> "Dataset":
         """What points state of systems."""
-        sessions: dict[str, int] = {}
+        readings = [one for point in points for one in point.readings.values()]
+        blocks = _codes(sorted({block for one in readings for block in one.blocks}))
+        sessions = _codes(dict.fromkeys(group for one in readings for group in one.groups))
         rows = [
-            _rows(point.cell, system, point.readings[name], half, sessions)
+            _rows(point.cell, system, point.readings[name], half, blocks, sessions)
             for point in points
             for half in (half_unit(point.readings.values(), point.metric.printed),)
             for system, name in enumerate(systems)
@@ -158,7 +164,7 @@ class Dataset:
         """All that was collected; the cells of a workload metric by metric, as they were read."""
         systems = [system.name for system in collection.systems]
         points: list[Point] = []
-        for workload in collection.workloads:
+        for number, workload in enumerate(collection.workloads):
             found: dict[tuple[str, tuple[tuple[str, int | str], ...]], dict[str, Reading]] = {}
             for reading in workload.readings:
                 place = (reading.metric, tuple(reading.at.items()))
@@ -174,13 +180,13 @@ class Dataset:
                 readings = {system: own[system] for system in systems if system in own}
                 label = label_of(dict(at), axes[name])
                 cell = len(points)
-                points.append(Point(metrics[name], dict(at), label, readings, cell, workload.name))
+                points.append(Point(metrics[name], dict(at), label, readings, cell, number))
         return cls.of(points, systems)
 
     @cached_property
-    def points_of(self) -> Mapping[str, Sequence[Point]]:
-        """Workload → its cells."""
-        found: dict[str, list[Point]] = defaultdict(list)
+    def points_of(self) -> Mapping[int, Sequence[Point]]:
+        """Place of a workload → its cells."""
+        found: dict[int, list[Point]] = defaultdict(list)
         for point in self.cells:
             found[point.workload].append(point)
         return found
@@ -309,8 +315,18 @@ def standard_error(reading: Reading) -> float | None:
     return reading.sd / math.sqrt(reading.n)
 
 
+def _codes(own: Iterable[T]) -> dict[T, int]:
+    """Each with its number: those of a source may be of any size."""
+    return {one: number for number, one in enumerate(own)}
+
+
 def _rows(
-    cell: int, system: int, reading: Reading, half: float, sessions: dict[str, int]
+    cell: int,
+    system: int,
+    reading: Reading,
+    half: float,
+    blocks: Mapping[int, int],
+    sessions: Mapping[str, int],
 ) -> npt.NDArray[np.void]:
     """One reading: a row for each value, by its block if it has one, or one of its summary."""
     rows = np.empty(len(reading.values) or 1, ROW)
@@ -318,14 +334,14 @@ def _rows(
     rows["session"] = rows["block"] = rows["unit"] = -1
     if not reading.values:
         error = standard_error(reading)
-        rows["value"], rows["n"] = reading.mean or 0.0, reading.n or 1
+        rows["value"], rows["n"] = reading.mean or 0.0, min(reading.n or 1, _MOST)
         rows["se"] = np.nan if error is None else error
         return rows
     rows["value"], rows["unit"], rows["se"] = reading.values, np.arange(len(rows)), np.nan
     rows["n"] = [*map(len, reading.within)] or 1
     if reading.groups:
-        rows["session"] = [sessions.setdefault(one, len(sessions)) for one in reading.groups]
+        rows["session"] = [sessions[group] for group in reading.groups]
     if reading.blocks:
-        rows["block"] = reading.blocks
+        rows["block"] = [blocks[block] for block in reading.blocks]
         rows = rows[np.argsort(rows["block"], kind="stable")]
     return rows

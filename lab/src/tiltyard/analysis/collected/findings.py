@@ -84,7 +84,7 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         audit: what came of holding its author's claims against it.
     """
     dataset = Dataset.of_collection(collection)
-    works = [_work(workload, dataset) for workload in collection.workloads]
+    works = [_work(*one, dataset) for one in enumerate(collection.workloads)]
     within = collection.equivalent_within
     judged, family, headlines = _judged(works, dataset, collection)
     workloads = with_observations(
@@ -200,8 +200,8 @@ def _judged(
     return found, family, headlines
 
 
-def _work(workload: CollectedWorkload, dataset: Dataset) -> _Work:
-    found = dataset.points_of[workload.name]
+def _work(number: int, workload: CollectedWorkload, dataset: Dataset) -> _Work:
+    found = dataset.points_of.get(number, [])
     headline = [point for point in found if point.metric.headline]
     # What one system alone has is compared with nothing, and is no part of what all have.
     shared = [point for point in headline if len(point.readings) > 1] or headline
