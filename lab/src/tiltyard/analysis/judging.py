@@ -121,14 +121,7 @@ def judge_rows(
             covariates = _means_of_sessions(covariates, differences, sessions)
         differences, failed = by_session(differences, failed, sessions)
         to_come = to_come and int((~(np.isfinite(differences) | failed).any(axis=0)).sum())
-    rules = FamilyRules(
-        rope=float(np.log1p(design.equivalent_within)),
-        adjust=adjust,
-        rate=level,
-        together=together,
-        futility=design.futility,
-        max_failed_share=MAX_FAILED_SHARE,
-    )
+    rules = rules_of(design, adjust, level, together=together)
     rounding = weights * np.array([quantity.rounding for quantity in quantities])
     estimator = PairedBlocks(
         design.spending,
@@ -150,6 +143,25 @@ def judge_rows(
     for name in (*OF_INTERVAL, "p_adjusted"):
         columns[name] = getattr(verdicts, name)[:rows]
     return Contrasts(differences, columns, covariates)
+
+
+def rules_of(
+    design: Design, adjust: Callable[[FloatArray], FloatArray], level: float, *, together: bool
+) -> FamilyRules:
+    """How a family of a design is judged; see :func:`judge`.
+
+    A design without looks is of what was measured elsewhere: nobody declared what would be compared
+    there, so its family is what has a test.
+    """
+    return FamilyRules(
+        rope=float(np.log1p(design.equivalent_within)),
+        adjust=adjust,
+        rate=level,
+        together=together,
+        futility=design.futility,
+        max_failed_share=MAX_FAILED_SHARE,
+        tested_only=not design.looks,
+    )
 
 
 def rows_of(

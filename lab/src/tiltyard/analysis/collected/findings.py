@@ -86,13 +86,21 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
     dataset = Dataset.of_collection(collection)
     works = [_work(*one, dataset) for one in enumerate(collection.workloads)]
     within = collection.equivalent_within
-    judged, family, headlines = _judged(works, dataset, collection)
+    design = Design(
+        profile="collected",
+        strict=False,
+        looks=(),
+        alpha=0.05,
+        equivalent_within=within,
+        false_discovery_rate=0.05,
+    )
+    judged, family, headlines = _judged(works, dataset, collection.baseline, design)
     workloads = with_observations(
         [_findings(work, judged, collection) for work in works],
         # Of several studies a session is what is replicated, not the value.
         {} if collection.origin.studies else observe_courses([_courses(w, within) for w in works]),
     )
-    overall = _overall(works, dataset, collection)
+    overall = _overall(works, dataset, collection.baseline, design)
     levels = {one.name: one.levels for one in collection.systems}
     asked = collection.asks or asked_factor(collection.question, levels)
     findings = Findings(
@@ -111,14 +119,7 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         baseline=collection.baseline,
         differences=(),
         advantages=advantages(levels, collection.baseline, asked),
-        design=Design(
-            profile="collected",
-            strict=False,
-            looks=(),
-            alpha=0.05,
-            equivalent_within=within,
-            false_discovery_rate=0.05,
-        ),
+        design=design,
         design_sentence=_design_sentence(within, family, headlines),
         blocks_done=0,
         blocks_planned=0,
@@ -172,17 +173,17 @@ def _extended(
 
 
 def _overall(
-    works: Sequence[_Work], dataset: Dataset, collection: Collection
+    works: Sequence[_Work], dataset: Dataset, baseline: str, design: Design
 ) -> tuple[Comparison, ...]:
     """Every pair over the tests that are alike: a family by itself."""
     every = [own for work in works for own in work.tests]
     tests = alike(every, lambda own: own[0].metric)
-    pairs = pairs_over_tests(dataset, tests, collection.baseline)
-    return tuple(compare(pairs, collection.equivalent_within, together=True))
+    pairs = pairs_over_tests(dataset, tests, baseline)
+    return tuple(compare(pairs, design, together=True))
 
 
 def _judged(
-    works: Sequence[_Work], dataset: Dataset, collection: Collection
+    works: Sequence[_Work], dataset: Dataset, baseline: str, design: Design
 ) -> tuple[dict[Cells, list[Comparison]], int, int]:
     """Cells → every pair of systems over them; how many of the grid, and of whole workloads."""
     grid = [one for work in works for one in work.grid]
@@ -190,9 +191,9 @@ def _judged(
     found: dict[Cells, list[Comparison]] = {}
     sizes = []
     for own, together in ((grid, False), (wholes, True)):
-        pairs = [pairs_over(dataset, *one, collection.baseline) for one in own]
+        pairs = [pairs_over(dataset, *one, baseline) for one in own]
         every = [pair for of_cells in pairs for pair in of_cells]
-        judged = iter(compare(every, collection.equivalent_within, together))
+        judged = iter(compare(every, design, together))
         for (_, points), of_cells in zip(own, pairs, strict=True):
             found[cells_of(points)] = list(islice(judged, len(of_cells)))
         sizes.append(len(every))

@@ -8,7 +8,7 @@ from typing import Final
 
 from tiltyard.analysis.dataset import Dataset, Point, Sample, cells_of, direction_of, together
 from tiltyard.analysis.estimators import Blocks, Evidence, evidence_of, ratio_of
-from tiltyard.analysis.judging import verdict_words
+from tiltyard.analysis.judging import rules_of, verdict_words
 from tiltyard.analysis.model import Comparison
 from tiltyard.analysis.quantity import Direction
 from tiltyard.analysis.statements.numbers import (
@@ -21,8 +21,9 @@ from tiltyard.analysis.statements.numbers import (
     scale_of_doubt,
 )
 from tiltyard.analysis.verdict import Verdict
+from tiltyard.plan.model import Design
 from tiltyard.stats.estimators import AtOnce
-from tiltyard.stats.family import FamilyRules, FamilyVerdicts, judge_family
+from tiltyard.stats.family import FamilyVerdicts, judge_family
 from tiltyard.stats.multiple import benjamini_hochberg, holm
 from tiltyard.units import count_of
 
@@ -84,30 +85,23 @@ def _pairs(
     ]
 
 
-def compare(pairs: Sequence[Pair], equivalent_within: float, together: bool) -> list[Comparison]:
+def compare(pairs: Sequence[Pair], design: Design, together: bool) -> list[Comparison]:
     """A comparison for each pair, in the same order.
 
     Args:
         pairs: one family; its size is the number of pairs that have a test.
-        equivalent_within: half-width of the region of equivalence, as a fraction.
+        design: its rules.
         together: corrected by Holm's procedure, with intervals that hold together; else by
             Benjamini and Hochberg's, with intervals of differences that are corrected for having
             been selected. As :mod:`tiltyard.stats.family` does it at each look.
     """
-    rules = FamilyRules(
-        rope=math.log1p(equivalent_within),
-        adjust=holm if together else benjamini_hochberg,
-        rate=RATE,
-        together=together,
-        futility=False,
-        max_failed_share=0.0,
-        tested_only=True,
-    )
+    adjust = holm if together else benjamini_hochberg
+    rules = rules_of(design, adjust, RATE, together=together)
     found = judge_family(AtOnce([pair.evidence for pair in pairs]), rules, to_come=0)
-    rate = None if together else RATE
+    selection = None if together else RATE
     words = verdict_words(found, [pair.direction for pair in pairs])
     return [
-        _comparison(pair, found, row, words[row], equivalent_within, rate)
+        _comparison(pair, found, row, words[row], design.equivalent_within, selection)
         for row, pair in enumerate(pairs)
     ]
 
