@@ -1,7 +1,7 @@
 """Ratios of results that were not run here, against known answers."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,24 +17,28 @@ from tiltyard.collected.model import CollectedMetric, PrintedAs, Reading
 WHOLE = PrintedAs(unit="/s", factor=1, decimals=0)
 
 
+def dataset_of(
+    cells: Sequence[Mapping[str, Reading]],
+    half: float | None = None,
+    directions: Sequence[Direction] = (),
+) -> Dataset:
+    """Cells of some systems; ``half`` in place of what follows from their digits."""
+    points = []
+    for cell, readings in enumerate(cells):
+        way = directions[cell] if directions else "higher"
+        metric = CollectedMetric(name="m", label="m", unit="/s", direction=way, printed=WHOLE)
+        points.append(Point(metric, {}, "", readings, cell))
+    dataset = Dataset.of(points, [*cells[0]])
+    if half is not None:
+        dataset.rows["half"] = half
+    return dataset
+
+
 def sampled(
     readings: Sequence[Reading], half: float | None = None, directions: Sequence[Direction] = ()
 ) -> Sample | None:
-    """Of one system over as many cells; ``half`` in place of what follows from their digits."""
-    dataset = Dataset.of(
-        [
-            Point(
-                CollectedMetric(name="m", label="m", unit="/s", direction=way, printed=WHOLE),
-                {}, "", {"a": reading}, cell,
-            )
-            for cell, (reading, way) in enumerate(
-                zip(readings, directions or ["higher"] * len(readings), strict=True)
-            )
-        ],
-        ("a",),
-    )  # fmt: skip
-    if half is not None:
-        dataset.rows["half"] = half
+    """Of one system over as many cells."""
+    dataset = dataset_of([{"a": reading} for reading in readings], half, directions)
     return dataset.samples(range(len(readings))).get("a")
 
 
@@ -176,12 +180,16 @@ def test_nothing_is_said_of_what_is_not_positive() -> None:
 
 
 def test_blocks_pair_what_has_the_same_number() -> None:
-    first = of((2.0, 2.0, 2.0, 2.0, 2.0, 4.0), blocks=(6, 5, 4, 3, 2, 1))
-    second = of((2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), blocks=(1, 2, 3, 4, 5, 6, 7))
+    numbers = {"a": (6, 5, 4, 3, 2, 1), "b": (1, 2, 3, 4, 5, 6, 7), "c": tuple(range(7, 14))}
+    values = {"a": (2.0,) * 5 + (4.0,), "b": (2.0,) + (1.0,) * 6, "c": (1.0,) * 7}
+    readings = {
+        name: Reading(metric="m", system=name, values=own, blocks=numbers[name])
+        for name, own in values.items()
+    }
+    first, second, apart = dataset_of([readings], 0.0).samples([0]).values()
     found = paired(first, second)
     assert found.n == 6
     assert found.differences == pytest.approx([math.log(2)] * 6)
-    apart = of((1.0,) * 7, blocks=(7, 8, 9, 10, 11, 12, 13))
     assert [estimator_of(first, other) for other in (second, apart)] == ["blocks", "values"]
 
 
@@ -241,7 +249,6 @@ def test_cells_of_other_counts_do_not_line_up() -> None:
 def test_the_estimator_follows_from_what_is_known_of_values_and_not_from_the_values() -> None:
     """Whichever way the values of a table are dealt out, what compares them stays what it is."""
     rng = np.random.default_rng(11)
-    metric = CollectedMetric(name="m", label="m", unit="/s", direction="higher")
 
     def reading(system: str, **kept: object) -> Reading:
         return Reading.model_validate({"metric": "m", "system": system, **kept})
@@ -263,25 +270,25 @@ def test_the_estimator_follows_from_what_is_known_of_values_and_not_from_the_val
             for side in (0, 1)
         ],
     }
-    dataset = Dataset.of(
-        [
-            Point(
-                metric,
-                {},
-                name,
-                {s: reading(s, **own) for s, own in zip("ab", two, strict=True)},
-                cell,
-            )
-            for cell, (name, two) in enumerate(cells.items())
-        ],
-        ("a", "b"),
+    dataset = dataset_of(
+        [{s: reading(s, **own) for s, own in zip("ab", two, strict=True)} for two in cells.values()]
     )
     for _ in range(20):
         rows = dataset.rows.copy()
         rows["value"] = rng.permutation(rows["value"])
-        dealt = replace(dataset, rows=rows)
+        dealt = replace(dataset, rows=rows, _sampled={})
         for cell, name in enumerate(cells):
             first, second = dealt.samples([cell]).values()
             assert estimator_of(first, second) == name
             (found,) = evidence_of([(first, second)])
             assert found.paired == (name in ("blocks", "studies"))
+
+
+def test_numbers_of_blocks_and_counts_may_be_of_any_size() -> None:
+    """They are a stranger's: dates of rounds, or all operations behind a mean."""
+    far = tuple(10**20 + n for n in range(6))
+    found = of((2.0, 3.0, 2.5, 2.0, 3.0, 4.0), blocks=far[::-1])
+    assert found.replicates is not None
+    assert found.replicates.logs[0] == pytest.approx(math.log(4.0))
+    assert paired(found, of((1.0,) * 6, blocks=far)).n == 6
+    assert summary(mean=4.0, sd=0.1, n=10**20).n == 2**31 - 1

@@ -15,7 +15,8 @@ from tiltyard.app import report as use_case
 from tiltyard.cli import main
 from tiltyard.cli.console import out
 from tiltyard.collected.model import Reading
-from tiltyard.collected.store import write_collection
+from tiltyard.collected.store import read_collection, write_collection
+from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.styles import STYLES
@@ -195,3 +196,16 @@ def test_a_damaged_collection_is_one_line(folder: Path, was: str, now: str, what
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert f"collection.json: {what}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "of_value", [{"blocks": (1,)}, {"groups": ("may",)}, {"within": ((1.0,),)}]
+)
+def test_a_collection_that_contradicts_itself_is_refused(
+    tmp_path: Path, of_value: dict[str, tuple[object, ...]]
+) -> None:
+    """As a stranger may write it, with its right sum."""
+    values = {"metric": "throughput", "system": "ext4", "values": (1.0, 2.0, 3.0), **of_value}
+    write_collection(StudyFolder(tmp_path / "study"), collection([Reading.model_validate(values)]))
+    with pytest.raises(UsageError, match="not as many blocks, groups or repeats as values"):
+        read_collection(tmp_path / "study")

@@ -9,11 +9,12 @@ uniform law within half a unit of the last kept place (JCGM 100:2008 (GUM), F.2.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, repeat
-from typing import Final
+from itertools import chain
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,9 @@ FEWEST_VALUES: Final = 3
 """Of each side, for an interval. Where noise has two modes, two values of each of two equal systems
 lie apart in up to one of eight comparisons, 2 (½)²(½)², however small the noise within a mode is;
 three in one of 32."""
+_MOST: Final = 2**31 - 1
+"""Values behind a mean that a row can hold; more of them are as many."""
+T = TypeVar("T")
 ROW: Final = np.dtype(
     [(name, np.int32) for name in ("cell", "system", "session", "block", "unit", "n")]
     + [(name, np.float64) for name in ("value", "se", "half")]
@@ -53,12 +57,22 @@ class Point:
     """System → what its source states, in the order of the systems."""
     cell: int
     """Its number."""
-    workload: str = ""
+    workload: int = 0
+    """Place of its workload in the collection."""
 
     @property
     def topic(self) -> str:
         """What a sentence calls it."""
         return ", ".join(filter(None, (self.metric.label, self.label)))
+
+
+Cells = tuple[int, ...]
+"""Numbers of cells: what is compared is a cell, or the mean over several."""
+
+
+def cells_of(points: Iterable[Point]) -> Cells:
+    """Their numbers."""
+    return tuple(point.cell for point in points)
 
 
 @dataclass(frozen=True)
@@ -127,27 +141,30 @@ class Dataset:
     cells: tuple[Point, ...]
     systems: tuple[str, ...]
     sessions: tuple[str, ...] = ()
+    _sampled: dict[Cells, dict[str, Sample]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, points: Sequence[Point], systems: Sequence[str]) -> "Dataset":
         """What points state of systems."""
-        sessions: dict[str, int] = {}
+        readings = [one for point in points for one in point.readings.values()]
+        blocks = _codes(sorted({block for one in readings for block in one.blocks}))
+        sessions = _codes(dict.fromkeys(group for one in readings for group in one.groups))
         rows = [
-            row
+            _rows(point.cell, system, point.readings[name], half, blocks, sessions)
             for point in points
             for half in (half_unit(point.readings.values(), point.metric.printed),)
             for system, name in enumerate(systems)
             if name in point.readings
-            for row in _rows(point.cell, system, point.readings[name], half, sessions)
         ]
-        return cls(np.array(rows, ROW), tuple(points), tuple(systems), tuple(sessions))
+        table = np.concatenate(rows) if rows else np.empty(0, ROW)
+        return cls(table, tuple(points), tuple(systems), tuple(sessions))
 
     @classmethod
     def of_collection(cls, collection: Collection) -> "Dataset":
         """All that was collected; the cells of a workload metric by metric, as they were read."""
         systems = [system.name for system in collection.systems]
         points: list[Point] = []
-        for workload in collection.workloads:
+        for number, workload in enumerate(collection.workloads):
             found: dict[tuple[str, tuple[tuple[str, int | str], ...]], dict[str, Reading]] = {}
             for reading in workload.readings:
                 place = (reading.metric, tuple(reading.at.items()))
@@ -163,10 +180,18 @@ class Dataset:
                 readings = {system: own[system] for system in systems if system in own}
                 label = label_of(dict(at), axes[name])
                 cell = len(points)
-                points.append(Point(metrics[name], dict(at), label, readings, cell, workload.name))
+                points.append(Point(metrics[name], dict(at), label, readings, cell, number))
         return cls.of(points, systems)
 
-    def samples(self, cells: Sequence[int]) -> dict[str, Sample]:
+    @cached_property
+    def points_of(self) -> Mapping[int, Sequence[Point]]:
+        """Place of a workload → its cells."""
+        found: dict[int, list[Point]] = defaultdict(list)
+        for point in self.cells:
+            found[point.workload].append(point)
+        return found
+
+    def samples(self, cells: Iterable[int]) -> Mapping[str, Sample]:
         """Of the systems that have a positive value in every cell, over all of them.
 
         Replicates line up if every cell has equally many, and of the same blocks if it has blocks.
@@ -174,6 +199,9 @@ class Dataset:
         share stays in the spread. Else, as where only means were kept, the errors of the cells are
         averaged, see :func:`together`.
         """
+        cells = tuple(cells)
+        if cells in self._sampled:
+            return self._sampled[cells]
         points = [self.cells[cell] for cell in cells]
         direction = direction_of(points)
         signs = [1.0 if point.metric.direction == direction else -1.0 for point in points]
@@ -182,10 +210,11 @@ class Dataset:
             parts = [self._places(cell, system) for cell in cells]
             if all(own.stop > own.start and self._positive[own].all() for own in parts):
                 found[name] = self._sample(parts, signs)
+        self._sampled[cells] = found
         return found
 
     def _sample(self, parts: Sequence[slice], signs: Sequence[float]) -> Sample:
-        averaged = any(self.rows["n"][own].max() > 1 for own in parts if self._is_repeated(own))
+        averaged = any(self._averaged[own].any() for own in parts)
         lined_up = self._lined_up(parts, signs)
         if lined_up is not None:
             return Sample.of(lined_up, averaged=averaged)
@@ -204,9 +233,9 @@ class Dataset:
     def _lined_up(self, parts: Sequence[slice], signs: Sequence[float]) -> Replicates | None:
         """Over all cells; ``None`` if they do not line up, or only means were kept."""
         blocks, first = self.rows["block"], parts[0]
-        if not self._is_repeated(first) or any(
-            not np.array_equal(blocks[own], blocks[first]) or not self._is_repeated(own)
-            for own in parts
+        if self.rows["unit"][first.start] < 0 or any(
+            not np.array_equal(blocks[own], blocks[first]) or self.rows["unit"][own.start] < 0
+            for own in parts[1:]
         ):
             return None
         logs = np.array([sign * self._logs[own] for sign, own in zip(signs, parts, strict=True)])
@@ -219,9 +248,6 @@ class Dataset:
             tuple(self.sessions[one] for one in sessions) if sessions[0] >= 0 else (),
         )
 
-    def _is_repeated(self, own: slice) -> bool:
-        return bool(self.rows["unit"][own.start] >= 0)
-
     def _places(self, cell: int, system: int) -> slice:
         begin = cell * len(self.systems) + system
         return slice(int(self._begins[begin]), int(self._begins[begin + 1]))
@@ -232,6 +258,10 @@ class Dataset:
         last = int(self.rows["cell"].max(initial=-1)) + 1
         own = self.rows["cell"].astype(np.int64) * len(self.systems) + self.rows["system"]
         return np.searchsorted(own, np.arange(max(last, len(self.cells)) * len(self.systems) + 1))
+
+    @cached_property
+    def _averaged(self) -> npt.NDArray[np.bool_]:
+        return np.asarray((self.rows["unit"] >= 0) & (self.rows["n"] > 1))
 
     @cached_property
     def _positive(self) -> npt.NDArray[np.bool_]:
@@ -285,20 +315,33 @@ def standard_error(reading: Reading) -> float | None:
     return reading.sd / math.sqrt(reading.n)
 
 
+def _codes(own: Iterable[T]) -> dict[T, int]:
+    """Each with its number: those of a source may be of any size."""
+    return {one: number for number, one in enumerate(own)}
+
+
 def _rows(
-    cell: int, system: int, reading: Reading, half: float, sessions: dict[str, int]
-) -> Iterator[tuple[float, ...]]:
+    cell: int,
+    system: int,
+    reading: Reading,
+    half: float,
+    blocks: Mapping[int, int],
+    sessions: Mapping[str, int],
+) -> npt.NDArray[np.void]:
     """One reading: a row for each value, by its block if it has one, or one of its summary."""
+    rows = np.empty(len(reading.values) or 1, ROW)
+    rows["cell"], rows["system"], rows["half"] = cell, system, half
+    rows["session"] = rows["block"] = rows["unit"] = -1
     if not reading.values:
         error = standard_error(reading)
-        known = math.nan if error is None else error
-        yield cell, system, -1, -1, -1, reading.n or 1, reading.mean or 0.0, known, half
-        return
-    units = range(len(reading.values))
-    blocks = reading.blocks or repeat(-1)
-    groups = reading.groups or repeat("")
-    repeated = map(len, reading.within) if reading.within else repeat(1)
-    rows = sorted(zip(blocks, units, groups, repeated, reading.values, strict=False))
-    for block, unit, group, n, value in rows:
-        session = sessions.setdefault(group, len(sessions)) if group else -1
-        yield cell, system, session, block, unit, n, value, math.nan, half
+        rows["value"], rows["n"] = reading.mean or 0.0, min(reading.n or 1, _MOST)
+        rows["se"] = np.nan if error is None else error
+        return rows
+    rows["value"], rows["unit"], rows["se"] = reading.values, np.arange(len(rows)), np.nan
+    rows["n"] = [*map(len, reading.within)] or 1
+    if reading.groups:
+        rows["session"] = [sessions[group] for group in reading.groups]
+    if reading.blocks:
+        rows["block"] = [blocks[block] for block in reading.blocks]
+        rows = rows[np.argsort(rows["block"], kind="stable")]
+    return rows

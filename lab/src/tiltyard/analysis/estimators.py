@@ -281,7 +281,7 @@ def evidence_of(pairs: Sequence[tuple[Sample, Sample]]) -> list[Evidence]:
 
 def _shared(own: Replicates, other: Replicates) -> IntArray:
     """Numbers of the blocks of both, ascending."""
-    return np.intersect1d(own.blocks, other.blocks)
+    return np.intersect1d(own.blocks, other.blocks) if len(own.blocks) else own.blocks
 
 
 def paired(first: Sample, second: Sample) -> Evidence:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from tiltyard.analysis.beside import not_external
 from tiltyard.analysis.contrast import COLUMNS, MAX_FAILED_SHARE, OF_INTERVAL, Contrasts, Judged
-from tiltyard.analysis.quantity import Quantity, pairs_of
+from tiltyard.analysis.quantity import Direction, Quantity, pairs_of
 from tiltyard.plan.model import Design
 from tiltyard.stats.estimators import PairedBlocks
 from tiltyard.stats.family import (
@@ -121,14 +121,7 @@ def judge_rows(
             covariates = _means_of_sessions(covariates, differences, sessions)
         differences, failed = by_session(differences, failed, sessions)
         to_come = to_come and int((~(np.isfinite(differences) | failed).any(axis=0)).sum())
-    rules = FamilyRules(
-        rope=float(np.log1p(design.equivalent_within)),
-        adjust=adjust,
-        rate=level,
-        together=together,
-        futility=design.futility,
-        max_failed_share=MAX_FAILED_SHARE,
-    )
+    rules = rules_of(design, adjust, level, together=together)
     rounding = weights * np.array([quantity.rounding for quantity in quantities])
     estimator = PairedBlocks(
         design.spending,
@@ -143,13 +136,32 @@ def judge_rows(
     columns["quantity"] = np.fromiter(quantities, object, rows)
     for place, name in enumerate(("system", "against")):
         columns[name] = np.fromiter((own[place] for own in sides), object, rows)
-    columns["verdict"] = _verdicts(quantities, verdicts)
+    columns["verdict"] = verdict_words(verdicts, [own.direction for own in quantities])
     columns["withheld"] = not_external(sides, verdicts, design)
     columns["futile"] = verdicts.outcome[:rows] == FUTILE
     columns["failed"] = failed.sum(axis=1)
     for name in (*OF_INTERVAL, "p_adjusted"):
         columns[name] = getattr(verdicts, name)[:rows]
     return Contrasts(differences, columns, covariates)
+
+
+def rules_of(
+    design: Design, adjust: Callable[[FloatArray], FloatArray], level: float, *, together: bool
+) -> FamilyRules:
+    """How a family of a design is judged; see :func:`judge`.
+
+    A design without looks is of what was measured elsewhere: nobody declared what would be compared
+    there, so its family is what has a test.
+    """
+    return FamilyRules(
+        rope=float(np.log1p(design.equivalent_within)),
+        adjust=adjust,
+        rate=level,
+        together=together,
+        futility=design.futility,
+        max_failed_share=MAX_FAILED_SHARE,
+        tested_only=not design.looks,
+    )
 
 
 def rows_of(
@@ -228,10 +240,12 @@ def _paired_covariates(
     return paired.reshape(rows, blocks, -1)
 
 
-def _verdicts(quantities: Sequence[Quantity], verdicts: FamilyVerdicts) -> npt.NDArray[np.object_]:
-    """The outcomes in the words of the quantities: times are better when they are lower."""
-    rows = len(quantities)
+def verdict_words(
+    verdicts: FamilyVerdicts, directions: Sequence[Direction]
+) -> npt.NDArray[np.object_]:
+    """The outcomes of the first rows in words: of what a lower value is better of, too."""
+    rows = len(directions)
     outcome, estimate = verdicts.outcome[:rows], verdicts.estimate[:rows]
-    more_is_better = np.array([quantity.direction == "higher" for quantity in quantities])
+    more_is_better = np.array(directions, dtype=np.str_) == "higher"
     different = np.where((estimate > 0) == more_is_better, "faster", "slower").astype(object)
     return np.where(outcome == DIFFERENT, different, _SAME_WORDS[outcome])

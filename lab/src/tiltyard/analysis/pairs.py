@@ -1,9 +1,10 @@
-"""Comparisons seen from the other side, and the values that stand beside them."""
+"""Comparisons seen from the other side, the values beside them, and the ranks that follow."""
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 
-from tiltyard.analysis.model import Comparison
+from tiltyard.analysis.model import Comparison, Standing
 from tiltyard.analysis.verdict import Verdict
 
 
@@ -53,3 +54,48 @@ def beside_ratios(
         if own is not None and ratio and base and not math.isclose(own, base * ratio):
             found[system] = base * ratio
     return found
+
+
+def standings(
+    values: Mapping[str, float],
+    own: Mapping[str, float],
+    direction: str,
+    judged: Iterable[tuple[tuple[str, str], Verdict]],
+    comparison: Callable[[str], Comparison | None],
+    *,
+    has_ranks: bool,
+) -> tuple[Standing, ...]:
+    """Systems with values, best first.
+
+    Ranks that the verdicts leave possible are given where those hold together (Holm): they are then
+    right for all systems at once.
+
+    Source: Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks", Rev. Econ. Stud. 91 (2024).
+
+    Args:
+        values: System → what is printed.
+        own: the same without regard to ratios.
+        direction: of these.
+        judged: of each comparison both sides and the verdict on the first.
+        comparison: of a system with the baseline.
+        has_ranks: whether the verdicts hold together.
+    """
+    best_first = sorted(values, key=values.__getitem__, reverse=direction == "higher")
+    better, worse = Counter[str](), Counter[str]()
+    for pair, verdict in judged:
+        if verdict in ("faster", "slower") and values.keys() >= {*pair}:
+            winner, loser = pair if verdict == "faster" else pair[::-1]
+            worse[winner] += 1
+            better[loser] += 1
+    return tuple(
+        Standing(
+            rank=rank,
+            rank_best=1 + better[system] if has_ranks else None,
+            rank_worst=len(best_first) - worse[system] if has_ranks else None,
+            system=system,
+            value=values[system],
+            own_value=None if values[system] == own[system] else own[system],
+            comparison=comparison(system),
+        )
+        for rank, system in enumerate(best_first, 1)
+    )

@@ -1,7 +1,6 @@
 """Judged quantities as the tables of the findings: comparisons, cells, indices, standings."""
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +13,7 @@ import numpy as np
 from tiltyard.analysis.beside import beside
 from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, Summary
-from tiltyard.analysis.pairs import beside_ratios
+from tiltyard.analysis.pairs import beside_ratios, standings
 from tiltyard.analysis.quantity import GridCell, Measured, log_width
 from tiltyard.analysis.rows import Rows
 from tiltyard.analysis.statements.family import HOLM, Family
@@ -266,43 +265,19 @@ def _standings(
     """Systems with values, best first.
 
     A value that has a ratio to the baseline is that of the baseline times the ratio, so ranks never
-    contradict what is printed. Ranks that the verdicts leave possible are given where those hold
-    together (Holm): they are then right for all systems at once.
-
-    Source: Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks", Rev. Econ. Stud. 91 (2024).
+    contradict what is printed.
     """
     own = _typical_values(judged, cells, medians, baseline)
-    values = beside_ratios(own, _ratios(judged, baseline), baseline)
-    best_first = sorted(
-        values, key=values.__getitem__, reverse=judged.quantity.direction == "higher"
+    return standings(
+        beside_ratios(own, _ratios(judged, baseline), baseline),
+        own,
+        judged.quantity.direction,
+        zip(judged.contrasts.sides, judged.contrasts.verdicts, strict=True),
+        lambda system: (
+            None if system == baseline else builder.comparison(judged.between(system, baseline))
+        ),
+        has_ranks=builder.family.correction == HOLM,
     )
-    better, worse = _separated(judged, best_first)
-    hold_together = builder.family.correction == HOLM
-    return tuple(
-        Standing(
-            rank=rank,
-            rank_best=1 + better[system] if hold_together else None,
-            rank_worst=len(best_first) - worse[system] if hold_together else None,
-            system=system,
-            value=values[system],
-            own_value=None if values[system] == own[system] else own[system],
-            comparison=None
-            if system == baseline
-            else builder.comparison(judged.between(system, baseline)),
-        )
-        for rank, system in enumerate(best_first, 1)
-    )
-
-
-def _separated(judged: Judged, systems: Sequence[str]) -> tuple[Counter[str], Counter[str]]:
-    """How many others are better, and how many are worse, than each system, by verdict."""
-    better, worse = Counter[str](), Counter[str]()
-    for pair, verdict in zip(judged.contrasts.sides, judged.contrasts.verdicts, strict=True):
-        if set(pair) <= set(systems) and verdict in ("faster", "slower"):
-            winner, loser = pair if verdict == "faster" else pair[::-1]
-            worse[winner] += 1
-            better[loser] += 1
-    return better, worse
 
 
 def _typical_values(

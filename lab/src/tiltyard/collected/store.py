@@ -56,11 +56,11 @@ def _contradictions(collection: Collection) -> Iterator[str]:
         if len({*metrics}) < len(metrics):
             yield f"workloads.{workload.name}: two metrics have one name"
         for one in workload.readings:
-            of_value = [len(own) for own in (one.blocks, one.groups) if own]
+            of_value = [len(own) for own in (one.blocks, one.groups, one.within) if own]
             if one.metric not in metrics or one.system not in systems:
                 yield f"workloads.{workload.name}: a reading of what is not there"
             if any(count != len(one.values) for count in of_value):
-                yield f"workloads.{workload.name}: not as many blocks or groups as values"
+                yield f"workloads.{workload.name}: not as many blocks, groups or repeats as values"
 
 
 def write_collection(folder: StudyFolder, collection: Collection) -> None:

@@ -22,30 +22,9 @@ Rows = npt.NDArray[np.intp]
 """Places of comparisons in their family."""
 
 
-class Levels(Protocol):
-    """How an error rate is spent over looks; each as that of :class:`Spending`."""
-
-    @property
-    def looks(self) -> Looks:
-        """Blocks of each look, and what is cut off there."""
-
-    @property
-    def shares(self) -> tuple[float, ...]:
-        """By what the p-value of each look is divided."""
-
-    def sequential_p(self, smallest_share: FloatArray) -> FloatArray:
-        """P-values that are valid whenever one stops."""
-
-    def nominal_level(self, place: int, level: float) -> float:
-        """The largest p-value that rejects at a look."""
-
-    def has_interval(self, place: int, level: float, blocks: int | None = None) -> bool:
-        """Whether a look has an interval of a level."""
-
-
 @dataclass(frozen=True)
 class _Once:
-    """All of it at one look."""
+    """How an error rate is spent at one look, as :class:`Spending` does it over several."""
 
     looks: Looks = ((1, 0),)
     shares: tuple[float, ...] = (1.0,)
@@ -64,7 +43,7 @@ class Estimator(Protocol):
     """What m comparisons rest on, and how their error rate is spent over looks at it."""
 
     @property
-    def levels(self) -> Levels:
+    def levels(self) -> Spending | _Once:
         """Which looks there are, and at which level each is judged."""
 
     @property

@@ -7,9 +7,9 @@ stands beside every verdict.
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import get_args
 
 from tiltyard import __version__
@@ -19,8 +19,8 @@ from tiltyard.analysis.collected.courses import Collected, courses_of, observe_c
 from tiltyard.analysis.collected.limits import limits
 from tiltyard.analysis.collected.over import told_over_studies
 from tiltyard.analysis.collected.tables import averages, cell, differing, index
-from tiltyard.analysis.collected.verdicts import Pair, compare, pairs_over, pairs_over_tests
-from tiltyard.analysis.dataset import Dataset, Point, Sample
+from tiltyard.analysis.collected.verdicts import compare, pairs_over, pairs_over_tests
+from tiltyard.analysis.dataset import Cells, Dataset, Point, cells_of
 from tiltyard.analysis.model import (
     FORMAT,
     Cell,
@@ -46,26 +46,34 @@ from tiltyard.units import count_of
 
 @dataclass(frozen=True)
 class _Work:
-    """A workload with its points and everything that is compared of it."""
+    """A workload with what is compared of it."""
 
-    dataset: Dataset
     workload: CollectedWorkload
+    dataset: Dataset
     headline: list[Point]
     details: list[Point]
     whole: list[Point]
     """Those that measure the same."""
-    cells: list[list[Pair]]
-    """Of each headline point; none of one that is the whole, whose pairs are those of it."""
     tests: list[list[Point]]
     """The headline points, metric by metric."""
-    metrics: list[tuple[list[Point], list[Pair]]]
-    """For each headline metric its points, and the pairs over them: none for a metric of one
-    point, whose pairs are those of the point, and for the whole. Empty for one metric."""
-    over_all: list[Pair]
 
-    def samples(self, own: Sequence[Point]) -> dict[str, Sample]:
-        """Of the systems that have values at some of its points."""
-        return self.dataset.samples([point.cell for point in own])
+    @property
+    def topic(self) -> str:
+        """What its verdict is about."""
+        return self.whole[0].topic if len(self.whole) == 1 else self.workload.display
+
+    @property
+    def by_metric(self) -> list[list[Point]]:
+        """The points of each metric, where there are several."""
+        return self.tests if len(self.tests) > 1 else []
+
+    @property
+    def grid(self) -> list[tuple[str, list[Point]]]:
+        """Each point, and each metric over its points, with their topics, but for the whole."""
+        points = [(point.topic, [point]) for point in self.headline]
+        metrics = [(own[0].metric.label, own) for own in self.by_metric if len(own) > 1]
+        whole = cells_of(self.whole)
+        return [(topic, own) for topic, own in (*points, *metrics) if cells_of(own) != whole]
 
 
 def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) -> Findings:
@@ -76,20 +84,23 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         audit: what came of holding its author's claims against it.
     """
     dataset = Dataset.of_collection(collection)
-    works = [_work(workload, dataset, collection.baseline) for workload in collection.workloads]
+    works = [_work(*one, dataset) for one in enumerate(collection.workloads)]
     within = collection.equivalent_within
-    grid = [
-        pair for w in works for own in (*w.cells, *(over for _, over in w.metrics)) for pair in own
-    ]
-    headlines = [pair for w in works for pair in w.over_all]
-    told = iter(compare(grid, within, together=False))
-    wholes = iter(compare(headlines, within, together=True))
+    design = Design(
+        profile="collected",
+        strict=False,
+        looks=(),
+        alpha=0.05,
+        equivalent_within=within,
+        false_discovery_rate=0.05,
+    )
+    judged, family, headlines = _judged(works, dataset, collection.baseline, design)
     workloads = with_observations(
-        [_findings(w, told, wholes, collection) for w in works],
+        [_findings(work, judged, collection) for work in works],
         # Of several studies a session is what is replicated, not the value.
         {} if collection.origin.studies else observe_courses([_courses(w, within) for w in works]),
     )
-    overall = _overall(works, dataset, collection)
+    overall = _overall(works, dataset, collection.baseline, design)
     levels = {one.name: one.levels for one in collection.systems}
     asked = collection.asks or asked_factor(collection.question, levels)
     findings = Findings(
@@ -108,19 +119,12 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         baseline=collection.baseline,
         differences=(),
         advantages=advantages(levels, collection.baseline, asked),
-        design=Design(
-            profile="collected",
-            strict=False,
-            looks=(),
-            alpha=0.05,
-            equivalent_within=within,
-            false_discovery_rate=0.05,
-        ),
-        design_sentence=_design_sentence(within, len(grid), len(headlines)),
+        design=design,
+        design_sentence=_design_sentence(within, family, headlines),
         blocks_done=0,
         blocks_planned=0,
         look=0,
-        family=len(grid),
+        family=family,
         trials_kept=0,
         trials_failed=0,
         resolution_percent=None,
@@ -169,86 +173,67 @@ def _extended(
 
 
 def _overall(
-    works: Sequence[_Work], dataset: Dataset, collection: Collection
+    works: Sequence[_Work], dataset: Dataset, baseline: str, design: Design
 ) -> tuple[Comparison, ...]:
     """Every pair over the tests that are alike: a family by itself."""
     every = [own for work in works for own in work.tests]
     tests = alike(every, lambda own: own[0].metric)
-    pairs = pairs_over_tests(dataset, tests, collection.baseline)
-    return tuple(compare(pairs, collection.equivalent_within, together=True))
+    pairs = pairs_over_tests(dataset, tests, baseline)
+    return tuple(compare(pairs, design, together=True))
 
 
-def _work(workload: CollectedWorkload, dataset: Dataset, baseline: str) -> _Work:
-    found = [point for point in dataset.cells if point.workload == workload.name]
+def _judged(
+    works: Sequence[_Work], dataset: Dataset, baseline: str, design: Design
+) -> tuple[dict[Cells, list[Comparison]], int, int]:
+    """Cells → every pair of systems over them; how many of the grid, and of whole workloads."""
+    grid = [one for work in works for one in work.grid]
+    wholes = [(work.topic, work.whole) for work in works if work.whole]
+    found: dict[Cells, list[Comparison]] = {}
+    sizes = []
+    for own, together in ((grid, False), (wholes, True)):
+        pairs = [pairs_over(dataset, *one, baseline) for one in own]
+        every = [pair for of_cells in pairs for pair in of_cells]
+        judged = iter(compare(every, design, together))
+        for (_, points), of_cells in zip(own, pairs, strict=True):
+            found[cells_of(points)] = list(islice(judged, len(of_cells)))
+        sizes.append(len(every))
+    family, headlines = sizes
+    return found, family, headlines
+
+
+def _work(number: int, workload: CollectedWorkload, dataset: Dataset) -> _Work:
+    found = dataset.points_of.get(number, [])
     headline = [point for point in found if point.metric.headline]
-    groups = [list(own) for _, own in groupby(headline, key=lambda point: point.metric.name)]
     # What one system alone has is compared with nothing, and is no part of what all have.
     shared = [point for point in headline if len(point.readings) > 1] or headline
-    whole = alike(shared, lambda point: point.metric)
-    topic = whole[0].topic if len(whole) == 1 else workload.display
-    metrics = [
-        (
-            own,
-            []
-            if len(own) == 1 or _are_same(own, whole)
-            else pairs_over(dataset, own[0].metric.label, own, baseline),
-        )
-        for own in groups
-        if len(groups) > 1
-    ]
     return _Work(
-        dataset=dataset,
         workload=workload,
+        dataset=dataset,
         headline=headline,
-        whole=whole,
         details=[point for point in found if not point.metric.headline],
-        cells=[
-            [] if _are_same([point], whole) else pairs_over(dataset, point.topic, [point], baseline)
-            for point in headline
-        ],
-        tests=groups,
-        metrics=metrics,
-        over_all=pairs_over(dataset, topic, whole, baseline) if whole else [],
+        whole=alike(shared, lambda point: point.metric),
+        tests=[list(own) for _, own in groupby(headline, key=lambda point: point.metric.name)],
     )
-
-
-def _are_same(own: Sequence[Point], whole: Sequence[Point]) -> bool:
-    return list(map(id, own)) == list(map(id, whole))
 
 
 def _findings(
-    work: _Work,
-    told: Iterator[Comparison],
-    wholes: Iterator[Comparison],
-    collection: Collection,
+    work: _Work, judged: Mapping[Cells, list[Comparison]], collection: Collection
 ) -> WorkloadFindings:
-    workload = work.workload
-    overall = [next(wholes) for _ in work.over_all]
-    at_points = [
-        overall if _are_same([point], work.whole) else [next(told) for _ in own]
-        for point, own in zip(work.headline, work.cells, strict=True)
-    ]
-    cells = tuple(
-        cell(point, own, collection.baseline)
-        for point, own in zip(work.headline, at_points, strict=False)
-    )
-    by_point = dict(zip(map(id, work.headline), at_points, strict=False))
+    workload, baseline = work.workload, collection.baseline
+    cells = tuple(cell(one, judged[cells_of([one])], baseline) for one in work.headline)
     by_metric = tuple(
         index(
             own[0].metric.name,
             own[0].metric.label,
             own,
-            work.samples(own),
-            by_point[id(own[0])]
-            if len(own) == 1
-            else overall
-            if _are_same(own, work.whole)
-            else [next(told) for _ in over],
-            collection.baseline,
+            work.dataset.samples(cells_of(own)),
+            judged[cells_of(own)],
+            baseline,
             together=False,
         )
-        for own, over in work.metrics
+        for own in work.by_metric
     )
+    overall = judged.get(cells_of(work.whole), [])
     whole = _index(work, overall, collection.baseline)
     counts = Counter(found.verdict for one in cells for found in one.comparisons)
     tally: dict[Verdict, int] = {verdict: counts[verdict] for verdict in get_args(Verdict)}
@@ -286,7 +271,7 @@ def _index(work: _Work, comparisons: Sequence[Comparison], baseline: str) -> Ind
         label = work.whole[0].metric.label
     if work.headline:
         own = work.whole
-        name, samples = work.workload.name, work.samples(own)
+        name, samples = work.workload.name, work.dataset.samples(cells_of(own))
         return index(name, label, own, samples, comparisons, baseline, together=True)
     return Index(
         name=work.workload.name,

@@ -1,14 +1,14 @@
 """Collected values as the tables of the findings: cells, indices, averages."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from tiltyard.analysis.dataset import Point, Sample, direction_of
 from tiltyard.analysis.estimators import ratio_of
-from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, Summary
-from tiltyard.analysis.pairs import beside_ratios, turned
+from tiltyard.analysis.model import Average, Cell, Comparison, Index, Summary
+from tiltyard.analysis.pairs import beside_ratios, standings, turned
 from tiltyard.collected.model import CollectedWorkload, PrintedAs, Reading
 from tiltyard.collected.stated import Stated
 from tiltyard.stats.summary import summarise
@@ -69,10 +69,7 @@ def index(
         system: as_shown(value, shown)
         for system, value in _beside(own, own_values, comparisons, baseline).items()
     }
-    best_first = sorted(values, key=lambda one: values[one], reverse=direction == "higher")
-    ahead, behind = _ranks(best_first, comparisons)
     few = all(pair.over and pair.low is None for pair in comparisons)
-    has_ranks = together and not (few and comparisons)
     return Index(
         name=name,
         label=label,
@@ -80,17 +77,13 @@ def index(
         shown_in=unit,
         direction=direction,
         cells=len(own),
-        standings=tuple(
-            Standing(
-                rank=rank,
-                rank_best=1 + ahead[system] if has_ranks else None,
-                rank_worst=len(best_first) - behind[system] if has_ranks else None,
-                system=system,
-                value=values[system],
-                own_value=None if values[system] == own_values[system] else own_values[system],
-                comparison=_against(comparisons, system, baseline),
-            )
-            for rank, system in enumerate(best_first, 1)
+        standings=standings(
+            values,
+            own_values,
+            direction,
+            [((pair.system, pair.against), pair.verdict) for pair in comparisons],
+            lambda system: _against(comparisons, system, baseline),
+            has_ranks=together and not (few and comparisons),
         ),
         comparisons=tuple(comparisons),
         printed=shown,
@@ -208,25 +201,6 @@ def _summary(system: str, reading: Reading, beside: float) -> Summary:
         se=reading.se,
         n=len(reading.values),
     )
-
-
-def _ranks(
-    systems: Sequence[str], comparisons: Sequence[Comparison]
-) -> tuple[dict[str, int], dict[str, int]]:
-    """How many systems are found better, and how many worse, than each."""
-    better, worse = dict.fromkeys(systems, 0), dict.fromkeys(systems, 0)
-    for winner, loser in _found(comparisons):
-        better[loser] += 1
-        worse[winner] += 1
-    return better, worse
-
-
-def _found(comparisons: Sequence[Comparison]) -> Iterator[tuple[str, str]]:
-    for pair in comparisons:
-        if pair.verdict == "faster":
-            yield pair.system, pair.against
-        if pair.verdict == "slower":
-            yield pair.against, pair.system
 
 
 def _against(comparisons: Sequence[Comparison], system: str, baseline: str) -> Comparison | None:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
 
-from tiltyard.analysis.dataset import Dataset, Point, Sample, direction_of, together
+from tiltyard.analysis.dataset import Dataset, Point, Sample, cells_of, direction_of, together
 from tiltyard.analysis.estimators import Blocks, Evidence, evidence_of, ratio_of
+from tiltyard.analysis.judging import rules_of, verdict_words
 from tiltyard.analysis.model import Comparison
 from tiltyard.analysis.quantity import Direction
 from tiltyard.analysis.statements.numbers import (
@@ -20,8 +21,9 @@ from tiltyard.analysis.statements.numbers import (
     scale_of_doubt,
 )
 from tiltyard.analysis.verdict import Verdict
+from tiltyard.plan.model import Design
 from tiltyard.stats.estimators import AtOnce
-from tiltyard.stats.family import DIFFERENT, EQUIVALENT, FamilyRules, FamilyVerdicts, judge_family
+from tiltyard.stats.family import FamilyVerdicts, judge_family
 from tiltyard.stats.multiple import benjamini_hochberg, holm
 from tiltyard.units import count_of
 
@@ -50,7 +52,7 @@ def pairs_over(dataset: Dataset, label: str, own: Sequence[Point], baseline: str
     """Every pair of systems once, over some points."""
     units = {point.metric.unit for point in own}
     unit = units.pop() if len(units) == 1 else ""
-    samples = dataset.samples([point.cell for point in own])
+    samples = dataset.samples(cells_of(own))
     return _pairs(samples, label, direction_of(own), unit, baseline)
 
 
@@ -64,7 +66,7 @@ def pairs_over_tests(
     found: dict[str, list[Sample]] = {}
     for own in tests:
         sign = 1.0 if direction_of(own) == "higher" else -1.0
-        for name, sample in dataset.samples([point.cell for point in own]).items():
+        for name, sample in dataset.samples(cells_of(own)).items():
             found.setdefault(name, []).append(replace(sample, mean=sign * sample.mean))
     whole = {name: together(own) for name, own in found.items() if len(own) == len(tests)}
     topic = f"the geometric mean of {count_of(len(tests), 'test')}"
@@ -83,41 +85,38 @@ def _pairs(
     ]
 
 
-def compare(pairs: Sequence[Pair], equivalent_within: float, together: bool) -> list[Comparison]:
+def compare(pairs: Sequence[Pair], design: Design, together: bool) -> list[Comparison]:
     """A comparison for each pair, in the same order.
 
     Args:
         pairs: one family; its size is the number of pairs that have a test.
-        equivalent_within: half-width of the region of equivalence, as a fraction.
+        design: its rules.
         together: corrected by Holm's procedure, with intervals that hold together; else by
             Benjamini and Hochberg's, with intervals of differences that are corrected for having
             been selected. As :mod:`tiltyard.stats.family` does it at each look.
     """
-    rules = FamilyRules(
-        rope=math.log1p(equivalent_within),
-        adjust=holm if together else benjamini_hochberg,
-        rate=RATE,
-        together=together,
-        futility=False,
-        max_failed_share=0.0,
-        tested_only=True,
-    )
+    adjust = holm if together else benjamini_hochberg
+    rules = rules_of(design, adjust, RATE, together=together)
     found = judge_family(AtOnce([pair.evidence for pair in pairs]), rules, to_come=0)
-    rate = None if together else RATE
+    selection = None if together else RATE
+    words = verdict_words(found, [pair.direction for pair in pairs])
     return [
-        _comparison(pair, found, row, equivalent_within, rate) for row, pair in enumerate(pairs)
+        _comparison(pair, found, row, words[row], design.equivalent_within, selection)
+        for row, pair in enumerate(pairs)
     ]
 
 
 def _comparison(
-    pair: Pair, judged: FamilyVerdicts, row: int, within: float, rate: float | None
+    pair: Pair,
+    judged: FamilyVerdicts,
+    row: int,
+    verdict: Verdict,
+    within: float,
+    rate: float | None,
 ) -> Comparison:
     """One row of the judged family: nan where there is no test, infinite where no interval."""
-    found, outcome = pair.evidence, judged.outcome[row]
+    found = pair.evidence
     level = 1 - RATE if found.p is None else float(judged.level[row])
-    verdict: Verdict = "equivalent" if outcome == EQUIVALENT else "undecided"
-    if outcome == DIFFERENT:
-        verdict = "faster" if (found.estimate > 0) == (pair.direction == "higher") else "slower"
     ends = float(judged.low[row]), float(judged.high[row])
     low, high = map(ratio_of, ends) if any(map(math.isfinite, ends)) else (None, None)
     estimate = ratio_of(found.estimate)
