@@ -16,7 +16,7 @@ from tiltyard.charts.chart import Spec
 from tiltyard.charts.theme import LIGHT
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One cell of a table."""
 
