@@ -9,12 +9,14 @@ import pytest
 from support.documents import everything
 from support.pages import part_of, rows_of
 from support.reading import Reading
+from tiltyard.app.report import of_the_answer
 from tiltyard.report.document import (
     Column,
     Document,
     Entry,
     Facts,
     Figure,
+    Fold,
     Paragraph,
     Section,
     Sentences,
@@ -149,3 +151,46 @@ def test_pictures_beyond_the_limit_lose_titles_then_narrow_forms() -> None:
     assert untitled["large"].narrow is not None
     assert alone["large"].narrow is None
     assert alone["ranking"] == whole["ranking"]
+
+
+def of_workloads(count: int) -> Document:
+    lines = tuple(Sentences((f"finding {n} " * 30,)) for n in range(200))
+    details = tuple(
+        Section(f"w{n}", f"grid-{n}", (Fold("All of it", lines),), detail=True)
+        for n in range(count)
+    )
+    answers = tuple(
+        Section(f"v{n}", f"grid-{n}", (long_table(20),), detail=True) for n in range(count)
+    )
+    limits = Section("limits", "Limitations", (Paragraph("There are some."),))
+    return Document("study", "?", sections=(Section("v", "Verdict", (), answers), *details, limits))
+
+
+def test_a_report_of_many_workloads_is_several_pages_that_lead_to_each_other() -> None:
+    files = html.render(of_workloads(100), None)
+    assert len(files) > 2
+    names = list(files)
+    assert names[:2] == ["index.html", "index-2.html"]
+    together = "".join(page.decode() for page in files.values())
+    for n in range(100):
+        assert together.count(f'<section id="w{n}">') == together.count(f'<section id="v{n}">') == 1
+    assert '<section id="limits">' in files["index.html"].decode()
+    for name, page in files.items():
+        assert len(page) < 2_000_000
+        assert set(re.findall(r'href="(index[^"]*)"', page.decode())) == {*names} - {name}
+    assert "Page 2: " in Reading(files["index-2.html"].decode()).text
+
+
+def test_a_report_of_few_workloads_is_one_page() -> None:
+    (page,) = html.render(of_workloads(5), None).values()
+    assert b"index-2" not in page
+    assert b"The other pages" not in page
+
+
+def test_a_gates_page_has_the_picture_of_the_answer_and_says_where_the_others_are() -> None:
+    figure = next(everything().figures())
+    other = replace(figure, id="other", title="How it went")
+    section = Section("a", "A", (Fold("More", (other,)),))
+    page = render_page(of_the_answer(Document("study", "?", front=(figure,), sections=(section,))))
+    assert page.count("<figure ") == 1
+    assert "How it went: drawn by tiltyard report STUDY." in page

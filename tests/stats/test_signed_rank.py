@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from tiltyard.stats.signed_rank import (
     nominal_p,
     null_cumulative,
     signed_rank,
+    signed_ranks,
     walsh_averages,
 )
 
@@ -110,3 +113,16 @@ def test_estimate_is_the_median_of_all_pairwise_averages(differences):
 def test_all_differences_zero_is_no_evidence():
     assert signed_rank(np.zeros(7), c=0).p == 1.0
     assert attainable_p(7)[0] == 2 / 128
+
+
+@pytest.mark.parametrize("rounding", [None, np.array([0.0, 0.02, 0.1])])
+def test_averages_that_are_selected_are_those_of_all(monkeypatch, rounding):
+    differences = np.random.default_rng(3).normal(0.1, 1, (3, 60))
+    if rounding is None:
+        differences = differences.round(1)
+    formed = signed_ranks(differences, 500, None, rounding)
+    # The package has a function of the module's name.
+    monkeypatch.setattr(sys.modules["tiltyard.stats.signed_rank"], "TABLE_MOST", 59)
+    selected = signed_ranks(differences, 500, None, rounding)
+    for name in ("estimate", "low", "high", "p"):
+        assert getattr(selected, name) == pytest.approx(getattr(formed, name), abs=1e-12)

@@ -8,6 +8,7 @@ import numpy as np
 
 from tiltyard.analysis.model import Drift, TrialLine
 from tiltyard.analysis.quantity import Measured, oriented
+from tiltyard.frozen import lean
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.stats.autoregressive import line_p
 from tiltyard.stats.trend import trend
@@ -59,7 +60,7 @@ def trial_lines(run: RunRecord, workloads: Sequence[Measured]) -> tuple[TrialLin
 def _line(trial: TrialRecord, relative: float) -> TrialLine:
     access = trial.end.access if trial.end else None
     typical = trial.outcome == "done" and np.isfinite(relative)
-    return TrialLine(
+    line = TrialLine(
         slot=trial.slot,
         block=trial.key.block,
         system=trial.key.system,
@@ -74,6 +75,7 @@ def _line(trial: TrialRecord, relative: float) -> TrialLine:
         file=trial.file or None,
         access=f"{access.declared}, {access.verdict}: {access.reason}" if access else None,
     )
+    return lean(line)
 
 
 def foreign_share(trial: TrialRecord) -> float | None:

@@ -17,7 +17,7 @@ from tiltyard.folder import StudyFolder, write_together
 from tiltyard.meant import meant
 from tiltyard.phases import phase
 from tiltyard.report.capitals import with_capitals
-from tiltyard.report.document import Document
+from tiltyard.report.document import Block, Document, Figure, Paragraph, changed
 from tiltyard.report.edition.apply import edited
 from tiltyard.report.edition.file import NAME, Edition
 from tiltyard.report.figures import FOLDER, KINDS, figure_files
@@ -217,8 +217,13 @@ def write_report(
     return [*(found.folder / form.file for form in formats), *folders]
 
 
-def conclude(folder: StudyFolder) -> Findings:
-    """Findings and report, in the first format, from what is in the folder."""
+def conclude(folder: StudyFolder, *, pictures: bool = True) -> Findings:
+    """Findings and report, in the first format, from what is in the folder.
+
+    Args:
+        folder: of the study.
+        pictures: whether all are drawn, which is most of the cost; else that of the answer only.
+    """
     with phase("analysing what was measured"):
         findings = analyse_sessions(read_sessions(folder))
     found = Concluded(findings, STYLES[0], folder.root, folder.report)
@@ -229,8 +234,20 @@ def conclude(folder: StudyFolder) -> Findings:
     except UsageError as error:
         warnings.warn(EditorsTextWarning(f"{error}. The report is without it"), stacklevel=2)
         document = found.document()
-    _write(found, document, FORMATS[:1])
+    _write(found, document if pictures else of_the_answer(document), FORMATS[:1])
     return findings
+
+
+def of_the_answer(document: Document) -> Document:
+    """The same with the pictures of its front only."""
+    front = {id(block) for block in document.front}
+
+    def words(block: Block) -> Block:
+        if not isinstance(block, Figure) or id(block) in front:
+            return block
+        return Paragraph(f"{block.title}: drawn by tiltyard report STUDY.", "note")
+
+    return changed(document, words)
 
 
 def _write(

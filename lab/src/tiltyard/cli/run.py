@@ -254,7 +254,8 @@ def carried_out(
         # What judges and reports is loaded when there is something to judge.
         from tiltyard.app.report import conclude
 
-        findings = conclude(folder)
+        # A gate's page is for CI: most are never opened.
+        findings = conclude(folder, pictures=options.get("within") is None)
         if coming := _next(findings):
             remark(f"Session  {coming}: tiltyard run {folder.root}")
     except BrokenPipeError:

@@ -16,7 +16,7 @@ from tiltyard.charts.chart import Spec
 from tiltyard.charts.theme import LIGHT
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One cell of a table."""
 
@@ -168,6 +168,9 @@ class Section:
     sections: "tuple[Section, ...]" = ()
     appendix: bool = False
     """Lettered A, B, C … and after everything else; only at the top level."""
+    detail: bool = False
+    """Of one workload: where there are too many for a page, it may be on a further one. Only at the
+    top level, and below a section that is none."""
 
 
 @dataclass(frozen=True)

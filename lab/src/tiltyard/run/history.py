@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, Self
 
 from tiltyard.errors import UsageError
 from tiltyard.folder import PARTIAL, StudyFolder, sha256
+from tiltyard.frozen import lean
 from tiltyard.host.record import changes
 from tiltyard.plan.model import Block, Plan, TrialKey
 from tiltyard.run.course import PlanProgress
@@ -193,7 +194,7 @@ class History:
         elif isinstance(event, TrialFinished):
             self._add_finished(event)
         elif isinstance(event, SystemPrepared):
-            self.prepared.append(event.prepared)
+            self.prepared.append(lean(event.prepared))
             self.first_hashes = event.prepared.hashes | self.first_hashes
         elif isinstance(event, CanaryRun):
             self.canaries.append(event)
@@ -206,7 +207,7 @@ class History:
         stretch = begun.stretch if begun else self._stretch
         self._stretches[key.block].add(stretch)
         self._last_block = key.block
-        self.finished[key] = event
+        self.finished[key] = lean(event)
         self.times[key.system, key.workload].add(event.elapsed_s)
         self.times_of_workload[key.workload].add(event.elapsed_s)
         if event.outcome == "done":

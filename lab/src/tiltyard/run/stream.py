@@ -3,11 +3,12 @@
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder, sha256
+from tiltyard.frozen import lean
 from tiltyard.importers.live import readings
 from tiltyard.importers.printed import TooSlowMetricError
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
@@ -110,7 +111,7 @@ class Stream:
 
     def record(self, finished: TrialFinished, table: SampleTable) -> TrialRecord:
         """The trial as later stages read it; its samples are added to a table."""
-        return TrialRecord(
+        trial = TrialRecord(
             key=finished.key,
             slot=finished.slot,
             started=finished.started,
@@ -129,6 +130,11 @@ class Stream:
             printed=tuple(dict.fromkeys(own.stdout for own in self.executions)),
             alternated=finished.alternated,
         )
+        return lean(trial)
+
+
+_first_event = lru_cache(maxsize=64)(read_event)
+"""What a trial was asked for, which is the same in all blocks: then it is kept once."""
 
 
 def read_stream(data: bytes, planned: PlannedWorkload | None = None) -> Stream:
@@ -143,7 +149,7 @@ def read_stream(data: bytes, planned: PlannedWorkload | None = None) -> Stream:
     flaw = "the engine was killed while it wrote" if rest else None
     try:
         for line in lines:
-            events.append(read_event(line))
+            events.append(read_event(line) if events else _first_event(line))
     except ValueError as error:
         what = f"line {len(events) + 1} of the engine's output is not an event: {error}"
         flaw = " ".join(what.split())

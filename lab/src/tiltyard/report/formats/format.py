@@ -43,7 +43,7 @@ class Budget:
             limit: letters of all of them together, with what surrounds their entries.
         """
         sizes = sorted(
-            _size(block) for block in document.blocks() if isinstance(block, Table | Sentences)
+            size_of(block) for block in document.blocks() if isinstance(block, Table | Sentences)
         )
         left = float(limit)
         for place, size in enumerate(sizes):
@@ -56,11 +56,11 @@ class Budget:
     def rows(self, table: Table) -> Sequence[tuple[Entry, ...]]:
         """The rows that are shown, without those that close the table."""
         inner = table.rows[: len(table.rows) - table.closing]
-        return inner[: self._shown(_size(table), len(inner))]
+        return inner[: self._shown(size_of(table), len(inner))]
 
     def items(self, sentences: Sentences) -> Sequence[str]:
         """The sentences that are shown."""
-        return sentences.items[: self._shown(_size(sentences), len(sentences.items))]
+        return sentences.items[: self._shown(size_of(sentences), len(sentences.items))]
 
     def left_out(self, block: Table | Sentences) -> str:
         """``92 of 2,000 rows``, and the way to all of them; empty where all are shown."""
@@ -76,8 +76,8 @@ class Budget:
         return lines if size <= self.most else max(1, int(lines * self.most / size))
 
 
-def _size(block: Table | Sentences) -> int:
-    """Letters that it takes, roughly."""
+def size_of(block: Table | Sentences) -> int:
+    """Letters that its rows or items take, roughly."""
     if isinstance(block, Sentences):
         return sum(map(len, block.items)) + _SURROUNDS * len(block.items)
     texts = sum(len(entry.text) + len(entry.beneath) for row in block.rows for entry in row)

@@ -93,7 +93,7 @@ def _commands(findings: Findings) -> tuple[Block, ...]:
 
 def _results(findings: Findings) -> tuple[Section, ...]:
     return tuple(
-        Section(f"results-{place(findings, workload)}", workload.display, own)
+        Section(f"results-{place(findings, workload)}", workload.display, own, detail=True)
         for workload in findings.workloads
         if (own := _result(findings, workload))
     )

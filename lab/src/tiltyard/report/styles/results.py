@@ -48,7 +48,10 @@ def _sections(findings: Findings) -> Iterator[Section]:
         (),
         tuple(
             Section(
-                f"result-{place(findings, workload)}", workload.display, _test(findings, workload)
+                f"result-{place(findings, workload)}",
+                workload.display,
+                _test(findings, workload),
+                detail=True,
             )
             for workload in findings.workloads
             if workload.cells

@@ -46,6 +46,7 @@ def workload_section(findings: Findings, workload: WorkloadFindings, id: str) ->
         workload.display,
         (Paragraph(workload.answer, "lead"), *about),
         tuple(Section(f"{id}-{name}", title, blocks) for name, title, blocks in parts if blocks),
+        detail=True,
     )
 
 
@@ -117,7 +118,7 @@ def _verdicts(findings: Findings) -> Iterator[Section]:
         "The verdict",
         (),
         tuple(
-            Section(f"verdict-{number}", workload.display, blocks)
+            Section(f"verdict-{number}", workload.display, blocks, detail=True)
             for number, workload in enumerate(findings.workloads, 1)
             if (blocks := verdict.ranking(findings, workload))
         ),
@@ -164,7 +165,11 @@ def _method(findings: Findings) -> Section:
         (*method.design(findings), Paragraph(sources(findings), "quiet")),
         (
             *method.decided(findings),
-            *(Section(id, title, blocks) for id, title, blocks in parts if blocks),
+            *(
+                Section(id, title, blocks, detail=id.startswith("method-"))
+                for id, title, blocks in parts
+                if blocks
+            ),
         ),
     )
 

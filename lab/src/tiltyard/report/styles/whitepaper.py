@@ -59,7 +59,9 @@ def _body(findings: Findings) -> Iterator[Section]:
     yield Section("summary-of-results", "Summary", _summary(findings))
     for workload in findings.workloads:
         own = place(findings, workload)
-        yield Section(f"findings-{own}", workload.display, _workload(findings, workload))
+        yield Section(
+            f"findings-{own}", workload.display, _workload(findings, workload), detail=True
+        )
     yield Section("cell-by-cell", "Cell by cell", known(firsts_table(findings)))
     yield Section("sessions", "Sessions", sessions(findings))
     yield Section("what-was-tested", "What was tested", _tested(findings))
@@ -120,7 +122,7 @@ def _tested(findings: Findings) -> tuple[Block, ...]:
 def _method(findings: Findings) -> Section:
     """How it was judged, then each workload, the order of the trials, and the source."""
     workloads = (
-        Section(f"method-{place(findings, own)}", own.display, method.workload(own))
+        Section(f"method-{place(findings, own)}", own.display, method.workload(own), detail=True)
         for own in findings.workloads
     )
     parts = (
@@ -140,7 +142,7 @@ def _method(findings: Findings) -> Section:
 
 def _charts(findings: Findings) -> tuple[Section, ...]:
     return tuple(
-        Section(f"charts-{place(findings, workload)}", workload.display, drawn)
+        Section(f"charts-{place(findings, workload)}", workload.display, drawn, detail=True)
         for workload in findings.workloads
         if (drawn := _drawn(findings, workload))
     )
@@ -159,7 +161,12 @@ def _tables(findings: Findings) -> tuple[Section, ...]:
     """Every grid as numbers; what has no grid in one table."""
     grids = {workload.name: grid_tables(findings, workload) for workload in findings.workloads}
     sections = [
-        Section(f"tables-{place(findings, workload)}", workload.display, grids[workload.name])
+        Section(
+            f"tables-{place(findings, workload)}",
+            workload.display,
+            grids[workload.name],
+            detail=True,
+        )
         for workload in findings.workloads
         if grids[workload.name]
     ]

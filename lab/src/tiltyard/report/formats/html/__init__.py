@@ -35,6 +35,7 @@ from tiltyard.report.document import (
     texts_of,
 )
 from tiltyard.report.formats.format import Budget, Format
+from tiltyard.report.formats.html.pages import Page, least, pages
 from tiltyard.units import unbroken
 
 _WEIGHTS: Final = {"Regular": 400, "SemiBold": 600}
@@ -99,7 +100,11 @@ LIMIT_BYTES = 2_000_000
 _PICTURES_BYTES = 1_000_000
 """Of all its pictures together."""
 _SKELETON_BYTES = 150_000
-"""Of heads, captions, contents and facts, which nothing shortens."""
+"""Of heads, captions, contents and facts, which nothing shortens: at least so much."""
+_ROOM_BYTES = 600_000
+"""For pictures and the rows of tables beyond the first ones; without it there are more pages."""
+_PICTURES_SHARE = 0.7
+"""Of what words leave."""
 _FILES_MAX = 5_000
 """Trials with a link; a page that small has fewer rows of them."""
 _SMALL_BYTES = 50_000
@@ -130,7 +135,7 @@ class Pictures:
         by_id = {figure.id: figure for figure in document.figures()}
         drawn: dict[str, Drawn] = {}
         rest = iter(by_id.values())
-        for figure in rest:
+        for figure in rest if limit_bytes > 0 else ():
             drawn[figure.id] = _draw(figure)
             if not _made_to_fit(drawn, by_id, limit_bytes):
                 drawn[figure.id] = _words(figure)
@@ -325,7 +330,7 @@ _LONG_ANSWER = 100
 
 
 def render_page(document: Document, findings: Findings | None = None) -> str:
-    """The whole document; everything in it can be read with scripts off.
+    """The first page of a document; everything in it can be read with scripts off.
 
     Args:
         document: what is printed.
@@ -335,16 +340,37 @@ def render_page(document: Document, findings: Findings | None = None) -> str:
         A self-contained page. Its script may run because the page names the script's hash;
         nothing else may, and nothing is fetched.
     """
-    script, style, pictures = _script(), style_sheet(document), Pictures.of(document)
-    view = _view(findings) if findings else ""
-    rest = sum(map(len, (script, style, view))) + pictures.size_bytes + _SKELETON_BYTES
+    return next(_rendered(document, findings))[1]
+
+
+def _rendered(document: Document, findings: Findings | None) -> Iterator[tuple[str, str]]:
+    """File and text of each page: mostly one."""
+    style = style_sheet(document)
+    view = _view(findings) if findings else Markup()
+    room = LIMIT_BYTES - sum(map(len, (_script(), style, view)))
+    every = pages(document, room - _ROOM_BYTES)
+    left = _PICTURES_BYTES
+    for page in every:
+        words = max(least(page.document), _SKELETON_BYTES)
+        pictures = Pictures.of(page.document, min(left, int(_PICTURES_SHARE * (room - words))))
+        left -= pictures.size_bytes
+        budget = Budget.of(page.document, room - words - pictures.size_bytes)
+        yield page.file, _page(page, every, pictures, budget, style, view)
+        view = Markup()
+
+
+def _page(
+    page: Page, every: Sequence[Page], pictures: Pictures, budget: Budget, style: str, view: str
+) -> str:
+    script, document = _script(), page.document
     return (
         _environment()
         .get_template("page.html.j2")
         .render(
             document=document,
             sections=document.lettered(),
-            budget=Budget.of(document, LIMIT_BYTES - rest),
+            others=[other for other in every if other is not page],
+            budget=budget,
             grid=Grid.of(document),
             pictures=pictures,
             style=style,
@@ -448,8 +474,8 @@ def _environment() -> Environment:
 
 
 def render(document: Document, findings: Findings) -> dict[str, bytes]:
-    """The page, in UTF-8."""
-    return {"index.html": visible(render_page(document, findings)).encode()}
+    """The pages, in UTF-8."""
+    return {file: visible(page).encode() for file, page in _rendered(document, findings)}
 
 
 FORMAT = Format(
