@@ -32,6 +32,7 @@ from tiltyard.analysis.judging import judge
 from tiltyard.analysis.model import FORMAT, Comparison, Findings, WorkloadFindings
 from tiltyard.analysis.order import drifts, trial_lines
 from tiltyard.analysis.quantity import Measured, Quantity, collect, mean_quantity
+from tiltyard.analysis.statements import foreign
 from tiltyard.analysis.statements.conditions import (
     conditions_sentence,
     design_sentence,
@@ -140,6 +141,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         other_hosts=run.other_hosts,
         record=record_under_test(run.record, systems),
         complete=_is_complete(plan, blocks_done, course.to_come, evidence.contrasts),
+        plugins={**plan.plugins, **foreign.used()},
     )
     return findings if withheld else with_headline(findings)
 

@@ -502,3 +502,5 @@ class Findings(Frozen):
     """What that source kept; all else limits the verdicts."""
     audit: tuple[Audited, ...] = Field((), exclude_if=lambda audit: not audit)
     """What a printed study claims, held against its own numbers."""
+    plugins: dict[str, str] = Field(default_factory=dict, exclude_if=lambda plugins: not plugins)
+    """Packages that had a part in what was measured or is stated → their versions."""

@@ -1,9 +1,9 @@
 """The kinds of studies that can be analysed: run here, collected, or known to another package."""
 
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
 
@@ -12,11 +12,9 @@ from tiltyard.analysis.model import Findings
 from tiltyard.analysis.sessions import analyse_sessions
 from tiltyard.collected.store import is_collected, read_collection
 from tiltyard.folder import StudyFolder
+from tiltyard.registry import Plugin, PluginError, PluginWarning, Registry
 from tiltyard.report.styles import STYLES
 from tiltyard.run.sessions import read_sessions
-
-GROUP: Final = "tiltyard.studies"
-"""Entry points of installed packages; each names a :class:`StudyKind`."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,7 @@ class StudyKind:
     """Whether a folder holds one."""
     findings: Callable[[Path], Findings]
     """Analyses it; raises :class:`tiltyard.errors.UsageError` where it cannot be read."""
-    style: Callable[[Path], str] = lambda _: STYLES[0].name
+    style: Callable[[Path], str] = lambda _: next(iter(STYLES.names))
     """Name of the style in which it is reported by default."""
     folder: Callable[[Path], StudyFolder] | None = StudyFolder
     """Where its findings and its report are written; ``None``: not to its folder, which is left as
@@ -45,10 +43,39 @@ COLLECTED: Final = StudyKind(
 )
 
 
+def _sound(made: StudyKind, _plugin: Plugin) -> StudyKind:
+    """A package's: a folder that it fails at holds no study of it."""
+
+    def is_in(folder: Path) -> bool:
+        try:
+            return bool(made.is_in(folder))
+        except PluginError as error:
+            warnings.warn(PluginWarning(str(error)), stacklevel=2)
+            return False
+
+    return replace(made, is_in=is_in)
+
+
+def _findings(made: object) -> Findings:
+    if not isinstance(made, Findings):
+        raise TypeError(f"it gave {type(made).__name__}, not Findings")
+    return made
+
+
+INSTALLED: Final = Registry[StudyKind](
+    "studies", {}, StudyKind, checks={"findings": _findings}, sound=_sound
+)
+"""Those of packages, by name; ours are printed studies."""
+
+
 @cache
 def kinds() -> tuple[StudyKind, ...]:
     """All of them; a folder holds a study of the first one that recognises it."""
-    return (*(point.load() for point in entry_points(group=GROUP)), COLLECTED, RUN)
+    ours: list[StudyKind] = []
+    others: list[StudyKind] = []
+    for name, kind in INSTALLED.items():
+        (others if INSTALLED.plugin(name) else ours).append(kind)
+    return (*ours, COLLECTED, RUN, *others)
 
 
 def kind_of(study: Path) -> StudyKind:

@@ -11,6 +11,7 @@ from tiltyard.errors import HiddenProfileWarning, HostLacksError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.importers.live import cards
+from tiltyard.registry import PluginWarning
 from tiltyard.study.load import read_text
 from tiltyard.study.locate import locate
 from tiltyard.study.model import WorkloadSpec
@@ -145,7 +146,12 @@ def with_profiles(
                 f"{profile.source}: the engine has a workload {profile.name}. "
                 "Fix: give the file another name"
             )
-        found.append(ProfileCard.of(profile, program, places))
+        try:
+            found.append(ProfileCard.of(profile, program, places))
+        except UsageError as error:
+            if profile.plugin is None:
+                raise
+            warnings.warn(PluginWarning(f"{profile.plugin.of}: {error}"), stacklevel=2)
     return catalogue.model_copy(update={"workloads": [*catalogue.workloads, *found]})
 
 

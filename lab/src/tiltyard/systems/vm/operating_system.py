@@ -18,7 +18,7 @@ from tiltyard.host.op import Run
 from tiltyard.host.packages import Tool, install_command
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
-from tiltyard.systems.filesystems import filesystem
+from tiltyard.systems.filesystems import FILESYSTEMS
 from tiltyard.systems.kind import Problem, Site
 from tiltyard.systems.vm.backends import SystemDisks
 from tiltyard.systems.vm.backends.qemu import IMAGE_SERIAL, PORT
@@ -33,7 +33,7 @@ _WITHOUT: Final = "no disk image can be booted (kind vm)"
 TOOLS: Final = (
     Tool("qemu-img", "qemu-utils", ("--version",), _WITHOUT),
     Tool("debugfs", "e2fsprogs", ("-V",), _WITHOUT),
-    filesystem(_FORM).tool,
+    FILESYSTEMS.named(_FORM).tool,
     Tool("sfdisk", "fdisk", ("--version",), _WITHOUT),
 )
 BOOT_LIMIT_S: Final = 300.0
