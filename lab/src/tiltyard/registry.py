@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
-from typing import Any, Final, Generic, TypeVar, get_type_hints, overload
+from typing import Any, Final, Generic, TypeVar, get_origin, get_type_hints, overload
 
 from tiltyard.errors import HostLacksError, TiltyardError, UsageError, WrittenWarning
 from tiltyard.printable import one_line
@@ -192,9 +192,15 @@ def contained(plugin: Plugin, doing: str = "failed") -> Iterator[None]:
 def told(error: BaseException) -> str:
     """What an error says, if it says anything."""
     try:
+        if isinstance(error, _LateError):
+            return str(error)
         return f"{type(error).__name__}: {error}".removesuffix(": ")
     except Exception:
         return type(error).__name__
+
+
+class _LateError(BaseException):
+    """No exception of those that a plug-in may catch."""
 
 
 @contextlib.contextmanager
@@ -205,7 +211,7 @@ def _in_time() -> Iterator[None]:
         return
 
     def late(*_: object) -> None:
-        raise TimeoutError(f"it took longer than {LIMIT_S:g} s")
+        raise _LateError(f"it took longer than {LIMIT_S:g} s")
 
     handler = signal.signal(signal.SIGALRM, late)
     before = signal.setitimer(signal.ITIMER_REAL, LIMIT_S, 1)
@@ -362,11 +368,11 @@ class Registry(Sequence[T], Generic[T]):
         if dataclasses.is_dataclass(made):
             _require_types(made)
             made = copy.copy(made)
-            for field in dataclasses.fields(made):
-                value = getattr(made, field.name)
-                if callable(value) and not isinstance(value, type):
-                    safe = guarded(value, plugin, self._checks.get(field.name))
-                    object.__setattr__(made, field.name, safe)
+            for name, hint in get_type_hints(type(made)).items():
+                call = getattr(made, name)
+                if callable(call) and get_origin(hint) is not type:
+                    safe = guarded(call, plugin, self._checks.get(name))
+                    object.__setattr__(made, name, safe)
         return self._sound(made, plugin) if self._sound else made
 
     def broken(self) -> dict[str, str]:

@@ -1,10 +1,13 @@
 """A system of a kind that an installed package adds: it plans, and what is ours executes."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
-from tiltyard.host.steps import Step, TakeBack
-from tiltyard.registry import Plugin, PluginError, contained, guarded
+from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.steps import Step
+from tiltyard.registry import Plugin, PluginError, PluginWarning, contained, guarded
 from tiltyard.systems.kind import Problem, System, Up
 
 
@@ -40,11 +43,16 @@ class Contained(System):
         return self._steps(self._system.steps_refresh)
 
     def steps_down(self) -> Iterator[Step]:
-        """The system's own; whatever becomes of them, all is taken back."""
+        """The system's own."""
+        return self._steps(self._system.steps_down)
+
+    def take_down(self) -> None:
+        """Whatever becomes of the system's own steps, all is taken back."""
         try:
-            yield from self._steps(self._system.steps_down)
-        finally:
-            yield TakeBack()
+            super().take_down()
+        except PluginError as error:
+            warnings.warn(PluginWarning(str(error)), stacklevel=2)
+        self.steps.undo()
 
     def look(self) -> Up:
         """The system's own."""
@@ -65,8 +73,18 @@ class Contained(System):
         while True:
             with contained(self._plugin):
                 step = next(steps, None)
-                if step is not None and not type(step).__module__.startswith("tiltyard."):
-                    raise TypeError(f"{type(step).__name__} is no step of tiltyard.plugin")
+                if step is not None:
+                    _require_sound(step)
             if step is None:
                 return
             yield step
+
+
+def _require_sound(step: object) -> None:
+    """A step is one of ours, and what it makes has a name by which it may be removed."""
+    if not isinstance(step, Step) or not type(step).__module__.startswith("tiltyard."):
+        raise TypeError(f"{type(step).__name__} is no step of tiltyard.plugin")
+    made = getattr(step, "path", None) or getattr(step, "target", None)
+    inside = getattr(step, "inside", False)
+    if isinstance(made, Path) and not inside and not made.name.startswith(PREFIX):
+        raise ValueError(f"{made} would not be removed; call it site.ledger.name(…)")
