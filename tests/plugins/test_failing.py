@@ -150,7 +150,7 @@ def test_trials_fail_whose_kind_fails_and_all_is_taken_back(
     (tmp_path / "study.toml").write_text(
         f'question = "q"\n[factors]\nfails = ["no", "{place}"]\n[systems]\nkind = "wreck"\n'
         '[[workload]]\nuse = "program"\nname = "true"\ncommand = ["true"]\n'
-        "[precision]\nblocks = 2\n"
+        "[precision]\nblocks = 6\n"
     )
     done = tiltyard(
         site, tmp_path, "run", "study.toml", "--folder", "wrecks", "--disturbed", "keep", "--trust"

@@ -111,7 +111,7 @@ def test_its_file_system_is_made_as_it_says(site: Path, tmp_path: Path) -> None:
 def test_its_kind_workload_and_statement_are_in_a_run(site: Path, tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(
         'question = "Which gear?"\n[factors]\ngear = [1, 2]\n[systems]\nkind = "turbo"\n'
-        '[[workload]]\nuse = "gauge"\n[precision]\nblocks = 2\n'
+        '[[workload]]\nuse = "gauge"\n[precision]\nblocks = 6\n'
     )
     done = tiltyard(site, tmp_path, "run", "study.toml", "--folder", "gears", "--disturbed", "keep")
     assert done.returncode == 0, done.stderr

@@ -92,8 +92,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         workloads = with_effects(workloads, plan, judged, to_come)
         workloads = with_observations(workloads, observe(measured, run, plan, judged))
     lines = trial_lines(everything, _all_measured(plan, everything, run, measured))
-    systems = system_findings(plan, run)
-    blocks_done = len(course.counted)
+    systems, blocks_done = system_findings(plan, run), len(course.counted)
     evidence = Evidence(plan, run, judged, workloads, withheld)
     look = int(evidence.contrasts.columns["blocks"].max(initial=0))
     findings = Findings(

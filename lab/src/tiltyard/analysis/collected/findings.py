@@ -92,8 +92,7 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         # Of several studies a session is what is replicated, not the value.
         {} if collection.origin.studies else observe_courses([_courses(w, within) for w in works]),
     )
-    overall = _overall(works, collection)
-    levels = {one.name: one.levels for one in collection.systems}
+    overall, levels = _overall(works, collection), {o.name: o.levels for o in collection.systems}
     asked = collection.asks or asked_factor(collection.question, levels)
     findings = Findings(
         format=FORMAT,
