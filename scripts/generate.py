@@ -25,7 +25,7 @@ from tiltyard.analysis.statements.statement import Shown
 from tiltyard.app import documents as of_verbs
 from tiltyard.app.explain import glossary as words
 from tiltyard.charts import CHARTS
-from tiltyard.cli import app
+from tiltyard.cli import add_verbs, app
 from tiltyard.cli.catalogue import choices, flowing, with_key
 from tiltyard.cli.completion import script
 from tiltyard.errors import ExitCode
@@ -123,6 +123,7 @@ def exit_codes() -> str:
 
 def command_line() -> str:
     """Every verb with its options."""
+    add_verbs()
     return MADE + app.generate_docs(output_format="markdown", heading_level=1).strip() + "\n"
 
 

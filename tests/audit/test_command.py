@@ -7,9 +7,11 @@ import pytest
 
 from audit.conftest import PUBLISHED
 from tiltyard.app.report import concluded, write_report
-from tiltyard.cli import app
+from tiltyard.cli import add_verbs, app
 from tiltyard.cli.console import out
 from tiltyard.errors import UsageError
+
+add_verbs("audit")
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> str:

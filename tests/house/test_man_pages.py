@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tiltyard.cli import app
+from tiltyard.cli import add_verbs, app
 
 _OVERSTRUCK = re.compile(".\x08")
+add_verbs()
 PAGES = Path(__file__).resolve().parents[2] / "share/man/man1"
 
 

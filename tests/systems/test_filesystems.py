@@ -20,7 +20,7 @@ from tiltyard.host.packages import find_program, install_command
 from tiltyard.host.place import HERE
 from tiltyard.host.processes import named
 from tiltyard.systems import kind
-from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
+from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem
 from tiltyard.systems.kind import Site, System, Up
 from tiltyard.systems.state.keeper import DIRECTORY
 
@@ -45,7 +45,7 @@ def make(tmp_path: Path, far: Far) -> Iterator[Make]:
         site = far.site(Site(root=tmp_path, work=tmp_path, ledger=ledger))
 
         def system(name: str, image: str = "64M", **settings: object) -> System:
-            wanted = filesystem(name)
+            wanted = FILESYSTEMS.named(name)
             tools = (wanted.tool, *wanted.driver.tools)
             skip_without(*((tool.command, tool.package) for tool in tools))
             document = {"filesystem": name, "backing": {"image": image}, **settings, **far.settings}
@@ -102,7 +102,7 @@ def test_what_a_server_mounts(make: Make, tmp_path: Path, far: Far, name: str) -
     assert (up.target / "file").read_bytes() == bytes(2**20)
     assert up.servers() or far.settings
     assert not up.lost()
-    servers = named((filesystem(name).driver.tools[-1].command, name))
+    servers = named((FILESYSTEMS.named(name).driver.tools[-1].command, name))
     system.take_down()
     assert_as_before(before, tmp_path)
     assert servers
@@ -277,13 +277,13 @@ def test_a_kernel_without_the_driver_is_told(
     known.write_text("nodev\ttmpfs\n\text4\n")
     monkeypatch.setattr("tiltyard.host.packages._KNOWN", known)
     monkeypatch.setattr("tiltyard.host.packages._MODULES", tmp_path)
-    (problem,) = filesystem("f2fs").driver.problems("f2fs", HERE)
+    (problem,) = FILESYSTEMS.named("f2fs").driver.problems("f2fs", HERE)
     assert problem.text == "this kernel has no driver for f2fs"
     assert 'kind = "vm"' in (problem.remedy or "")
-    assert filesystem("ext4").driver.problems("ext4", HERE) == []
+    assert FILESYSTEMS.named("ext4").driver.problems("ext4", HERE) == []
     modules = tmp_path / os.uname().release
     modules.mkdir()
     (modules / "modules.dep").write_text("kernel/fs/f2fs/f2fs.ko.xz: kernel/lib/crc32.ko.xz\n")
-    assert filesystem("f2fs").driver.problems("f2fs", HERE) == []
+    assert FILESYSTEMS.named("f2fs").driver.problems("f2fs", HERE) == []
     for path in (modules / "modules.dep", modules, known):
         path.rmdir() if path.is_dir() else path.unlink()

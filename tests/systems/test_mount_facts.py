@@ -3,13 +3,13 @@ from pathlib import Path
 import pytest
 
 from tiltyard.host.mounts import Mount
-from tiltyard.systems.filesystems import filesystem
+from tiltyard.systems.filesystems import FILESYSTEMS
 from tiltyard.systems.mount.facts import in_doubt
 
 
 def doubts(asked: str, shown: str, synonyms: str = "ext4") -> list[str]:
     mount = Mount("0:1", Path("/m"), "x", "y", shown)
-    return list(in_doubt(asked.split(), mount, filesystem(synonyms).driver.synonyms))
+    return list(in_doubt(asked.split(), mount, FILESYSTEMS.named(synonyms).driver.synonyms))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from tiltyard.systems import KINDS, kind
-from tiltyard.systems.filesystems import FILESYSTEMS, filesystem
+from tiltyard.systems.filesystems import FILESYSTEMS
 from tiltyard.systems.loop_image import LoopImageSettings
 
 
@@ -50,17 +50,19 @@ def test_a_wrong_setting_is_named(
 
 
 def test_nothing_is_discarded_or_left_for_later() -> None:
-    assert filesystem("ext4").mkfs((), "/dev/loop9") == (
+    assert FILESYSTEMS.named("ext4").mkfs((), "/dev/loop9") == (
         "mkfs.ext4", "-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0",
         "/dev/loop9",
     )  # fmt: skip
-    assert filesystem("xfs").mkfs(("-m", "reflink=0"), "/dev/loop9") == (
+    assert FILESYSTEMS.named("xfs").mkfs(("-m", "reflink=0"), "/dev/loop9") == (
         "mkfs.xfs", "-q", "-K", "-f", "-m", "reflink=0", "/dev/loop9",
     )  # fmt: skip
 
 
 def test_extended_options_of_the_study_do_not_replace_ours() -> None:
-    argv = filesystem("ext4").mkfs(("-E", "stride=4", "-b", "4096", "-E", "hash_seed=x"), "D")
+    argv = FILESYSTEMS.named("ext4").mkfs(
+        ("-E", "stride=4", "-b", "4096", "-E", "hash_seed=x"), "D"
+    )
     assert argv.count("-E") == 1
     value = argv[argv.index("-E") + 1]
     assert value == "nodiscard,lazy_itable_init=0,lazy_journal_init=0,stride=4,hash_seed=x"

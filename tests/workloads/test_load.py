@@ -1,6 +1,6 @@
 """Where profiles are looked for, and what is said of a file that is none."""
 
-from importlib.metadata import EntryPoint
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +8,7 @@ import pytest
 from tiltyard.errors import HiddenProfileWarning, HostLacksError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
+from tiltyard.registry import Plugin, PluginWarning
 from tiltyard.study.model import WorkloadSpec
 from tiltyard.workloads import load as module
 from tiltyard.workloads.catalogue import ProfileCard, catalogue_of, require_installed
@@ -47,21 +48,56 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_nearest_counts_and_says_what_it_hides(
     tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    point = EntryPoint("ours", "json", module.GROUP)
-    monkeypatch.setattr(module, "entry_points", lambda group: (point,))
-    package = put(tmp_path / "package", "zstd", "package")
-    monkeypatch.setattr(module, "files", lambda name: package.parent if name == "json" else READY)
-    assert find_profiles()["zstd"].origin == "package"
-    user = put(config, "zstd", "user")
-    assert find_profiles()["zstd"].file.about == "user"
-    beside = put(tmp_path / "workloads", "zstd", "beside the study")
+    package = put(tmp_path / "package", "gauge", "package")
+    installs(monkeypatch, package.parent)
+    assert find_profiles()["gauge"].origin == "package"
+    user = put(config, "gauge", "user")
+    assert find_profiles()["gauge"].file.about == "user"
+    beside = put(tmp_path / "workloads", "gauge", "beside the study")
     study = tmp_path / "spool"
-    assert find_profiles((study, tmp_path))["zstd"].source == beside
-    own = put(study / "workloads", "zstd", "of the study")
-    found = find_profiles((study, tmp_path))["zstd"]
+    assert find_profiles((study, tmp_path))["gauge"].source == beside
+    own = put(study / "workloads", "gauge", "of the study")
+    found = find_profiles((study, tmp_path))["gauge"]
     assert (found.source, found.origin) == (own, "study")
-    assert found.hides[:3] == (beside, user, package)
-    assert found.hides[3].name == "zstd.toml", "the ready one"
+    assert found.hides == (beside, user, package)
+    above = put(study / "workloads", "zstd", "of the study")
+    assert find_profiles((study,))["zstd"].source == above
+    assert [path.name for path in find_profiles((study,))["zstd"].hides] == ["zstd.toml"]
+
+
+def installs(monkeypatch: pytest.MonkeyPatch, *folders: Path) -> None:
+    """Packages that bring these directories of workloads."""
+    plugins = tuple(
+        Plugin(f"ours{place}", "1.0", "workloads", "own", str(place))
+        for place in range(len(folders))
+    )
+    monkeypatch.setattr(module, "installed", lambda: plugins)
+    monkeypatch.setattr(module, "folder_of", lambda plugin: folders[int(plugin.value)])
+
+
+@pytest.mark.parametrize("names", [("zstd",), ("gauge", "gauge")])
+def test_no_package_takes_the_place_of_a_ready_profile_or_of_another_package(
+    tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...]
+) -> None:
+    folders = [put(tmp_path / str(place), name).parent for place, name in enumerate(names)]
+    installs(monkeypatch, *folders)
+    holder = "Tiltyard itself" if len(names) == 1 else "the package ours0 1.0"
+    last = f"the package ours{len(names) - 1} 1.0"
+    message = f'the workload "{names[0]}" is of {last} and of {holder}'
+    with pytest.raises(UsageError, match=re.escape(message)):
+        find_profiles()
+
+
+def test_a_profile_of_a_package_that_is_none_is_a_warning(
+    tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "package", "gauge")
+    (tmp_path / "package/broken.toml").write_text("about = 1\n")
+    installs(monkeypatch, tmp_path / "package")
+    with pytest.warns(PluginWarning, match=r"the package ours0 1\.0: .*broken\.toml:1: about"):
+        found = find_profiles()
+    assert "gauge" in found
+    assert "broken" not in found
 
 
 READY = Path(module.__file__).parent

@@ -32,6 +32,7 @@ from tiltyard.analysis.judging import judge
 from tiltyard.analysis.model import FORMAT, Comparison, Findings, WorkloadFindings
 from tiltyard.analysis.order import drifts, trial_lines
 from tiltyard.analysis.quantity import Measured, Quantity, collect, mean_quantity
+from tiltyard.analysis.statements import foreign
 from tiltyard.analysis.statements.conditions import (
     conditions_sentence,
     design_sentence,
@@ -91,8 +92,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         workloads = with_effects(workloads, plan, judged, to_come)
         workloads = with_observations(workloads, observe(measured, run, plan, judged))
     lines = trial_lines(everything, _all_measured(plan, everything, run, measured))
-    systems = system_findings(plan, run)
-    blocks_done = len(course.counted)
+    systems, blocks_done = system_findings(plan, run), len(course.counted)
     evidence = Evidence(plan, run, judged, workloads, withheld)
     look = int(evidence.contrasts.columns["blocks"].max(initial=0))
     findings = Findings(
@@ -140,6 +140,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         other_hosts=run.other_hosts,
         record=record_under_test(run.record, systems),
         complete=_is_complete(plan, blocks_done, course.to_come, evidence.contrasts),
+        plugins={**plan.plugins, **foreign.used()},
     )
     return findings if withheld else with_headline(findings)
 

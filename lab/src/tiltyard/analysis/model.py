@@ -503,6 +503,8 @@ class Findings(Frozen):
     """What that source kept; all else limits the verdicts."""
     audit: tuple[Audited, ...] = Field((), exclude_if=lambda audit: not audit)
     """What a printed study claims, held against its own numbers."""
+    plugins: dict[str, str] = Field(default_factory=dict, exclude_if=lambda plugins: not plugins)
+    """Packages that had a part in what was measured or is stated → their versions."""
 
     @cached_property
     def by_workload(self) -> Mapping[str, tuple[TrialLine, ...]]:

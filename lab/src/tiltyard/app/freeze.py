@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
+from tiltyard.app.plugins import used_by
 from tiltyard.errors import HostLacksError, RefusedError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, write_whole
@@ -275,7 +276,9 @@ def _frozen(
     elsewhere = all(system.elsewhere for system in study.systems)
     require_installed(study.workloads, catalogue, elsewhere=elsewhere)
     now = datetime.now(UTC)
-    return freeze(study, source, catalogue, engine.validate, now, folder)
+    plan = freeze(study, source, catalogue, engine.validate, now, folder)
+    plugins = used_by(plan, catalogue, folder.study_root)
+    return plan.model_copy(update={"plugins": plugins}) if plugins else plan
 
 
 def planned(

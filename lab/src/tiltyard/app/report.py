@@ -1,10 +1,11 @@
 """From a folder, whatever kind of study it holds, to its report in the forms asked for."""
 
+import contextlib
 import getpass
 import re
 import socket
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -16,6 +17,7 @@ from tiltyard.errors import EditorsTextWarning, RefusedError, UsageError
 from tiltyard.folder import StudyFolder, write_together
 from tiltyard.meant import meant
 from tiltyard.phases import phase
+from tiltyard.registry import PluginError
 from tiltyard.report.capitals import with_capitals
 from tiltyard.report.document import Block, Document, Figure, Paragraph, changed
 from tiltyard.report.edition.apply import edited
@@ -64,7 +66,7 @@ class Concluded:
             composed,
             self.findings,
             self.edition,
-            lambda: map(self._composed, STYLES),
+            self._in_all_styles,
         )
         if made.remarks and strict:
             raise StudyFileError(self.edition.path, made.remarks)
@@ -72,6 +74,12 @@ class Concluded:
             text = f"{self.edition.path}:{one.line}: {one.key}: {one.text}"
             warnings.warn(EditorsTextWarning(text), stacklevel=2)
         return made.document
+
+    def _in_all_styles(self) -> Iterator[Document]:
+        """What an editor may name is in any of them; a package's that fails has nothing."""
+        for style in STYLES:
+            with contextlib.suppress(PluginError):
+                yield self._composed(style)
 
     def _composed(self, style: Style) -> Document:
         return with_capitals(with_marks_explained(style.compose(self.findings)), self.findings)
@@ -169,7 +177,7 @@ def _style_in(edition: Edition | None, otherwise: str, asked: str | None = None)
     """
     own = edition.file.style if edition else None
     if edition and own:
-        edition.require_names(("style",), tuple(one.name for one in STYLES), "style")
+        edition.require_names(("style",), STYLES.names, "style")
     return style_of(own or otherwise if asked is None else asked)
 
 
@@ -197,7 +205,7 @@ def require_seal(study: Path, findings: Findings, seal: str) -> None:
 
 def write_report(
     found: Concluded,
-    formats: Sequence[Format] = FORMATS[:1],
+    formats: Sequence[Format] = (),
     figures: Sequence[str] = (),
     *,
     strict: bool = False,
@@ -206,12 +214,13 @@ def write_report(
 
     Args:
         found: what is reported, how and where.
-        formats: of the report.
+        formats: of the report; the first one by default.
         figures: in which forms each figure is a file of its own: ``svg``, ``png``.
         strict: an editor's text that the report does not bear out is an error.
     """
     with phase("composing the report"):
         document = found.document(strict=strict)
+    formats = formats or [FORMATS[0]]
     _write(found, document, formats, figures)
     folders = [found.folder / FOLDER] if figures else []
     return [*(found.folder / form.file for form in formats), *folders]
@@ -231,10 +240,10 @@ def conclude(folder: StudyFolder, *, pictures: bool = True) -> Findings:
         own = edition_of(folder.root)
         as_edited = replace(found, style=_style_in(own, STYLES[0].name), edition=own)
         document = as_edited.document()
-    except UsageError as error:
+    except (UsageError, PluginError) as error:
         warnings.warn(EditorsTextWarning(f"{error}. The report is without it"), stacklevel=2)
         document = found.document()
-    _write(found, document if pictures else of_the_answer(document), FORMATS[:1])
+    _write(found, document if pictures else of_the_answer(document), [FORMATS[0]])
     return findings
 
 
@@ -253,12 +262,20 @@ def of_the_answer(document: Document) -> Document:
 def _write(
     found: Concluded, document: Document, formats: Sequence[Format], figures: Sequence[str] = ()
 ) -> None:
-    """Findings and their report, all of it or nothing."""
+    """Findings and their report, all of it or nothing but a format of a package that fails.
+
+    Raises:
+        PluginError: if one does; everything else is written.
+    """
     findings, root, report = found.findings, found.root, found.folder
     made: list[Mapping[str, bytes]] = []
+    failed: PluginError | None = None
     for form in formats:
         with phase(f"writing the report, {form.name}"):
-            made.append(form.render(document, findings))
+            try:
+                made.append(form.render(document, findings))
+            except PluginError as error:
+                failed = failed or error
     if figures:
         with phase("drawing the figures"):
             made.append(figure_files(document, figures))
@@ -267,6 +284,8 @@ def _write(
     }
     own = StudyFolder(root).findings.name
     write_together(root, {own: findings.model_dump_json(indent=1).encode(), **files})
+    if failed is not None:
+        raise failed
 
 
 def style_of(name: str) -> Style:
@@ -275,7 +294,7 @@ def style_of(name: str) -> Style:
     Raises:
         UsageError: if there is none of that name.
     """
-    return named(name, {style.name: style for style in STYLES}, "a style")
+    return STYLES.named(name)
 
 
 def formats_of(names: Sequence[str]) -> list[Format]:
@@ -284,11 +303,10 @@ def formats_of(names: Sequence[str]) -> list[Format]:
     Raises:
         UsageError: if there is none of a name.
     """
-    known = {form.name: form for form in FORMATS}
     wanted = [part for name in names for part in name.split(",")]
     if "all" in wanted:
         return list(FORMATS)
-    return list(dict.fromkeys([FORMATS[0], *(named(name, known, "a format") for name in wanted)]))
+    return list(dict.fromkeys([FORMATS[0], *map(FORMATS.named, wanted)]))
 
 
 def figures_of(names: Sequence[str]) -> list[str]:

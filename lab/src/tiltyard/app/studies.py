@@ -1,9 +1,9 @@
 """The kinds of studies that can be analysed: run here, collected, or known to another package."""
 
+import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -11,13 +11,11 @@ from tiltyard.collected.store import is_collected, read_collection
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder
 from tiltyard.meant import meant
+from tiltyard.registry import Plugin, PluginError, PluginWarning, Registry
 from tiltyard.systems.typed import is_word_of_kind
 
 if TYPE_CHECKING:
     from tiltyard.analysis.model import Findings
-
-GROUP: Final = "tiltyard.studies"
-"""Entry points of installed packages; each names a :class:`StudyKind`."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class StudyKind:
 def _first_style() -> str:
     from tiltyard.report.styles import STYLES
 
-    return STYLES[0].name
+    return next(iter(STYLES.names))
 
 
 def _of_run(study: Path) -> "Findings":
@@ -62,10 +60,41 @@ RUN: Final = StudyKind(
 COLLECTED: Final = StudyKind(is_in=is_collected, findings=_of_collection)
 
 
+def _sound(made: StudyKind, _plugin: Plugin) -> StudyKind:
+    """A package's: a folder that it fails at holds no study of it."""
+
+    def is_in(folder: Path) -> bool:
+        try:
+            return bool(made.is_in(folder))
+        except PluginError as error:
+            warnings.warn(PluginWarning(str(error)), stacklevel=2)
+            return False
+
+    return replace(made, is_in=is_in)
+
+
+def _findings(made: object) -> "Findings":
+    from tiltyard.analysis.model import Findings
+
+    if not isinstance(made, Findings):
+        raise TypeError(f"it gave {type(made).__name__}, not Findings")
+    return made
+
+
+INSTALLED: Final = Registry[StudyKind](
+    "studies", {}, StudyKind, checks={"findings": _findings}, sound=_sound
+)
+"""Those of packages, by name; ours are printed studies."""
+
+
 @cache
 def kinds() -> tuple[StudyKind, ...]:
     """All of them; a folder holds a study of the first one that recognises it."""
-    return (*(point.load() for point in entry_points(group=GROUP)), COLLECTED, RUN)
+    ours: list[StudyKind] = []
+    others: list[StudyKind] = []
+    for name, kind in INSTALLED.items():
+        (others if INSTALLED.plugin(name) else ours).append(kind)
+    return (*ours, COLLECTED, RUN, *others)
 
 
 def kind_of(study: Path) -> StudyKind:

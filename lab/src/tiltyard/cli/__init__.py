@@ -12,7 +12,6 @@ import shlex
 import sys
 import threading
 import warnings
-from importlib.metadata import entry_points
 from inspect import signature
 from typing import Final
 
@@ -99,11 +98,8 @@ verdict with its interval: faster, slower, equivalent or undecided.
 Begin with `tiltyard compare ext4 xfs btrfs` (root), or `tiltyard compare DIR_A DIR_B`.
 """,
 )
-for place, path in enumerate((
-    *(f"tiltyard.cli.{verb}:{verb}" for verb in VERBS),
-    *(point.value for point in entry_points(group="tiltyard.verbs")),
-)):  # fmt: skip
-    app.command(path, sort_key=place)
+for place, verb in enumerate(VERBS):
+    app.command(f"{__name__}.{verb}:{verb}", sort_key=place)
 
 
 def main() -> None:
@@ -116,7 +112,10 @@ def main() -> None:
         _require_room(*arguments[:1])
         with listening(PhaseLine()):
             if arguments in ([], ["--help"], ["-h"]):
+                add_verbs()
                 _load_verbs()
+            elif arguments[0] not in app:
+                add_verbs(arguments[0])
             code = app(
                 arguments,
                 console=out(),
@@ -196,6 +195,23 @@ def _require_room(verb: str = "") -> None:
         for thread in threads:
             if thread.ident is not None:
                 thread.join()
+
+
+def add_verbs(asked: str = "") -> None:
+    """The verbs of packages: where help lists all, or one is asked for that is none of ours.
+
+    Args:
+        asked: the one; by default all.
+
+    Raises:
+        UsageError: if several have its name.
+        PluginError: if it cannot be used.
+    """
+    from tiltyard.cli.installed import verbs
+
+    for place, (name, verb) in enumerate(verbs(asked), len(VERBS)):
+        if name not in app:
+            app.command(verb, name=name, sort_key=place)
 
 
 def _load_verbs() -> None:

@@ -33,7 +33,7 @@ def systems(context: "CompletionContext") -> Names:
     from tiltyard.systems.filesystems import FILESYSTEMS
     from tiltyard.systems.pair.settings import PairSettings
 
-    yield from (filesystem.name for filesystem in FILESYSTEMS)
+    yield from FILESYSTEMS.names
     for name, field in PairSettings.model_fields.items():
         yield f"{name}=", field.description or ""
     yield from (f"{path}/" for path in _paths(context.incomplete) if path.is_dir())

@@ -52,6 +52,7 @@ def completion(shell: Literal["bash", "zsh", "fish"]) -> None:
 
 def script(shell: Literal["bash", "zsh", "fish"]) -> str:
     """The text of the script."""
-    from tiltyard.cli import app
+    from tiltyard.cli import add_verbs, app
 
+    add_verbs()
     return app.generate_completion(shell=shell) + _MORE.get(shell, "")

@@ -31,15 +31,16 @@ def doctor(
         all_: Show also what is in order; in JSON it always stands.
         printing: Options of what is printed.
     """
+    from tiltyard.app.plugins import examined
     from tiltyard.cli.console import say, show
     from tiltyard.errors import ExitCode
     from tiltyard.executors.engine import Engine
     from tiltyard.host.doctor import Examined, examine
-    from tiltyard.systems.tools import TOOLS
+    from tiltyard.systems.tools import tools
 
     printing.begin()
-    checks = examine(TOOLS, lambda: Engine.find().describe().engine, Path())
-    found = Examined(checks=tuple(checks))
+    checks = examine(tools(), lambda: Engine.find().describe().engine, Path())
+    found = Examined(checks=(*checks, *examined()))
     code = ExitCode.HOST_LACKS if found.count("missing") else ExitCode.DONE
     if printing.emit(found):
         return code

@@ -42,13 +42,13 @@ def export(
         redact: For others: without names, addresses, paths and secrets, as `tiltyard report
             --redact` makes it.
     """
-    from tiltyard.app.report import findings_of, free_file, named, redacted_here
+    from tiltyard.app.report import findings_of, free_file, redacted_here
     from tiltyard.app.studies import kind_of
     from tiltyard.cli.console import emit, say
     from tiltyard.exporters import EXPORTERS
     from tiltyard.folder import write_together
 
-    exporter = named(to, {one.name: one for one in EXPORTERS}, "an export format")
+    exporter = EXPORTERS.named(to)
 
     def made() -> bytes:
         found = findings_of(study)

@@ -113,6 +113,7 @@ def _read(wanted: "list[Given]", importer: "Importer | None") -> "list[ReadFile]
                 importer=reader.name,
                 imported=read_with(reader, data, str(one.path)),
                 left_out=reader.left_out,
+                plugin=IMPORTERS.plugin(reader.name),
             )
         )
     return found

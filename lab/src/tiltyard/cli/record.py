@@ -64,13 +64,13 @@ def _taken(directory: Path | None, place: "Place") -> "Record":
     from tiltyard.executors.engine import Engine
     from tiltyard.host.record import Subject, take
     from tiltyard.run.host_record import own_versions
-    from tiltyard.systems.tools import TOOLS
+    from tiltyard.systems.tools import tools
 
     here = not place.ssh
     given = directory or Path("." if here else "/")
     subject = Subject(
         directory=given.resolve() if here else given,
-        tools=TOOLS,
+        tools=tools(),
         own=own_versions(Engine.find().describe().engine) if here else {},
     )
     return take(subject, place)

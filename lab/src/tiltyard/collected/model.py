@@ -196,6 +196,8 @@ class Collection(Frozen):
     host: dict[str, str] = Field(default_factory=dict)
     """The machine, as far as it is recorded."""
     equivalent_within: Annotated[float, Field(gt=0, lt=1)] = 0.02
+    plugins: dict[str, str] = Field(default_factory=dict, exclude_if=lambda plugins: not plugins)
+    """Packages whose readers have read the files → their versions."""
 
     @property
     def hash(self) -> str:

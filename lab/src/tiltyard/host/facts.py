@@ -60,7 +60,7 @@ def facts_of_another(place: Place) -> dict[str, str]:
 
 @functools.lru_cache(maxsize=64)
 def _since(place: Place, _boot: str) -> dict[str, str]:
-    sections = (section for section in SECTIONS if section.name in _ASKED)
+    sections = (SECTIONS.named(name) for name in SECTIONS.names if name in _ASKED)
     facts = _whole(take(Subject(), place, sections))
     return {name: value for name, value in facts.items() if name not in _CHANGING}
 

@@ -4,42 +4,91 @@ An importer is handed the bytes of one file and yields what it measured; which s
 file mostly does not say: the person who imports it does.
 """
 
-from typing import Final
+import dataclasses
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any, Final
 
-from tiltyard.importers.importer import Importers
+from tiltyard.errors import UsageError
+from tiltyard.importers.importer import Imported, Importer
+from tiltyard.registry import Plugin, PluginError, PluginWarning, Registry
 
-IMPORTERS: Final = Importers(
+
+def _imported(made: object) -> Imported:
+    """What a package's reader gave, with every value of the type that it says."""
+    from pydantic import TypeAdapter
+
+    if not isinstance(made, Imported):
+        raise TypeError(f"it read {type(made).__name__}, not Imported")
+    return TypeAdapter(Imported).validate_python(dataclasses.asdict(made))
+
+
+def _sound(made: Importer, _plugin: Plugin) -> Importer:
+    """A package's reader: it may refuse a file, and no more than that."""
+
+    def recognises(text: str) -> bool:
+        try:
+            return bool(made.recognises(text))
+        except PluginError as error:
+            warnings.warn(PluginWarning(str(error)), stacklevel=2)
+            return False
+
+    def refusing(call: Callable[..., Any]) -> Callable[..., Any]:
+        def read(data: bytes, name: str, *more: object) -> Any:
+            try:
+                return call(data, name, *more)
+            except PluginError as error:
+                raise UsageError(f"{name}: {error}") from error
+
+        return read
+
+    for expression in (made.disowns, made.for_people.known_by if made.for_people else ""):
+        re.compile(expression)
+    disproved = made.disproved and refusing(made.disproved)
+    return dataclasses.replace(
+        made, recognises=recognises, read=refusing(made.read), disproved=disproved
+    )
+
+
+IMPORTERS: Final = Registry[Importer](
+    "readers",
     {
-        "iozone": "iozone",
-        "netperf": "netperf",
-        "postmark": "postmark",
-        "fs_mark": "fs_mark",
-        "tiotest": "tiotest",
-        "compilebench": "compilebench",
-        "aio-stress": "aio_stress",
-        "fdtree": "fdtree",
-        "fio": "fio",
-        "iperf3": "iperf3",
-        "sockperf": "sockperf",
-        "sysbench": "sysbench",
-        "hyperfine": "hyperfine",
-        "bonnie": "bonnie",
-        "pgbench": "pgbench",
-        "redis-benchmark": "redis_benchmark",
-        "stress-ng": "stress_ng",
-        "dbench": "dbench",
-        "criterion": "criterion",
-        "go-test": "go_testing",
-        "google-benchmark": "google_benchmark",
-        "jmh": "jmh",
-        "pytest-benchmark": "pytest_benchmark",
-        "pyperf": "pyperf",
-        "perf-stat": "perf_stat",
-        "hackbench": "hackbench",
-        "will-it-scale": "will_it_scale",
-        "lkp": "lkp",
-        "phoronix": "phoronix",
-        "csv": "csv_table",
-    }
+        "iozone": ".iozone:IMPORTER",
+        "netperf": ".netperf:IMPORTER",
+        "postmark": ".postmark:IMPORTER",
+        "fs_mark": ".fs_mark:IMPORTER",
+        "tiotest": ".tiotest:IMPORTER",
+        "compilebench": ".compilebench:IMPORTER",
+        "aio-stress": ".aio_stress:IMPORTER",
+        "fdtree": ".fdtree:IMPORTER",
+        "fio": ".fio:IMPORTER",
+        "iperf3": ".iperf3:IMPORTER",
+        "sockperf": ".sockperf:IMPORTER",
+        "sysbench": ".sysbench:IMPORTER",
+        "hyperfine": ".hyperfine:IMPORTER",
+        "bonnie": ".bonnie:IMPORTER",
+        "pgbench": ".pgbench:IMPORTER",
+        "redis-benchmark": ".redis_benchmark:IMPORTER",
+        "stress-ng": ".stress_ng:IMPORTER",
+        "dbench": ".dbench:IMPORTER",
+        "criterion": ".criterion:IMPORTER",
+        "go-test": ".go_testing:IMPORTER",
+        "google-benchmark": ".google_benchmark:IMPORTER",
+        "jmh": ".jmh:IMPORTER",
+        "pytest-benchmark": ".pytest_benchmark:IMPORTER",
+        "pyperf": ".pyperf:IMPORTER",
+        "perf-stat": ".perf_stat:IMPORTER",
+        "hackbench": ".hackbench:IMPORTER",
+        "will-it-scale": ".will_it_scale:IMPORTER",
+        "lkp": ".lkp:IMPORTER",
+        "phoronix": ".phoronix:IMPORTER",
+        "csv": ".csv_table:IMPORTER",
+    },
+    Importer,
+    within=__name__,
+    unknown="is no kind of result file",
+    checks={"read": _imported},
+    sound=_sound,
 )
-"""All importers, name → module; the first one that recognises a file reads it."""
+"""All importers; the first one that recognises a file reads it."""

@@ -27,6 +27,7 @@ from tiltyard.importers.cells import Cells
 from tiltyard.importers.importer import Imported, ImportedWorkload, Measured
 from tiltyard.importers.names import LONGEST_NAME, told_apart
 from tiltyard.importers.reading import shown
+from tiltyard.registry import Plugin
 from tiltyard.units import count_of, few, listed
 
 _MOST_SYSTEMS: Final = 64
@@ -46,6 +47,8 @@ class ReadFile:
     imported: Imported
     left_out: str = ""
     """Which figures of such files are not taken over: a clause."""
+    plugin: Plugin | None = None
+    """Whose the reader is, if it is none of ours."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,7 @@ def assemble(files: Sequence[ReadFile], options: ImportOptions) -> Collection:
         baseline=systems[0],
         workloads=workloads,
         host=host,
+        plugins={one.package: one.version for file in files if (one := file.plugin)},
     )
 
 

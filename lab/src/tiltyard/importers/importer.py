@@ -4,16 +4,12 @@ Helpers for all of them: :mod:`~tiltyard.importers.reading` (bytes → lines and
 :mod:`~tiltyard.importers.json_file`, :mod:`~tiltyard.importers.quantities` (units, metrics).
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import import_module
 from typing import Final
 
 from tiltyard.collected.model import CollectedMetric
-from tiltyard.errors import UsageError
 from tiltyard.importers.reading import NoFigureError
-from tiltyard.meant import perhaps
 
 LARGEST_BYTES: Final = 64 * 2**20
 """Result files are read whole; a larger one, which would take minutes, is refused at once."""
@@ -177,37 +173,3 @@ class Importer:
     asked: Callable[[Sequence[str], Sequence[str]], tuple[CollectedMetric, ...]] | None = None
     """Words of a command, and the text of the files that it names → ``metrics``, with the
     headlines that its output will have where these depend on it."""
-
-
-class Importers(Collection[Importer]):
-    """Importers in order, each loaded when it is asked for: a study needs one of them."""
-
-    def __init__(self, modules: Mapping[str, str]) -> None:
-        """Nothing is loaded yet; ``modules``: name → module of this package."""
-        self._modules = modules
-
-    def __iter__(self) -> Iterator[Importer]:
-        return map(_loaded, self._modules.values())
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __contains__(self, one: object) -> bool:
-        return any(one is each for each in self)
-
-    def named(self, name: str) -> Importer:
-        """The importer that a person names.
-
-        Raises:
-            UsageError: if there is none of that name.
-        """
-        if name in self._modules:
-            return _loaded(self._modules[name])
-        kinds = f"One of: {', '.join(self._modules)}.{perhaps(name, self._modules)}"
-        raise UsageError(f'"{name}" is no kind of result file. {kinds}')
-
-
-@cache
-def _loaded(module: str) -> Importer:
-    found: Importer = import_module(f"tiltyard.importers.{module}").IMPORTER
-    return found

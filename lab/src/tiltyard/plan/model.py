@@ -230,6 +230,8 @@ class Plan(Frozen):
     """Where relative paths of programs begin, relative to the study folder; empty: there."""
     first_plan: str = Field("", exclude_if=lambda first: not first)
     """Of a later session: hash of the first one's plan, which it follows from."""
+    plugins: dict[str, str] = Field(default_factory=dict, exclude_if=lambda plugins: not plugins)
+    """Packages that have a part in it → their versions."""
 
     def document(self) -> bytes:
         """The plan as it is written to ``plan.json``."""

@@ -13,7 +13,7 @@ from tiltyard.run.context import Context
 from tiltyard.run.trial import job_of
 from tiltyard.study.program import SECRET
 from tiltyard.systems.kind import Up
-from tiltyard.systems.tools import TOOLS
+from tiltyard.systems.tools import tools
 
 _EXPANDED: Final = re.compile(r"[\\$`]")
 """What a shell would read in a here-document."""
@@ -31,7 +31,7 @@ def recipe_of(context: Context, keys: Iterable[TrialKey], up: Up) -> Recipe:
     engine = " ".join(filter(None, (shlex.join(up.prefix), ENGINE))) if whole else ""
     jobs = {key.workload: _job(context, key, up) for key in keys if key.repeat == 1}
     words = set(re.findall(r"[\w.-]+", "\n".join((*up.recipe.once, *up.recipe.up, engine))))
-    needs = {tool.command: tool.package for tool in TOOLS if tool.command in words}
+    needs = {tool.command: tool.package for tool in tools() if tool.command in words}
     found = up.recipe.model_copy(update={"engine": engine, "jobs": jobs, "needs": needs})
     return found.anywhere(
         {

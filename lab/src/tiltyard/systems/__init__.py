@@ -3,37 +3,42 @@
 A kind of system is one file and one line in :data:`KINDS`.
 """
 
-from tiltyard.systems import (
-    block_device,
-    directory,
-    host,
-    hosts,
-    loop_image,
-    loopback,
-    mount,
-    overlay,
-    pair,
-    tmpfs,
-    vm,
-)
-from tiltyard.systems.kind import AnyKind
-from tiltyard.systems.service import serviceable
-from tiltyard.systems.there import anywhere
-from tiltyard.systems.tuned import tunable
+from dataclasses import replace
+from typing import Any, Final
 
-KINDS: tuple[AnyKind, ...] = (
-    loop_image.KIND,
-    block_device.KIND,
-    directory.KIND,
-    tmpfs.KIND,
-    overlay.KIND,
-    mount.KIND,
-    vm.KIND,
-    pair.KIND,
-    loopback.KIND,
-    hosts.KIND,
-    directory.REMOTE,
-    host.KIND,
+from tiltyard.registry import Plugin, Registry
+from tiltyard.systems.kind import AnyKind, Kind, Site, System
+
+
+def _sound(made: AnyKind, plugin: Plugin) -> AnyKind:
+    def opened(name: str, settings: Any, site: Site) -> System:
+        from tiltyard.systems.foreign import Contained
+
+        return Contained(made.open(name, settings, site), plugin)
+
+    return replace(made, open=opened)
+
+
+KINDS: Final = Registry[AnyKind](
+    "kinds",
+    {
+        "loop-image": ".loop_image:KIND",
+        "block-device": ".block_device:KIND",
+        "directory": ".directory:KIND",
+        "tmpfs": ".tmpfs:KIND",
+        "overlay": ".overlay:KIND",
+        "mount": ".mount:KIND",
+        "vm": ".vm:KIND",
+        "pair": ".pair:KIND",
+        "loopback": ".loopback:KIND",
+        "hosts": ".hosts:KIND",
+        "remote": ".directory:REMOTE",
+        "host": ".host:KIND",
+    },
+    Kind,
+    within=__name__,
+    unknown="is not a kind of system",
+    sound=_sound,
 )
 """In the order in which help shows them; where settings fit several, the first one is meant."""
 
@@ -42,6 +47,10 @@ def kind(name: str) -> AnyKind:
     """The kind of that name; its systems heed ``tuning``, ``service`` and ``host``.
 
     Raises:
-        KeyError: if there is none.
+        UsageError: if there is none.
     """
-    return anywhere(tunable(serviceable({entry.name: entry for entry in KINDS}[name])))
+    from tiltyard.systems.service import serviceable
+    from tiltyard.systems.there import anywhere
+    from tiltyard.systems.tuned import tunable
+
+    return anywhere(tunable(serviceable(KINDS.named(name))))

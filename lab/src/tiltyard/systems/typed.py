@@ -42,7 +42,7 @@ _HOST: Final = re.compile(r"[^-/\s][^/\s]*")
 _SETTING: Final = re.compile(r"[A-Za-z_][\w.-]*=", re.ASCII)
 _DISKS: Final = (".qcow2", ".img", ".raw", ".vmdk", ".vdi", ".vhdx")
 _UML: Final = ".uml"
-_FILESYSTEMS: Final = tuple(entry.name for entry in FILESYSTEMS)
+_FILESYSTEMS: Final = FILESYSTEMS.names
 _BARE: Final = (tmpfs.KIND.name, host.KIND.name)
 
 

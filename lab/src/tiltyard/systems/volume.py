@@ -29,7 +29,7 @@ from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.systems import brought
 from tiltyard.systems.booting import BootCommand, boot_command
 from tiltyard.systems.brought import Brought
-from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
+from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem
 from tiltyard.systems.filesystems.driver import Mounting
 from tiltyard.systems.filesystems.server import ServerDriver
 from tiltyard.systems.image_file import check_size
@@ -95,7 +95,7 @@ _LOOPS: Final = "/dev/loop-control"
 _QUEUE: Final = ("scheduler", "read_ahead_kb")
 _TRIALS: Final = "tiltyard"
 """Where trials work in it."""
-_NAMES = [entry.name for entry in FILESYSTEMS]
+_NAMES = FILESYSTEMS.names
 
 
 class VolumeSettings(ServiceableSettings, ReachableSettings):
@@ -178,7 +178,7 @@ class Volume(System):
             home: where files are kept that are as large as the device; by default in ``site.work``.
         """
         self._settings = settings
-        self._filesystem = filesystem(settings.filesystem)
+        self._filesystem = FILESYSTEMS.named(settings.filesystem)
         self._site = site
         self._name = site.ledger.name(f"mnt-{slug}")
         self._formatted = False
@@ -374,7 +374,7 @@ def brings(settings: VolumeSettings, _root: Path) -> Iterator[Brought]:
     """Words for mkfs that name a path, what boots a host, and options of a server."""
     yield from brought.paths_among("mkfs", "mkfs", settings.mkfs)
     yield from boot_command(settings.reboot_command)
-    if isinstance(filesystem(settings.filesystem).driver, ServerDriver):
+    if isinstance(FILESYSTEMS.named(settings.filesystem).driver, ServerDriver):
         yield from brought.server_options("mount", settings.filesystem, settings.mount)
 
 

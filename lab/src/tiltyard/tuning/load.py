@@ -14,7 +14,7 @@ from tiltyard.study.load import parsed, read_text
 from tiltyard.study.locate import KeyPath, locate
 from tiltyard.study.problems import Flaw, dotted, located, not_a, shown
 from tiltyard.study.wording import flaws_of
-from tiltyard.tuning.profile import Profile, ProfileFile
+from tiltyard.tuning.profile import Profile, profile_file
 from tiltyard.tuning.values import is_rule
 
 Asked = str | dict[str, JsonValue]
@@ -41,7 +41,7 @@ def inline_profile(tables: Mapping[str, JsonValue]) -> Profile:
         ValueError: if they are none; the message names the first key that is not right.
     """
     try:
-        profile = Profile.of("", ProfileFile.model_validate({"about": "as typed", **tables}))
+        profile = Profile.of("", profile_file().model_validate({"about": "as typed", **tables}))
     except ValidationError as error:
         flaw = next(_once(error))
         raise ValueError(f"{dotted(flaw.path)}: {flaw.text}") from None
@@ -97,7 +97,7 @@ def load_profile(name: str, root: Path, within: tuple[Path, ...] = ()) -> Profil
     document = parsed(text, path)
     lines = locate(text)
     try:
-        file = ProfileFile.model_validate(document)
+        file = profile_file().model_validate(document)
     except ValidationError as error:
         flaws = [Flaw(_typed(flaw.path, document), flaw.text) for flaw in _once(error)]
         raise located(path, lines, flaws) from error
@@ -127,7 +127,7 @@ def _path(name: str, root: Path) -> Path:
 def _once(error: ValidationError) -> Iterator[Flaw]:
     """Each flaw, said once, however many ways there are to get a value wrong."""
     seen: set[KeyPath] = set()
-    for flaw in flaws_of(error, ProfileFile):
+    for flaw in flaws_of(error, profile_file()):
         if flaw.path not in seen:
             seen.add(flaw.path)
             yield flaw

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, TypeVar, get_args
 
 from pydantic import Field, create_model
@@ -25,16 +26,13 @@ class ProfileHead(Typed):
     )
 
 
-def _grammar() -> type[ProfileHead]:
-    """The head, and a table for each knob."""
+@cache
+def profile_file() -> type[ProfileHead]:
+    """A profile as it is typed: the head, and a table for each knob."""
     tables: dict[str, Any] = {
         knob.name: (knob.Table, Field(None, description=knob.about)) for knob in KNOBS
     }
     return create_model("ProfileFile", __base__=ProfileHead, **tables)
-
-
-ProfileFile = _grammar()
-"""A profile as it is typed."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field, JsonValue, PrivateAttr, TypeAdapter, Val
 from tiltyard.errors import HiddenProfileWarning, HostLacksError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
+from tiltyard.registry import PluginWarning
 from tiltyard.study.load import read_text
 from tiltyard.study.locate import locate
 from tiltyard.study.model import WorkloadSpec
@@ -145,8 +146,18 @@ class _WithProfiles(Catalogue):
         return (*super().names, *self._profiles)
 
     def whole(self) -> Catalogue:
-        """The same with every workload in it; raises as :meth:`workload` does."""
-        cards = [*self.workloads, *map(self._card, self._profiles)]
+        """The same with every workload in it; raises as :meth:`workload` does.
+
+        That one of a package is none is a warning.
+        """
+        cards = list(self.workloads)
+        for name, profile in self._profiles.items():
+            try:
+                cards.append(self._card(name))
+            except UsageError as error:
+                if profile.plugin is None:
+                    raise
+                warnings.warn(PluginWarning(f"{profile.plugin.of}: {error}"), stacklevel=2)
         return Catalogue.model_construct(**{**dict(self), "workloads": cards})
 
 

@@ -6,18 +6,27 @@ ones.
 
 import os
 import shutil
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.metadata import entry_points
 from importlib.resources import files
 from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import JsonValue, ValidationError
 
+from tiltyard.errors import UsageError
 from tiltyard.executors.engine import JobRefused
 from tiltyard.ownership import home
+from tiltyard.registry import (
+    SWITCH,
+    Plugin,
+    PluginError,
+    PluginWarning,
+    contained,
+    installed,
+)
 from tiltyard.study.load import parsed, read_text
 from tiltyard.study.locate import KeyPath, locate
 from tiltyard.study.placeholders import names_in
@@ -29,8 +38,6 @@ from tiltyard.workloads.file import ProfileFile
 from tiltyard.workloads.phoronix import InstalledTest, installed_tests
 from tiltyard.workloads.values import value_of
 
-GROUP: Final = "tiltyard.workloads"
-"""Entry points: each names a package, or its module, beside which TOML files lie."""
 FOLDER: Final = "workloads"
 OF_THE_ENGINE: Final = frozenset({"dir", "execution"})
 """Placeholders that the engine fills in."""
@@ -50,6 +57,8 @@ class Profile:
     """Files of the same name that are further away."""
     test: InstalledTest | None = None
     """Of a suite, where it is one of those."""
+    plugin: Plugin | None = None
+    """Whose it is, where an installed package brings it."""
 
     @cached_property
     def file(self) -> ProfileFile:
@@ -84,9 +93,29 @@ def places(study: Iterable[Path]) -> Iterator[tuple[Origin, Path]]:
     yield from (("study", each / FOLDER) for each in study)
     config = os.environ.get("XDG_CONFIG_HOME") or home() / ".config"
     yield "user", Path(config) / "tiltyard" / FOLDER
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        yield "package", Path(str(files(point.value)))
     yield "ready", ready()
+
+
+def packaged() -> Iterator[tuple[Plugin, Path]]:
+    """Directories of installed packages; what cannot be imported is a warning.
+
+    Entry points of the group ``tiltyard.v1.workloads``: each names a package, or its module, beside
+    which TOML files lie.
+    """
+    for plugin in installed():
+        if plugin.group == "workloads" and not plugin.wrong:
+            try:
+                with contained(plugin, "cannot be imported"):
+                    folder = folder_of(plugin)
+            except PluginError as error:
+                warnings.warn(PluginWarning(str(error)), stacklevel=2)
+            else:
+                yield plugin, folder
+
+
+def folder_of(plugin: Plugin) -> Path:
+    """The directory that an entry point means; imports it."""
+    return Path(str(files(plugin.value)))
 
 
 def read_ready() -> Iterator[Profile]:
@@ -109,10 +138,43 @@ def find_profiles(study: Iterable[Path] = ()) -> dict[str, Profile]:
                 found[name] = Profile(name, path, origin)
             elif found[name].source != path:
                 found[name] = replace(found[name], hides=(*found[name].hides, path))
+    _add_packaged(found)
     for test in installed_tests():
         definition = test.definition / "test-definition.xml"
         found[test.name] = Profile(test.name, definition, "suite", test=test)
     return found
+
+
+def _add_packaged(found: dict[str, Profile]) -> None:
+    """Those of installed packages: a study and a user may have others of their names.
+
+    A file that is no profile is a warning: nobody here has written it.
+
+    Raises:
+        UsageError: if one has the name of a ready one, or of another package's.
+    """
+    holders: dict[str, str] = {}
+    for plugin, place in packaged():
+        for path in sorted(place.glob(f"*{_SUFFIX}")):
+            name = path.stem
+            if name in holders or (ready() / path.name).exists():
+                raise UsageError(
+                    f'the workload "{name}" is of {plugin.of} and of '
+                    f"{holders.get(name, 'Tiltyard itself')}. Fix: remove one of them, or {SWITCH}"
+                    "=none, or the packages that you want"
+                )
+            holders[name] = plugin.of
+            if name in found:
+                hides = (*found[name].hides, path)
+                found[name] = replace(found[name], hides=hides)
+                continue
+            profile = Profile(name, path, "package", plugin=plugin)
+            try:
+                profile.file  # noqa: B018  it is read
+            except UsageError as error:
+                warnings.warn(PluginWarning(f"{plugin.of}: {error}"), stacklevel=2)
+            else:
+                found[name] = profile
 
 
 def read_profile(path: Path) -> ProfileFile:

@@ -140,6 +140,7 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         origin=collection.origin,
         kept=collection.kept,
         audit=tuple(audit),
+        plugins=collection.plugins,
     )
     if collection.origin.studies:
         return told_over_studies(findings, pooled=collection.origin.pooled)

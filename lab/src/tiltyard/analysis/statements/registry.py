@@ -24,6 +24,7 @@ from tiltyard.analysis.statements import (
     cpu_times,
     distributions,
     disturbances,
+    foreign,
     headline,
     over_cells,
     over_time,
@@ -76,7 +77,6 @@ STATEMENTS: Final[tuple[Statement[Any, Any], ...]] = (
 """All statements. Within each place they are printed in this order; of further findings the most
 specific come first, and what one of them has said of a series, later ones do not repeat."""
 
-
 FALSE_DISCOVERY_RATE: Final = 0.05
 """Of the sentences of a report; where nothing is to be found, the chance of any sentence."""
 MOST: Final = 16
@@ -94,6 +94,7 @@ def notices(evidence: Evidence) -> Iterator[Notice]:
     """Limitations and warnings: the trials first, then the evidence, then the scope."""
     for statement in shown_as("notice"):
         yield from statement.make(evidence)
+    yield from foreign.notices(evidence)
 
 
 def claims(findings: Findings, *kinds: str) -> list[Claim]:
@@ -128,7 +129,13 @@ def observe(
     by_name = {workload.measured.workload.spec.name: workload for workload in judged}
     scenes = [Scene(own, by_name.get(own.workload.spec.name), plan, run) for own in measured]
     made = [test for scene in scenes for test in make(shown_as("further finding"), scene)]
-    return select(accept(made))
+    found = select(accept(made))
+    for own in foreign.families(scenes):
+        with own.contained():
+            tests = [Made(*test) for test in own.tests()]
+            for workload, observations in select(accept(tests)).items():
+                found[workload] = (*found.get(workload, ()), *observations)
+    return found
 
 
 def with_observations(

@@ -6,55 +6,78 @@ not tell is "not available", never left out, and never an error.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
 
 from tiltyard.host.place import HERE, Place
-from tiltyard.host.record import (
-    clock,
-    controllers,
-    disks,
-    distribution,
-    firmware,
-    interrupts,
-    kernel,
-    limits,
-    machine,
-    memory,
-    mitigations,
-    network,
-    nodes,
-    parameters,
-    processor,
-    storage,
-    versions,
-    virtual,
-)
 from tiltyard.host.record.look import look
-from tiltyard.host.record.section import ABSENT, Section, Subject
+from tiltyard.host.record.section import ABSENT, Command, Section, Seen, Subject, because
+from tiltyard.registry import Plugin, PluginError, Registry
 
 __all__ = ["ABSENT", "SECTIONS", "Record", "Section", "Subject", "changed", "changes", "take"]
 
 Record = dict[str, dict[str, str]]
 """Section → fact → value, in the order in which they are shown."""
 
-SECTIONS: tuple[Section, ...] = (
-    machine.SECTION,
-    firmware.SECTION,
-    processor.SECTION,
-    memory.SECTION,
-    nodes.SECTION,
-    disks.SECTION,
-    storage.SECTION,
-    network.SECTION,
-    interrupts.SECTION,
-    controllers.SECTION,
-    distribution.SECTION,
-    kernel.SECTION,
-    mitigations.SECTION,
-    clock.SECTION,
-    parameters.SECTION,
-    virtual.SECTION,
-    limits.SECTION,
-    versions.SECTION,
+
+def _facts(made: object) -> dict[str, str]:
+    if not isinstance(made, dict) or not all(
+        isinstance(each, str) for one in made.items() for each in one
+    ):
+        raise TypeError("it told no table of facts, text to text")
+    return made
+
+
+def _sound(made: Section, _plugin: Plugin) -> Section:
+    """A package's section: where it fails, its facts are not available."""
+
+    def ask(seen: Seen) -> list[Command]:
+        try:
+            return [tuple(map(str, command)) for command in made.ask(seen)]
+        except PluginError:
+            return []
+
+    def tell(seen: Seen) -> dict[str, str]:
+        try:
+            return made.tell(seen)
+        except PluginError as error:
+            return {"facts": because(str(error))}
+
+    def unsettled(facts: Mapping[str, str]) -> frozenset[str]:
+        try:
+            return frozenset(made.unsettled(facts))
+        except PluginError:
+            return frozenset(facts)
+
+    return replace(made, ask=ask, tell=tell, unsettled=unsettled)
+
+
+SECTIONS: Final = Registry[Section](
+    "sections",
+    {
+        "machine": ".machine:SECTION",
+        "firmware settings": ".firmware:SECTION",
+        "processor": ".processor:SECTION",
+        "memory": ".memory:SECTION",
+        "NUMA": ".nodes:SECTION",
+        "disks": ".disks:SECTION",
+        "file system of the study folder": ".storage:SECTION",
+        "network": ".network:SECTION",
+        "interrupts": ".interrupts:SECTION",
+        "controllers": ".controllers:SECTION",
+        "distribution": ".distribution:SECTION",
+        "kernel": ".kernel:SECTION",
+        "mitigations": ".mitigations:SECTION",
+        "clock": ".clock:SECTION",
+        "kernel parameters": ".parameters:SECTION",
+        "virtualisation": ".virtual:SECTION",
+        "limits": ".limits:SECTION",
+        "versions": ".versions:SECTION",
+    },
+    Section,
+    within=__name__,
+    checks={"tell": _facts},
+    sound=_sound,
 )
 """In the order in which they are shown."""
 

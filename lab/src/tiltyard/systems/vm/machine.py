@@ -16,7 +16,7 @@ from tiltyard.host.place import Place
 from tiltyard.host.start import pids
 from tiltyard.host.steps import Step, Steps
 from tiltyard.ownership import make_directory
-from tiltyard.systems.filesystems import Filesystem, filesystem
+from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem
 from tiltyard.systems.image_file import ImageFile, check_size
 from tiltyard.systems.kind import CONSOLES, Problem, Site, System, Up
 from tiltyard.systems.placement import TASKSET, cpu_problems, on_cpus
@@ -57,7 +57,7 @@ class VirtualMachine(System):
         self._image = ImageFile(settings.backing, site, "shared")
         self._made: Filesystem | None = None
         if settings.filesystem != IN_MEMORY:
-            self._made = filesystem(settings.filesystem)
+            self._made = FILESYSTEMS.named(settings.filesystem)
         self._guest: Guest | None = None
         self._software: Software | None = None
 

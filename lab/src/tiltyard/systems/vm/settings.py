@@ -13,7 +13,7 @@ from tiltyard.systems.kind import ReachableSettings, Size
 
 IN_MEMORY = "tmpfs"
 """The one file system that needs no image."""
-_FILESYSTEMS = (*(entry.name for entry in FILESYSTEMS), IN_MEMORY)
+_FILESYSTEMS = (*FILESYSTEMS.names, IN_MEMORY)
 
 
 class VmSettings(ReachableSettings):

@@ -17,6 +17,6 @@ _WITHOUT: Final = "no disk image can be booted (kind vm)"
 OF_IMAGES: Final = (
     Tool("qemu-img", "qemu-utils", ("--version",), _WITHOUT),
     Tool("debugfs", "e2fsprogs", ("-V",), _WITHOUT),
-    *(one.tool for one in FILESYSTEMS if one.name == FORM),
+    FILESYSTEMS.named(FORM).tool,
     Tool("sfdisk", "fdisk", ("--version",), _WITHOUT),
 )

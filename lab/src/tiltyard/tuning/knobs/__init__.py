@@ -1,39 +1,30 @@
 """What profiles can set: each sort is one file and one line in :data:`KNOBS`."""
 
-from tiltyard.tuning.knob import AnyKnob
-from tiltyard.tuning.knobs import (
-    block,
-    cpu,
-    hugepages,
-    idle,
-    interrupts,
-    mount,
-    network,
-    priority,
-    security,
-    servers,
-    services,
-    steering,
-    swap,
-    sysctl,
-    tuned,
-)
+from typing import Final
 
-KNOBS: tuple[AnyKnob, ...] = (
-    tuned.KNOB,
-    services.KNOB,
-    sysctl.KNOB,
-    hugepages.KNOB,
-    cpu.KNOB,
-    idle.KNOB,
-    swap.KNOB,
-    security.KNOB,
-    mount.KNOB,
-    block.KNOB,
-    network.KNOB,
-    steering.KNOB,
-    interrupts.KNOB,
-    servers.KNOB,
-    priority.KNOB,
+from tiltyard.registry import Registry
+from tiltyard.tuning.knob import AnyKnob, Knob
+
+KNOBS: Final = Registry[AnyKnob](
+    "knobs",
+    {
+        "tuned": ".tuned:KNOB",
+        "services": ".services:KNOB",
+        "sysctl": ".sysctl:KNOB",
+        "hugepages": ".hugepages:KNOB",
+        "cpu": ".cpu:KNOB",
+        "idle": ".idle:KNOB",
+        "swap": ".swap:KNOB",
+        "security": ".security:KNOB",
+        "mount": ".mount:KNOB",
+        "block": ".block:KNOB",
+        "network": ".network:KNOB",
+        "steering": ".steering:KNOB",
+        "interrupts": ".interrupts:KNOB",
+        "servers": ".servers:KNOB",
+        "priority": ".priority:KNOB",
+    },
+    Knob,
+    within=__name__,
 )
 """In the order in which they are set: first those that set many things by themselves."""
