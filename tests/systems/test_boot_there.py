@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from tiltyard.errors import BusyError, HostLacksError, TiltyardError, Unreachabl
 from tiltyard.host import sysctls
 from tiltyard.host.host import Host, here, hosts
 from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.op import MakeDirectory
 from tiltyard.host.place import HERE
 from tiltyard.host.small_files import read_small
 from tiltyard.host.steps import Steps
@@ -59,7 +60,9 @@ def test_a_host_is_not_booted_while_others_measure_there(tmp_path: Path) -> None
     engine = tmp_path / "tiltyard-engine"
     shutil.copy("/bin/sleep", engine)
     engine.chmod(0o755)
-    with Ledger() as lab, subprocess.Popen((engine, "600")) as other:
+    of_another = Host.here()
+    of_another.change([MakeDirectory(path=tmp_path / "tiltyard-made").op(str)])
+    with closing(of_another), subprocess.Popen((engine, "600")) as other:
         try:
             exe = Path(f"/proc/{other.pid}/exe")
             wait_until(lambda: exe.readlink() == engine, "it is not executed")
@@ -69,7 +72,7 @@ def test_a_host_is_not_booted_while_others_measure_there(tmp_path: Path) -> None
             other.kill()
     # Somebody may be logged in here, which is told first.
     if "logged in" not in problem.text:
-        assert f"others measure there: process {lab.path.stem.partition('-')[0]}" in problem.text
+        assert f"others measure there: process {of_another.pid}" in problem.text
         assert f"tiltyard-engine, process {other.pid}" in problem.text
         assert f"process {here().pid}" not in problem.text
     assert problem.passes
