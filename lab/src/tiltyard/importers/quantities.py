@@ -22,7 +22,7 @@ class Unit:
 
     def value(self, printed: Fraction | int) -> float:
         """A printed number in base units, rounded once."""
-        return float(printed * self.factor)
+        return float(printed if self.factor == 1 else printed * self.factor)
 
     def printed(self, decimals: int) -> PrintedAs:
         """How values are printed in it again."""

