@@ -20,8 +20,7 @@ from tiltyard.errors import InterruptedRunError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host import sysctls
-from tiltyard.host.ledger import Ledger
-from tiltyard.host.ledger import restore as restore_here
+from tiltyard.host.ledger import Ledger, PutBack, restore
 from tiltyard.host.mounts import mounts_at
 from tiltyard.host.place import Place
 from tiltyard.run.dry_run import dry_run
@@ -89,7 +88,8 @@ def test_the_lab_is_killed_while_it_is_brought_up_or_is_up(server: Sshd, tmp_pat
         os.waitpid(child, 0)
         os.close(reads)
         wait_until(lambda: not list(server.home.iterdir()), "it has ended")
-        assert restore_here().left == ()
+        there = Place.over_ssh(server.far, server.options)
+        assert (restore(there), restore()) == (PutBack((), ()),) * 2
 
 
 @needs_root

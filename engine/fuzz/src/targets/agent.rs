@@ -142,7 +142,7 @@ fn run(input: &[u8]) {
         }
         Ok(Asked::Undo(_, undo)) => assert!(!undo.ledger.contains(['/', '.', '\0'])),
         Ok(Asked::Recover(_, recover)) => {
-            assert!(recover.kept_for.iter().all(|study| is_text(study)));
+            assert!(recover.kept_for.iter().all(is_text));
         }
         Ok(Asked::Leave(_, leave)) => assert!(is_command(&leave.argv) && is_text(&leave.study)),
         Ok(Asked::TakeUp(_, asked)) => assert!(is_text(&asked.study)),
