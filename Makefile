@@ -49,8 +49,9 @@ bench: setup-dev ## the engine beside its peers, interleaved (not part of `test`
 	$(PYTHON) -m benchmarks.storage
 	$(PYTHON) -m benchmarks.program
 
-bench-analysis: setup-dev ## the analysis of up to a million values: time, memory, whether it is linear
+bench-analysis: setup-dev ## what an analysis and a report cost as a study grows: time, memory, exponents
 	$(PYTHON) -m benchmarks.analysis
+	$(PYTHON) -m benchmarks.analysis.growth
 
 bench-network: setup-dev ## the same over loopback and, as root, between network namespaces
 	$(PYTHON) -m benchmarks.network

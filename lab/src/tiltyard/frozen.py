@@ -41,17 +41,20 @@ class Frozen(BaseModel):
 
 
 _SETS: Final[dict[frozenset[str], set[str]]] = {}
+_NO_EXTRA: Final[dict[str, Any]] = {}
 
 
 def lean(value: _T) -> _T:
     """A model, or models in tuples, lists and dicts, made smaller; the same one.
 
-    Each model has a set of the fields that it was given, which is half of a small one. Those that
-    are equal become one set: a run has a dozen models a trial.
+    Each model has a set of the fields that it was given, which is half of a small one, and mostly
+    an empty dict of others. Those that are equal become one: a run has a dozen models a trial.
     """
     if isinstance(value, BaseModel):
         own = value.__pydantic_fields_set__
         object.__setattr__(value, "__pydantic_fields_set__", _SETS.setdefault(frozenset(own), own))
+        if value.__pydantic_extra__ == {}:
+            object.__setattr__(value, "__pydantic_extra__", _NO_EXTRA)
         for one in vars(value).values():
             lean(one)
     elif isinstance(value, tuple | list):

@@ -104,9 +104,15 @@ def _require_checked_blocks(folder: StudyFolder, plan: Plan, history: History) -
 def _in_the_plans_units(folder: StudyFolder, plan: Plan, history: History) -> Iterator[TrialRecord]:
     """The finished trials; where the clock counts instructions, with path lengths."""
     table = SampleTable()
-    finished = announced(folder, history.finished.values())
+    finished = announced(folder, _taken(history.finished))
     trials = (read_trial(folder, plan, event, table) for event in finished)
     return trials if plan.clock == "time" else counted_in_instructions(trials, plan)
+
+
+def _taken(finished: dict[TrialKey, TrialFinished]) -> Iterator[TrialFinished]:
+    """The finished trials, in order, each taken out: a record need not be there twice."""
+    for key in list(finished):
+        yield finished.pop(key)
 
 
 def announced(folder: StudyFolder, finished: Iterable[TrialFinished]) -> Iterator[TrialFinished]:
