@@ -296,21 +296,6 @@ fn what_cannot_be_done_says_why_and_changes_nothing() {
             HostFailureKind::Failed,
             "; it says \"",
         ),
-        (
-            json!({"op": "mount", "from": "tmpfs", "at": "/mnt", "kind": "tmpfs"}),
-            HostFailureKind::Request,
-            "not mounted: its name does not begin with tiltyard-",
-        ),
-        (
-            json!({"op": "make", "directory": other.with_file_name("turbo")}),
-            HostFailureKind::Request,
-            "/turbo: not made: its name does not begin with tiltyard-",
-        ),
-        (
-            json!({"op": "put", "path": other.with_file_name("turbo"), "text": "x"}),
-            HostFailureKind::Request,
-            "/turbo: not made: its name does not begin with tiltyard-",
-        ),
     ] {
         let (found, text) = host.ops(json!([op])).unwrap_err();
         assert_eq!(found, kind, "{op}: {text}");
@@ -321,6 +306,29 @@ fn what_cannot_be_done_says_why_and_changes_nothing() {
     host.agent.requests.take();
     assert_eq!(host.agent.code(), Some(0));
     assert!(other.exists(), "what was there is nobody's to remove");
+    assert!(host.ledgers().is_empty());
+}
+
+#[test]
+fn what_has_no_name_of_ours_is_not_made_as_it_could_not_be_taken_back() {
+    if !is_root() {
+        return;
+    }
+    let mut host = Host::new();
+    let turbo = host.path("turbo");
+    for op in [
+        json!({"op": "mount", "from": "tmpfs", "at": turbo, "kind": "tmpfs"}),
+        json!({"op": "make", "directory": turbo}),
+        json!({"op": "put", "path": turbo, "text": "x"}),
+    ] {
+        let (found, text) = host.ops(json!([op])).unwrap_err();
+        assert_eq!(found, HostFailureKind::Request, "{op}: {text}");
+        let says = "ed: its name does not begin with tiltyard-";
+        assert!(text.ends_with(says), "{op}: {text}");
+    }
+    assert!(!turbo.exists());
+    host.agent.requests.take();
+    assert_eq!(host.agent.code(), Some(0));
     assert!(host.ledgers().is_empty());
 }
 
