@@ -54,6 +54,15 @@ def test_all_forms_are_written_and_named(folder: Path) -> None:
     assert "xfs" in done.stdout
 
 
+def test_pages_of_a_longer_report_that_was_here_go(folder: Path) -> None:
+    (folder / "report").mkdir()
+    for name in ("index-2.html", "index-13.html", "index-of-mine.html", "index-2.html.bak"):
+        (folder / "report" / name).write_text("")
+    assert report(folder).returncode == 0
+    left = {path.name for path in (folder / "report").glob("index*")}
+    assert left == {"index.html", "index-of-mine.html", "index-2.html.bak"}
+
+
 @pytest.mark.parametrize(
     ("option", "value", "right"),
     [

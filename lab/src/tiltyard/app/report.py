@@ -24,7 +24,7 @@ from tiltyard.report.edition.apply import edited
 from tiltyard.report.edition.file import NAME, Edition
 from tiltyard.report.figures import FOLDER, KINDS, figure_files
 from tiltyard.report.formats import FORMATS
-from tiltyard.report.formats.format import Format
+from tiltyard.report.formats.format import FIRST_PAGE, FURTHER_PAGE, Format
 from tiltyard.report.marks import with_marks_explained
 from tiltyard.report.redaction import Redacted, redacted
 from tiltyard.report.styles import STYLES
@@ -284,6 +284,11 @@ def _write(
     }
     own = StudyFolder(root).findings.name
     write_together(root, {own: findings.model_dump_json(indent=1).encode(), **files})
+    if str((report / FIRST_PAGE).relative_to(root)) in files:
+        # Pages of a longer report that was here before belong to nothing any more.
+        for page in report.glob("index-*.html"):
+            if FURTHER_PAGE.fullmatch(page.name) and str(page.relative_to(root)) not in files:
+                page.unlink(missing_ok=True)
     if failed is not None:
         raise failed
 

@@ -1,5 +1,6 @@
 """What a format is, and what several formats need: long tables, one value a cell."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -7,6 +8,10 @@ from typing import Final, Literal
 from tiltyard.analysis.model import Findings
 from tiltyard.charts.figures import with_unit
 from tiltyard.report.document import Column, Document, Entry, Sentences, Table
+
+FIRST_PAGE: Final = "index.html"
+FURTHER_PAGE: Final = re.compile(r"index-[0-9]+\.html")
+"""Pages of a report that is too long for one."""
 
 
 @dataclass(frozen=True)

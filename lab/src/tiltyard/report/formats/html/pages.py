@@ -18,7 +18,7 @@ from tiltyard.report.document import (
     Sentences,
     Table,
 )
-from tiltyard.report.formats.format import size_of
+from tiltyard.report.formats.format import FIRST_PAGE, size_of
 
 _TABLE_MAX: Final = 20_000
 """Letters that a table or list of one workload is given; a longer one is shortened."""
@@ -42,7 +42,7 @@ class Page:
     @property
     def file(self) -> str:
         """In the folder of the report."""
-        return "index.html" if self.number == 1 else f"index-{self.number}.html"
+        return FIRST_PAGE if self.number == 1 else f"index-{self.number}.html"
 
 
 def pages(document: Document, room: int) -> list[Page]:
