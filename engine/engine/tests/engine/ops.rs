@@ -323,7 +323,7 @@ fn what_has_no_name_of_ours_is_not_made_as_it_could_not_be_taken_back() {
     ] {
         let (found, text) = host.ops(json!([op])).unwrap_err();
         assert_eq!(found, HostFailureKind::Request, "{op}: {text}");
-        let says = "ed: its name does not begin with tiltyard-";
+        let says = ": its name does not begin with tiltyard-";
         assert!(text.ends_with(says), "{op}: {text}");
     }
     assert!(!turbo.exists());
