@@ -223,13 +223,14 @@ def test_cuts_at_any_moment_of_a_turn(
             share = (parts.pop() + moments.random()) / cuts
             _cut_after(process, host, round(LINES * share), moments)
             process.communicate(timeout=PATIENCE_S)
-        if process.returncode == 0:
-            # The cut was in the last turn: the next start has only to put back what it left.
+        is_done = process.returncode == 0
+        if is_done:
+            # The cut was in the last turn: the next start has nothing to do there.
             parts.clear()
         host.boot()
         sys.stderr.write(f"cut after: {_on_disk(host, tmp_path)}\n")
-        if len(parts) % 2:
-            # A person asks for it; else the next start of the study does it.
+        if is_done or len(parts) % 2:
+            # A person asks for it, as it was told; else the next start of the study does it.
             assert not restore(Place.over_ssh(host.far, host.options)).left
             assert left_there(host) == ""
     why = outcomes(folder, plan)

@@ -74,7 +74,7 @@ def run_placed(
         assert placement is not None
         for line in recover():
             note(line)
-        with Ledger() as ledger:
+        with Ledger(note) as ledger:
             nodes = Nodes(placement, ledger, interrupt.check)
             with phase(f"waiting for {count_of(len(left), 'host')}"):
                 patience_s = WAIT_S if wait_s is None else wait_s

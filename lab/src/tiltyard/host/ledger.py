@@ -6,7 +6,7 @@ one (``engine/agent/src/ledger.rs``). Nothing is written down here.
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self, TypeVar
 
@@ -24,13 +24,18 @@ C = TypeVar("C", bound=MadeByOp)
 class Ledger:
     """The changes of a run. Use it in a ``with`` block: leaving it takes everything back."""
 
-    def __init__(self) -> None:
+    def __init__(self, tell: Callable[[str], None] | None = None) -> None:
         """Nothing is changed yet.
+
+        Args:
+            tell: of another host that is not reached at the end, and how it is put back later;
+                without it that is an error.
 
         Raises:
             RefusedError: if another user has a hand in the state directory.
         """
         own_state_directory()
+        self._tell = tell
         self.token = secrets.token_hex(4)
         """The run's name, which nobody else has."""
         self.earlier = ""
@@ -46,12 +51,17 @@ class Ledger:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Take everything back that is still outstanding.
 
-        An error that is on its way says more than that another host is not reached.
+        Raises:
+            UnreachableError: if that is on another host that is not reached, unless somebody is
+                told; another error that is on its way says more.
+            TiltyardError: if something could not be taken back.
         """
         try:
             self.close()
-        except UnreachableError:
-            if kind is None:
+        except UnreachableError as error:
+            if self._tell:
+                self._tell(str(error))
+            elif kind is None:
                 raise
 
     def name(self, use: str) -> str:

@@ -13,7 +13,6 @@ from tiltyard.errors import (
     HostLacksError,
     InterruptedRunError,
     TrialsFailedError,
-    UnreachableError,
 )
 from tiltyard.executors.engine import Engine
 from tiltyard.executors.runner import Runners
@@ -242,7 +241,7 @@ def run_study(
                 return history.stopped
             require_allowed(folder, plan, allowed=allow_reboot)
             with (
-                Ledger() as ledger,
+                Ledger(observer.note) as ledger,
                 closing(Watches()) as watches,
                 closing(Runners(lambda: HERE.host.hold)) as runners,
             ):
@@ -252,10 +251,7 @@ def run_study(
                     _places(plan, history), stop_on_failure, WAIT_S if wait_s is None else wait_s,
                     place, watches, runners,
                 )  # fmt: skip
-                reason = _carry_on(context, decide, tuple(recovered))
-                runners.close()
-                _let_go(ledger, observer)
-                return reason
+                return _carry_on(context, decide, tuple(recovered))
 
 
 def _places(plan: Plan, history: History) -> Slots:
@@ -307,14 +303,6 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
         raise
     context.journal.append(Stopped(reason=reason))
     return reason
-
-
-def _let_go(ledger: Ledger, observer: Observer) -> None:
-    """What is left on another host that is not reached does not undo a run."""
-    try:
-        ledger.close()
-    except UnreachableError as error:
-        observer.note(str(error))
 
 
 def _begin(context: Context, recovered: tuple[str, ...]) -> None:
