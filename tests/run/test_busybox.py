@@ -85,6 +85,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         subprocess.run((chroot, root, "/bin/busybox", "--install", "-s", "/bin"), check=True)
         yield root
         hosts.close(here=False)  # Its agent is in there.
+        wait_until(lambda: not works_in(root), "the agent of a lab that was killed")
         assert not [*(root / "root").iterdir(), *(root / "srv").iterdir()]
 
 
@@ -99,6 +100,16 @@ def file_systems(root: Path) -> Path:
             (copy := root / path.removeprefix("/")).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, copy)
     return root
+
+
+def works_in(root: Path) -> list[str]:
+    """Processes whose root it is."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and (entry / "root").readlink() == root:
+                found.append(entry.name)
+    return found
 
 
 def spec(name: str, kind: str, **settings: object) -> SystemSpec:

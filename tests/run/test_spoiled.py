@@ -22,7 +22,7 @@ from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
-from tiltyard.run import block, runner, settle
+from tiltyard.run import block, runner
 from tiltyard.run.context import Context
 from tiltyard.run.history import History
 from tiltyard.run.journal import CanaryRun, Looked, read_journal
@@ -42,7 +42,6 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         if context.plan.gates:
             context.journal.append(CanaryRun(block=number, when=when, cpu_s=0.3, disk_s=None))
 
-    monkeypatch.setattr(settle, "_STEP_S", 0.0)
     monkeypatch.setattr(block, "run_canary", canary)
 
 

@@ -77,7 +77,7 @@ def processes_of(state: Path) -> list[str]:
 
 def put_back_by_itself(state: Path) -> None:
     """Wait until the agents of labs that were killed have taken all back, and nothing is left."""
-    assert processes_of(state) == []
+    wait_until(lambda: not processes_of(state), "what a lab that was killed has started")
     assert not [*state.glob("*.ops")]
 
 

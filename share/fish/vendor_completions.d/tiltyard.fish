@@ -6,7 +6,7 @@ function __fish_tiltyard_using_command
     set -l cmd (commandline -opc)
     set -l subcommands
     set -l options_with_values '--as --baseline --blocks --budget --by --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --isolate --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --spoiled --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --with --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
-    set -l all_commands 'calibrate check clean combine compare completion demo devices doctor explain export gallery gate import new plan recommend record report restore run schema status tuning workloads'
+    set -l all_commands 'audit calibrate check clean combine compare completion demo devices doctor explain export gallery gate import new plan recommend record report restore run schema status tuning workloads'
     set -l skip_next 0
     # Extract command words (only real subcommand names) from command line
     set -e cmd[1]
@@ -105,6 +105,7 @@ complete -c tiltyard -n __fish_use_subcommand -a 'clean' -d 'Remove images and u
 complete -c tiltyard -n __fish_use_subcommand -a 'explain' -d 'Say what a word, a key of a study, a setting or an exit code means.'
 complete -c tiltyard -n __fish_use_subcommand -a 'schema' -d 'Print the JSON Schema of study files, so that an editor can help to write them.'
 complete -c tiltyard -n __fish_use_subcommand -a 'completion' -d 'Print the completion script of a shell: verbs, options, systems, workloads, stu…'
+complete -c tiltyard -n __fish_use_subcommand -a 'audit' -d 'Recompute every derived number and every claim of printed studies, and list wha…'
 # Root-level options
 complete -c tiltyard -n __fish_use_subcommand -l help -d 'Display this message and exit.'
 complete -c tiltyard -n __fish_use_subcommand -s h -d 'Display this message and exit.'
@@ -112,6 +113,13 @@ complete -c tiltyard -n __fish_use_subcommand -l version -d 'Display application
 complete -c tiltyard -n __fish_use_subcommand -l help -d 'Display this message and exit.'
 complete -c tiltyard -n __fish_use_subcommand -s h -d 'Display this message and exit.'
 complete -c tiltyard -n __fish_use_subcommand -l version -d 'Display application version.'
+
+# Options for: audit
+complete -c tiltyard -n '__fish_tiltyard_using_command audit' -l help -d 'Display this message and exit.'
+complete -c tiltyard -n '__fish_tiltyard_using_command audit' -s h -d 'Display this message and exit.'
+complete -c tiltyard -n '__fish_tiltyard_using_command audit' -l version -d 'Display application version.'
+complete -c tiltyard -n '__fish_tiltyard_using_command audit' -l json -d 'Print everything as JSON instead.'
+complete -c tiltyard -n '__fish_tiltyard_using_command audit' -l all -d 'List also what follows.'
 
 # Options for: calibrate
 complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l help -d 'Display this message and exit.'

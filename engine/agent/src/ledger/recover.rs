@@ -172,10 +172,12 @@ impl Dead {
     fn remove_if_done(self, left: &mut Vec<String>) {
         let path = self.path.display();
         if let Some(first) = self.broken.first() {
+            let lines = match self.broken.len() {
+                1 => "not whole: what it records".to_owned(),
+                more => format!("not whole, as {} more are: what they record", more - 1),
+            };
             left.push(format!(
-                "{path}:{first}: not whole, with {} more such lines: what they record may still be changed. \
-                 Fix: look at what is left of the line, put that back by hand, then remove {path}",
-                self.broken.len() - 1
+                "{path}:{first}: {lines} may still be changed. Fix: put that back by hand, then remove the file"
             ));
         } else if self.left == 0 {
             if let Err(error) = fs::remove_file(&self.path) {

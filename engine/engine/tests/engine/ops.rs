@@ -310,29 +310,6 @@ fn what_cannot_be_done_says_why_and_changes_nothing() {
 }
 
 #[test]
-fn what_has_no_name_of_ours_is_not_made_as_it_could_not_be_taken_back() {
-    if !is_root() {
-        return;
-    }
-    let mut host = Host::new();
-    let turbo = host.path("turbo");
-    for op in [
-        json!({"op": "mount", "from": "tmpfs", "at": turbo, "kind": "tmpfs"}),
-        json!({"op": "make", "directory": turbo}),
-        json!({"op": "put", "path": turbo, "text": "x"}),
-    ] {
-        let (found, text) = host.ops(json!([op])).unwrap_err();
-        assert_eq!(found, HostFailureKind::Request, "{op}: {text}");
-        let says = ": its name does not begin with tiltyard-";
-        assert!(text.ends_with(says), "{op}: {text}");
-    }
-    assert!(!turbo.exists());
-    host.agent.requests.take();
-    assert_eq!(host.agent.code(), Some(0));
-    assert!(host.ledgers().is_empty());
-}
-
-#[test]
 fn whoever_comes_next_puts_back_what_one_that_was_killed_left() {
     if !is_root() {
         return;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::ops::Host;
+use crate::ops::{is_root, Host};
 use crate::trouble::{lives, wait_until};
 use serde_json::{json, Value};
 use wire::{HostDone, HostFailureKind};
@@ -141,4 +141,27 @@ fn what_a_way_back_leaves_running_is_the_host_s() {
     assert!(lives(pid));
     let ended = Command::new("kill").arg(pid.to_string()).status();
     assert!(ended.unwrap().success());
+}
+
+#[test]
+fn what_has_no_name_of_ours_is_not_made_as_it_could_not_be_taken_back() {
+    if !is_root() {
+        return;
+    }
+    let mut host = Host::new();
+    let turbo = host.path("turbo");
+    for op in [
+        json!({"op": "mount", "from": "tmpfs", "at": turbo, "kind": "tmpfs"}),
+        json!({"op": "make", "directory": turbo}),
+        json!({"op": "put", "path": turbo, "text": "x"}),
+    ] {
+        let (found, text) = host.ops(json!([op])).unwrap_err();
+        assert_eq!(found, HostFailureKind::Request, "{op}: {text}");
+        let says = ": its name does not begin with tiltyard-";
+        assert!(text.ends_with(says), "{op}: {text}");
+    }
+    assert!(!turbo.exists());
+    host.agent.requests.take();
+    assert_eq!(host.agent.code(), Some(0));
+    assert!(host.ledgers().is_empty());
 }
