@@ -120,6 +120,8 @@ def test_a_pool_that_was_made_before_is_imported(make: Make, settings: dict[str,
         assert up.facts["reset before each turn"] == settings.get("reset", "mkfs")
         assert (up.target.parent / "file").exists() == (turn > 0 and "reset" in settings)
         assert (up.target.parent / DIRECTORY).exists() == ("state" in settings)
+        sets = [one.argv for one in up.commands if one.argv[:2] == ("zfs", "set")]
+        assert turn == 0 or not sets, "it remembers them, and would be mounted twice at once"
         (up.target.parent / "file").touch()
         system.take_down()
 

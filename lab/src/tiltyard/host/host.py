@@ -226,7 +226,7 @@ class Host(Pipe):
         Raises:
             HostLacksError: if it does not answer.
         """
-        (_, done), *_ = self._ask_all([_settling(limit_s, sync=sync)], limit_s + _WRITES_S)
+        _, done = self._ask(_settling(limit_s, sync=sync), limit_s + _WRITES_S)
         return self._settled(done)
 
     def _settled(self, done: HostDone) -> HostSettled:
