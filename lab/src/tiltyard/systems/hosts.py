@@ -21,7 +21,6 @@ from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.host.telemetry import watch_of
 from tiltyard.study.model import HostName
 from tiltyard.study.problems import shown
-from tiltyard.study.renamed import HOSTS, typed_today
 from tiltyard.systems import brought
 from tiltyard.systems.booting import boot, boot_problems
 from tiltyard.systems.brought import Brought
@@ -86,12 +85,6 @@ class HostsSettings(PlacedSettings):
     def boots_server(self) -> bool:
         """Whether the server's host is booted before each turn."""
         return self.reset == "reboot" and self.reboots != "client"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _as_it_was(cls, typed: object) -> object:
-        """Plans of earlier versions have another name."""
-        return typed_today(typed, HOSTS)
 
     @field_validator("data_ports")
     @classmethod
