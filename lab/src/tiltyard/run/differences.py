@@ -8,8 +8,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from pydantic import Field
-
 from tiltyard.frozen import Frozen
 from tiltyard.host.place import HERE
 from tiltyard.run.record import DISK_UNDER_TEST
@@ -83,7 +81,7 @@ class Difference(Frozen):
     """System → value; :data:`ABSENT` where it has none."""
     follows_from: tuple[str, ...] = ()
     """Varied settings that explain it; empty: nobody asked for it."""
-    why: str | None = Field(None, exclude_if=lambda why: why is None)
+    why: str | None = None
     """Why it matters, where it can decide a result by itself."""
 
 

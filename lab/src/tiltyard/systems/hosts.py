@@ -59,7 +59,6 @@ class HostsSettings(PlacedSettings):
     )
     server_tuning: Profiles = Field(
         (),
-        exclude_if=lambda profiles: not profiles,
         description="Tuning profiles of the server's host, as those of the client's in tuning; of "
         "its devices, that of the address at which the server listens.",
     )
@@ -69,7 +68,6 @@ class HostsSettings(PlacedSettings):
 
     reboots: Literal["server", "client", "both"] = Field(
         "server",
-        exclude_if=lambda reboots: reboots == "server",
         description='Which hosts reset = "reboot" boots before each turn, by reboot_command: that '
         "of the server, this one, or both.",
     )

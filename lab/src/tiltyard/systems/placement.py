@@ -31,7 +31,6 @@ class PlacedSettings(SystemSettings):
 
     reset: Literal["none", "reboot"] = Field(
         default="none",
-        exclude_if=lambda reset: reset == "none",
         description="What happens before each turn: nothing, or a boot of the host; of kind hosts "
         "see reboots.",
     )
