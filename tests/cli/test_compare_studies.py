@@ -12,8 +12,7 @@ import pytest
 
 from tiltyard.analysis.model import Findings
 from tiltyard.cli.commands import Commands
-from tiltyard.cli.compare import compare
-from tiltyard.cli.exports import Exports
+from tiltyard.cli.compare import Exports, compare
 from tiltyard.cli.measuring import Measuring
 from tiltyard.cli.printing import Printing
 from tiltyard.cli.report import report
