@@ -44,7 +44,7 @@ def test_the_version_is_told_without_the_command_line() -> None:
 
 
 def test_a_version_that_cannot_be_told_is_an_error() -> None:
-    with open("/dev/full", "w") as full:
+    with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             (*COMMAND, "--version"), stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
