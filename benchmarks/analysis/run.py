@@ -134,8 +134,9 @@ def _stream(engine: Engine, directory: Path) -> bytes:
 def _events(plan: Plan, hashes: list[str]) -> Iterator[Event]:
     """All that a run tells its journal, up to the last blocks."""
     yield Started(
-        number=1, pid=1, tiltyard="0", engine="0", plan_hash=plan.hash, host={}, recovered=()
-    )
+        number=1, pid=1, token="", tiltyard="0", engine="0", plan_hash=plan.hash, boot="", host={},
+        record={}, recovered=(),
+    )  # fmt: skip
     slot = 0
     for block in plan.blocks[:-LEFT]:
         yield CanaryRun(block=block.number, when="before", cpu_s=0.3, disk_s=0.1)

@@ -9,6 +9,7 @@ import numpy as np
 from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.model import FORMAT, Design, Look, Plan, PlannedWorkload, TrialKey
 from tiltyard.plan.order import draw_blocks
+from tiltyard.run.chain import Chain
 from tiltyard.run.journal import Entry, Event, Started, TrialFinished
 from tiltyard.run.stream import file_of
 from tiltyard.stats.sequential import looks, overall_alpha
@@ -68,15 +69,21 @@ def write_shape(folder: StudyFolder, shape: Shape) -> None:
     rng = np.random.default_rng(SEED)
     keys = [key for block in plan.blocks for key in plan.trials_of(block)]
     started = Started(
-        number=1, pid=1, tiltyard="0", engine="0", plan_hash=plan.hash, host={}, recovered=()
-    )
+        number=1, pid=1, token="", tiltyard="0", engine="0", plan_hash=plan.hash, boot="", host={},
+        record={}, recovered=(),
+    )  # fmt: skip
     events: list[Event] = [started]
     for slot, key in enumerate(keys, 1):
         data = b"".join(_lines(key, plan, points, rng))
         (folder.root / file_of(key)).write_bytes(data)
         events.append(_finished(key, slot, data))
-    journal = (Entry(at=_AT, t_s=0.0, event=event).model_dump_json() for event in events)
-    folder.journal.write_text("".join(f"{line}\n" for line in journal), "utf-8")
+    chain = Chain()
+    with folder.journal.open("wb") as journal:
+        for event in events:
+            entry = Entry(at=_AT, t_s=0.0, event=event)
+            line, seal = chain.link(entry.model_dump_json().encode())
+            chain.lengthen(seal)
+            journal.write(line + b"\n")
 
 
 def plan_of(

@@ -111,7 +111,7 @@ def test_rounds_end_when_the_time_is_used_up(
 
 
 def test_a_busy_host_is_told_so(done: Done, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tiltyard.calibration.part.FEWEST_BLOCKS", 1000)
+    monkeypatch.setattr("tiltyard.calibration.bench.FEWEST_BLOCKS", 1000)
     says = r"^this host is too busy to be calibrated: 0 of 7 .*--keep-spoiled"
     with pytest.raises(HostLacksError, match=says):
         calibrate(done.folder, WANTED, Engine.find(), Watcher())

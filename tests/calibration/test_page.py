@@ -9,8 +9,7 @@ from rich.console import Console
 from calibration.conftest import Done
 from support.reading import Reading
 from tiltyard.calibration import words
-from tiltyard.calibration.page import render_document, render_page
-from tiltyard.calibration.sections import sections
+from tiltyard.calibration.page import render_document, render_page, sections
 from tiltyard.cli.calibrating import summary
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tiltyard.calibration.series import (
+from tiltyard.calibration.examine import (
     EACH,
     allowed,
     compared,

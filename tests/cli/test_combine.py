@@ -1,6 +1,7 @@
 """Several studies as one decision, and a study as objects and tables."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -59,6 +60,9 @@ def test_weights_decide_what_counts(studies: tuple[Path, Path]) -> None:
         combine(studies, {"mor": 1.0})
     with pytest.raises(UsageError, match="two studies"):
         combine(studies[:1], {})
+    shutil.copytree(studies[0], copy := studies[0].with_name("copy"))
+    with pytest.raises(UsageError, match="copy: is a copy of few"):
+        combine([*studies, copy], {})
 
 
 def test_the_mean_is_weighted_and_judged_by_the_margin_first() -> None:

@@ -17,8 +17,7 @@ from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Comparison, Findings
 from tiltyard.analysis.values import cells_of
 from tiltyard.cli.commands import Commands
-from tiltyard.cli.compare import compare
-from tiltyard.cli.exports import Exports
+from tiltyard.cli.compare import Exports, compare
 from tiltyard.cli.gate import _next_step, gate
 from tiltyard.cli.printing import Printing
 from tiltyard.errors import ExitCode, RefusedError, UsageError

@@ -12,8 +12,7 @@ import pytest
 
 from tiltyard.analysis.model import Findings
 from tiltyard.cli.commands import Commands
-from tiltyard.cli.compare import compare
-from tiltyard.cli.exports import Exports
+from tiltyard.cli.compare import Exports, compare
 from tiltyard.cli.measuring import Measuring
 from tiltyard.cli.printing import Printing
 from tiltyard.cli.report import report
@@ -85,7 +84,7 @@ def test_three_are_pooled_and_their_page_is_made_again(
 
 def test_a_copy_of_a_run_counts_once(here: Path) -> None:
     shutil.copytree(here / "june", here / "copy")
-    with pytest.raises(UsageError, match="copy: is the same run as june, or a copy of it"):
+    with pytest.raises(UsageError, match="copy: is a copy of june"):
         compare("may", "june", "copy")
 
 

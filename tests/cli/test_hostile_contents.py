@@ -44,7 +44,7 @@ from tiltyard.run.stream import kept, stream_of
 from tiltyard.study.program import MetricTable
 from tiltyard.wire import Execution, Output
 
-GENUINE_RUN = Path(__file__).parents[1] / "run/fixtures/version_8daef3c/finished"
+GENUINE_RUN = Path(__file__).parents[1] / "run/fixtures/recorded/finished"
 FEW, MANY = 2000, 10**5
 IN_A_FOLDER, SLOWLY = 10, 200
 """One of so many cases is a study folder; of these one is told in a form that takes a while."""

@@ -20,7 +20,7 @@ from support.patience import PATIENCE_S
 from tiltyard.errors import ExitCode
 
 TILTYARD = Path(sys.executable).parent / "tiltyard"
-GENUINE_RUN = Path(__file__).parents[1] / "run/fixtures/version_8daef3c/finished"
+GENUINE_RUN = Path(__file__).parents[1] / "run/fixtures/recorded/finished"
 NAMELESS = 4242
 """Nobody has this number."""
 BECOME_NAMELESS = (

@@ -63,7 +63,7 @@ def test_no_color_is_heeded(tmp_path: Path) -> None:
 PHASE = """
 import time
 from pathlib import Path
-from tiltyard.cli.phase_line import PhaseLine
+from tiltyard.cli import PhaseLine
 from tiltyard.phases import listening, phase
 with listening(PhaseLine()), phase("writing the image", 4 * 2**30) as writing:
     writing.done_bytes = 1288490189

@@ -128,11 +128,12 @@ def doors(root: Path) -> Iterator[tuple[str, Stated]]:
 
 
 def _of(root: Path, times: Times) -> Iterator[tuple[str, Stated]]:
-    folder = laid(root / "run", *run_of(times))
+    plan, run = run_of(times)
+    folder = laid(root / "run", plan, run)
     findings = findings_of(folder)
     yield "report", stated_of(findings)
     yield "gate", stated_of_gate(gate(findings, MARGIN))
-    again = laid(root / "again", *run_of(times))
+    again = laid(root / "again", plan, run.model_copy(update={"began": "2026-11-21T10:00:00Z"}))
     yield "combine", stated_of_combined(combine([folder, again], {"again": 0.0}))
     yield "compare, pooled", stated_of(analyse_collection(across([folder, again], pool=True)))
     yield "compare, two", stated_of(analyse_collection(across(_one_each(root, times))))

@@ -161,7 +161,11 @@ def adjusted(
         share = rng.uniform(0, 0.008) + (made or {}).get(trial.key.system, 0.0)
         stolen = rng.uniform(0, steal) if steal else 0.0
         seen = Telemetry(
-            elapsed_s=1e3, cpus=(1,), external_s=1e3 * share, external_steal_s=1e3 * stolen
+            elapsed_s=1e3,
+            cpus=(1,),
+            external_cpus=1,
+            external_s=1e3 * share,
+            external_steal_s=1e3 * stolen,
         )
         by = (1 - share - stolen) ** 80 * (factor if trial.key.system == "xfs" else 1.0)
         samples = Samples.of([replace(one, value=one.value * by) for one in trial.samples])

@@ -34,7 +34,7 @@ from tiltyard.analysis.decision import decision
 from tiltyard.app.report import findings_of
 
 UPDATE = os.environ.get("TILTYARD_UPDATE_GOLDEN") == "1"
-RECORDED = Path(__file__).parents[1] / "run/fixtures/version_8daef3c"
+RECORDED = Path(__file__).parents[1] / "run/fixtures/recorded"
 """Runs that were carried out by an earlier version."""
 SHOWN = 10
 """As many differences are named; of more their number."""

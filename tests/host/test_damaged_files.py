@@ -14,6 +14,7 @@ from unittest.mock import patch
 
 import pytest
 
+from support.chained import chained, unchained
 from support.kills import left_by_a_killed_agent
 from tiltyard import cli
 from tiltyard.app.freeze import planned
@@ -23,7 +24,7 @@ from tiltyard.folder import StudyFolder
 from tiltyard.host.changes import PREFIX
 from tiltyard.host.op import MakeDirectory, PutText
 
-GENUINE = Path(__file__).parents[1] / "run/fixtures/version_8daef3c/finished"
+GENUINE = Path(__file__).parents[1] / "run/fixtures/recorded/finished"
 READ = (("report", "--json"), ("status",), ("plan",), ("check",))
 """The first one writes what the others tell of."""
 SELDOM = 20
@@ -150,7 +151,10 @@ def one_case(random: Random, studies: Studies) -> None:
             file = held.enter_context(path.open("rb"))
             fcntl.flock(file, fcntl.LOCK_EX)
         before = path.read_bytes()
-        path.write_bytes(damaged(random, before))
+        if sort == "journal" and random.randrange(2):  # Its chain hides the rest of it.
+            path.write_bytes(chained(damaged(random, b"".join(unchained(path))).splitlines()))
+        else:
+            path.write_bytes(damaged(random, before))
         studies.verbs_answer(random)
         if sort == "lock":
             code, _, lines = answer("run", str(one.root))

@@ -238,7 +238,7 @@ def test_a_reader_meets_the_words_of_the_field(phrase: str) -> None:
         for path in tracked(".py", ".rs", ".md", ".toml", ".j2")
         if path != Path(__file__)
         and not {"decisions", "fixtures", "published", "recorded"}.intersection(path.parts)
-        and path.name not in ("CHANGELOG.md", "renamed.py", "test_renamed.py")
+        and path.name != "CHANGELOG.md"
         and said.search(path.read_text())
     ]
     assert not found, f'"{phrase}" is "{PHRASES[phrase]}": {found}'

@@ -6,7 +6,7 @@ import pytest
 
 from support.imported import data_of, imported, measured, values
 from tiltyard.errors import UsageError
-from tiltyard.importers.fio.claims import disproved
+from tiltyard.importers.fio import disproved
 
 MIB = 2**20
 

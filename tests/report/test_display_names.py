@@ -110,11 +110,10 @@ def test_a_picture_of_several_studies_has_the_title() -> None:
 
 
 def test_two_of_a_kind_keep_the_names_that_the_study_gives_them() -> None:
-    """A title is frozen only where the study gives no name, and old plans have none."""
+    """A title is frozen only where the study gives no name."""
     plan, run = synthetic_study()
     findings = analyse(plan, run)
     assert [one.display for one in findings.workloads] == ["postmark"]
-    assert "title" not in plan.workloads[0].model_dump()
     assert analyse(titled(plan, postmark="PostMark"), run).answer == findings.answer.replace(
         "postmark", "PostMark"
     )

@@ -20,21 +20,21 @@ def engine() -> Engine:
 
 
 def _copied(name: str, to: Path) -> StudyFolder:
-    """A study that commit 8daef3c has run: its journal has no chain."""
-    shutil.copytree(Path(__file__).parent / "fixtures" / "version_8daef3c" / name, to)
+    """A study that was carried out long ago, elsewhere."""
+    shutil.copytree(Path(__file__).parent / "fixtures" / "recorded" / name, to)
     for directory in ("old", "new"):
         (to / directory).mkdir()
     return StudyFolder(to)
 
 
 @pytest.fixture
-def old_study(tmp_path: Path) -> StudyFolder:
+def recorded_study(tmp_path: Path) -> StudyFolder:
     """A finished one."""
     return _copied("finished", tmp_path / "finished")
 
 
 @pytest.fixture
-def old_unfinished_study(tmp_path: Path) -> StudyFolder:
+def recorded_unfinished_study(tmp_path: Path) -> StudyFolder:
     """One that was killed after five of its twelve trials."""
     return _copied("unfinished", tmp_path / "unfinished")
 

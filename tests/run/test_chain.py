@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from support.chained import chained, unchained
 from support.runs import Watcher, directory_system, go_on, place, plan_of
-from support.unchained import unchained
 from tiltyard.app.report import STYLES, findings_of, require_seal
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
@@ -116,24 +116,34 @@ def test_a_study_that_is_not_what_its_seal_names_is_refused(
     require_seal(folder.root, findings, findings.seal.upper())
     with pytest.raises(UsageError, match="is no seal: 64 hexadecimal digits"):
         require_seal(folder.root, findings, findings.seal[:12])
-    folder.journal.write_bytes(b"".join(unchained(folder.journal)).replace(b"Which", b"Whose"))
+    edited = (line.replace(b'"pid":', b'"pid":1') for line in unchained(folder.journal))
+    folder.journal.write_bytes(chained(edited))
     with pytest.raises(UsageError, match=r"journal\.jsonl: its seal is \w+, not \w+"):
-        require_seal(folder.root, findings_of(folder.root), "0" * 64)
+        require_seal(folder.root, findings_of(folder.root), findings.seal)
 
 
-def test_a_finished_study_of_a_version_without_a_chain_still_reports(
-    old_study: StudyFolder,
+def test_lines_without_hashes_are_none_of_a_journal(
+    run: tuple[StudyFolder, Plan], tmp_path: Path
 ) -> None:
-    findings = findings_of(old_study.root)
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b"".join(unchained(run[0].journal)))
+    with pytest.raises(
+        UsageError, match=r"journal\.jsonl:1: .*: it has no hash at its end\. Fix: "
+    ):
+        read_journal(path)
+
+
+def test_a_recorded_study_reports(recorded_study: StudyFolder) -> None:
+    findings = findings_of(recorded_study.root)
     assert (findings.blocks_done, findings.trials_kept) == (6, 12)
     assert len(findings.seal) == 64
 
 
-def test_an_unfinished_study_of_a_version_without_a_chain_goes_on_and_is_covered(
-    old_unfinished_study: StudyFolder, monkeypatch: pytest.MonkeyPatch
+def test_a_recorded_study_goes_on_and_what_is_new_is_covered(
+    recorded_unfinished_study: StudyFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settle, "_LIMIT_S", 0.0)
-    folder, plan = old_unfinished_study, read_plan(old_unfinished_study)
+    folder, plan = recorded_unfinished_study, read_plan(recorded_unfinished_study)
     before = folder.journal.read_bytes()
     kept = {trial.key: trial for trial in read_run(folder, plan).trials}
     run_study(folder, plan, Engine.find(), go_on, Watcher())
@@ -142,8 +152,9 @@ def test_an_unfinished_study_of_a_version_without_a_chain_goes_on_and_is_covered
     assert all(trials[key] == trial for key, trial in kept.items())
     after = folder.journal.read_bytes()
     assert after.startswith(before)
-    folder.journal.write_bytes(after.replace(b'"slot":3', b'"slot":4', 1))
-    number = before.count(b"\n") + 1
+    new = after.removeprefix(before)
+    number = after[: len(before) + new.index(b'"slot":')].count(b"\n") + 1
+    folder.journal.write_bytes(before + new.replace(b'"slot":', b'"slot":1', 1))
     with pytest.raises(UsageError, match=rf"journal\.jsonl:{number}: its hash does not follow"):
         read_run(folder, plan)
 

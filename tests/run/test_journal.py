@@ -10,8 +10,9 @@ from tiltyard.run.journal import Journal, Looked, Started, Stopped, read_journal
 
 def started(number: int) -> Started:
     return Started(
-        number=number, pid=1, tiltyard="0", engine="0", plan_hash="", host={}, recovered=()
-    )
+        number=number, pid=1, token="", tiltyard="0", engine="0", plan_hash="", boot="", host={},
+        record={}, recovered=(),
+    )  # fmt: skip
 
 
 def test_events_come_back_as_they_were_written(tmp_path: Path) -> None:

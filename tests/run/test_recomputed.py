@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from support.chained import chained, unchained
 from support.runs import Watcher, directory_system, go_on, place, plan_of
 from support.said import said_in
 from tiltyard.errors import UsageError
@@ -78,18 +79,19 @@ def test_sums_over_children_are_not_computed_anew_but_single_rates_are() -> None
     assert first_contradiction([of_parent], "iozone_throughput") is not None
 
 
-def test_a_trial_changed_together_with_its_journal_is_refused(old_study: StudyFolder) -> None:
-    """In a journal without a chain, where nothing else can tell."""
-    plan = read_plan(old_study)
-    path = sorted(old_study.trials.iterdir())[0]
+def test_a_trial_changed_together_with_its_journal_is_refused(recorded_study: StudyFolder) -> None:
+    """And its hash, and the chain: nothing else can tell."""
+    plan = read_plan(recorded_study)
+    path = sorted(recorded_study.trials.iterdir())[0]
     before = path.read_bytes()
     lines = [json.loads(line) for line in said_in(path).splitlines()]
     number, sample = next((n, e) for n, e in enumerate(lines, 1) if e["type"] == "sample")
     sample["data"]["value"] *= 2
     changed = kept("".join(json.dumps(line) + "\n" for line in lines).encode())
     path.write_bytes(changed)
-    journal = old_study.journal.read_text()
-    assert sha256(before) in journal
-    old_study.journal.write_text(journal.replace(sha256(before), sha256(changed)))
+    journal = b"".join(unchained(recorded_study.journal))
+    old, new = (sha256(data).encode() for data in (before, changed))
+    assert old in journal
+    recorded_study.journal.write_bytes(chained(journal.replace(old, new).splitlines()))
     with pytest.raises(UsageError, match=rf"{path.name}: was changed .* line {number} of"):
-        read_run(old_study, plan)
+        read_run(recorded_study, plan)

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from support.chained import chained, unchained
 from support.runs import SMOKE, Verdict, Watcher, directory_system, go_on, place, plan_of
-from support.unchained import unchained
 from tiltyard.errors import (
     HostLacksError,
     InterruptedRunError,
@@ -145,7 +145,7 @@ def test_after_a_look_no_block_is_begun_that_does_not_fit(tmp_path: Path, engine
         run_study(folder, plan, engine, stop_here, Watcher())
     *lines, last = unchained(folder.journal)
     nearly_an_hour = re.sub(rb'"t_s":[0-9.]+', b'"t_s":3599.999', last)
-    folder.journal.write_bytes(b"".join(lines) + nearly_an_hour)
+    folder.journal.write_bytes(chained([*lines, nearly_an_hour]))
     reason = run_study(folder, plan, engine, go_on, Watcher())
     assert re.fullmatch(
         r"the budget of 1:00:00 is used up, blocks done: 1; the next one would take about .*",

@@ -7,6 +7,7 @@ from typing import Literal
 
 import pytest
 
+from support.chained import chained, unchained
 from support.runs import (
     GATES,
     Recording,
@@ -17,7 +18,6 @@ from support.runs import (
     place,
     plan_of,
 )
-from support.unchained import unchained
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
@@ -189,7 +189,7 @@ def test_a_journal_that_lost_a_trial_of_a_checked_block_is_refused(
     lines = unchained(folder.journal)
     ends = [number for number, line in enumerate(lines) if b'"trial_finished"' in line]
     for lost in ends:
-        folder.journal.write_bytes(b"".join(lines[:lost] + lines[lost + 1 :]))
+        folder.journal.write_bytes(chained(lines[:lost] + lines[lost + 1 :]))
         with pytest.raises(UsageError, match=r"lines are missing: block \d+ was complete"):
             read_run(folder, plan)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.catalogue import CATALOGUE
-from tiltyard.errors import ExitCode, OldKeyWarning, UsageError
+from tiltyard.errors import ExitCode, UsageError
 from tiltyard.study.load import load_study, parameter_error, read_study
 from tiltyard.study.problems import Problem, StudyFileError
 from tiltyard.systems import KINDS
@@ -88,32 +88,3 @@ def test_what_the_engine_refuses_is_told_with_its_line(
 def test_what_no_reader_of_toml_takes_is_one_line(value: str, what: str) -> None:
     with pytest.raises(StudyFileError, match=rf"^study\.toml:1: .*{what}$"):
         read_study(f"seed = {value}", Path("study.toml"), CATALOGUE, KINDS)
-
-
-OLD = """question = "q"
-[factors]
-filesystem = ["ext4", "xfs"]
-[gates]
-spoiled = "keep"
-steal = "2%"
-"""
-
-
-def test_old_keys_are_read_with_one_warning() -> None:
-    with pytest.warns(OldKeyWarning) as warned:
-        study = read_study(OLD, Path("study.toml"), CATALOGUE, KINDS)
-    assert (study.gates.spoiled, study.gates.steal) == ("keep", 0.02)
-    assert [str(warning.message) for warning in warned] == [
-        "study.toml: line 4: gates is now noise; line 5: spoiled is now disturbed"
-    ]
-
-
-def test_an_error_below_an_old_key_names_its_line() -> None:
-    with pytest.warns(OldKeyWarning), pytest.raises(StudyFileError, match=r"^study\.toml:6: noise"):
-        read_study(OLD.replace('"2%"', "2"), Path("study.toml"), CATALOGUE, KINDS)
-
-
-def test_a_key_under_both_names_is_refused() -> None:
-    both = OLD.replace('spoiled = "keep"', 'spoiled = "keep"\ndisturbed = "keep"')
-    with pytest.raises(StudyFileError, match=r"5: noise\.spoiled: is the old name of disturbed"):
-        read_study(both, Path("study.toml"), CATALOGUE, KINDS)

@@ -169,7 +169,6 @@ def test_what_is_held_at_its_least_is_told_also_where_nothing_changes() -> None:
 def test_the_whole_is_the_whole() -> None:
     whole = study("files = 64_000")
     assert scaled(whole, Fraction(1), KNOWN, KINDS) is whole
-    assert "scaled" not in whole.model_dump_json()
 
 
 def test_every_workload_says_what_its_amount_of_work_is() -> None:

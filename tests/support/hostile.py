@@ -18,10 +18,10 @@ from unittest.mock import patch
 
 from msgspec.structs import replace
 
+from support.chained import chained, unchained
 from support.imports import GENUINE, collected
 from support.said import said_in
 from support.synthetic import synthetic_study
-from support.unchained import unchained
 from tiltyard import cli
 from tiltyard.collected.store import NAME as COLLECTION
 from tiltyard.collected.store import _Sealed, write_collection
@@ -275,8 +275,8 @@ def write_study(root: Path) -> None:
     with Journal.open(folder.journal)[0] as journal:
         journal.append(
             Started(
-                number=1, pid=1, tiltyard="0", engine="0", plan_hash=plan.hash, host=run.host,
-                recovered=(),
+                number=1, pid=1, token="", tiltyard="0", engine="0", plan_hash=plan.hash, boot="",
+                host=run.host, record=run.record, recovered=(),
             )
         )  # fmt: skip
         for up in run.prepared:
@@ -301,7 +301,6 @@ def write_study(root: Path) -> None:
             )  # fmt: skip
         journal.append(Looked(blocks=7, done=True, reason="enough"))
         journal.append(Stopped(reason="enough"))
-    folder.journal.write_bytes(b"".join(unchained(folder.journal)))
 
 
 def _consistent(sample: Sample) -> Sample:
@@ -339,7 +338,8 @@ def _damage_study(random: Random, root: Path) -> None:
         folder.plan.write_bytes(dumped(document))
         plan_fits(folder)
     elif sort < 7:
-        folder.journal.write_bytes(damaged_lines(random, folder.journal.read_bytes()))
+        lines = damaged_lines(random, b"".join(unchained(folder.journal)))
+        folder.journal.write_bytes(chained(lines.splitlines()))
     elif sort < 9:
         trial = random.choice(sorted(folder.trials.iterdir()))
         before = sha256(trial.read_bytes())
@@ -363,4 +363,6 @@ def plan_fits(folder: StudyFolder) -> None:
 
 
 def says(file: Path, before: str, now: str) -> None:
-    file.write_bytes(file.read_bytes().replace(before.encode(), now.encode()))
+    """A file names another thing; a journal's chain is made to fit."""
+    text = b"".join(unchained(file)).replace(before.encode(), now.encode())
+    file.write_bytes(chained(text.splitlines()) if file.name == "journal.jsonl" else text)

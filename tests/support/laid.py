@@ -79,9 +79,9 @@ def _events(plan: Plan, run: RunRecord, files: Sequence[bytes]) -> Iterator[Even
     """All that a run tells its journal which the analysis reads."""
     for number in range(1, run.starts + 1):
         yield Started(
-            number=number, pid=number, tiltyard="0.1.0", engine="0.1.0", plan_hash=plan.hash,
-            boot="".join(run.boots[:1]), host=run.host, record=run.record, node=run.node,
-            recovered=(), calibration=run.calibration,
+            number=number, pid=number, token="", tiltyard="0.1.0", engine="0.1.0",
+            plan_hash=plan.hash, boot="".join(run.boots[:1]), host=run.host, record=run.record,
+            node=run.node, recovered=(), calibration=run.calibration,
         )  # fmt: skip
     course, done = course_of(plan, run), 0
     for block in plan.sequence:

@@ -17,8 +17,8 @@ from tiltyard.study.compare import compare_study
 from tiltyard.study.program import MetricTable
 from tiltyard.wire import Card
 from tiltyard.workloads.catalogue import ProfileCard, catalogue_of
+from tiltyard.workloads.phoronix import UnknownRuleError, found_by
 from tiltyard.workloads.phoronix.definition import ResultRule
-from tiltyard.workloads.phoronix.rules import UnknownRuleError, found_by
 from workloads.test_ready import executed
 
 PROFILES = Path(__file__).parent / "phoronix"

@@ -292,10 +292,8 @@ pub struct Server {
 pub enum At {
     /// Where the program runs.
     #[default]
-    #[serde(alias = "near")]
     Client,
     /// The server's end of a system of two ends.
-    #[serde(alias = "far")]
     Server,
 }
 

@@ -40,10 +40,6 @@ class WrittenWarning(UserWarning):
     """Something about what a person wrote that they should know; it goes on."""
 
 
-class OldKeyWarning(WrittenWarning):
-    """A file has keys under the names of an earlier version; they are read."""
-
-
 class HiddenProfileWarning(WrittenWarning):
     """Several workload profiles have one name; the nearest counts."""
 

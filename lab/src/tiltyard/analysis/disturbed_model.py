@@ -2,8 +2,6 @@
 
 from typing import Final
 
-from pydantic import Field
-
 from tiltyard.frozen import Frozen
 
 RELATED_LEVEL: Final = 0.1
@@ -19,7 +17,7 @@ class SensitivityLine(Frozen):
     with_spoiled: str
     changed: bool
     """Whether the verdict would be another one."""
-    too_few: bool = Field(False, exclude_if=lambda few: not few)
+    too_few: bool = False
     """Whether too few blocks are left without them for any verdict: then nothing is said of it."""
 
 

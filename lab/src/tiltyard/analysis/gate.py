@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
-from pydantic import Field
 
 from tiltyard.analysis.contrast import MAX_FAILED_SHARE
 from tiltyard.analysis.decision import Decision
@@ -111,7 +110,7 @@ class Gate(Frozen):
     """As many of them decide, in another study, all that is undecided in 80 % of cases; ``None``:
     very many, or there is no interval yet."""
     headlines: tuple[Headline, ...]
-    beside: tuple[Headline, ...] = Field((), exclude_if=lambda beside: not beside)
+    beside: tuple[Headline, ...] = ()
     """The other time of programs, which decides nothing."""
 
     def having(self, *outcomes: Outcome) -> tuple[Headline, ...]:

@@ -37,19 +37,17 @@ class Summary(Frozen):
     sd: float | None
     cv: float | None
     """sd / mean."""
-    beside_ratio: float | None = Field(None, exclude_if=lambda value: value is None)
+    beside_ratio: float | None = None
     """What is printed beside ratios where that is not the median: the baseline's value times the
     ratio to it; of results from elsewhere, without a ratio, the mean."""
     percentiles: dict[str, float]
     """Of operations (``p50`` … ``p999``), median over blocks, in s; empty: not timed singly."""
-    percentile_intervals: dict[str, tuple[float, float]] = Field(
-        default_factory=dict, exclude_if=lambda found: not found
-    )
+    percentile_intervals: dict[str, tuple[float, float]] = Field(default_factory=dict)
     """95 % order-statistic interval of each, with what the bins of a histogram leave open; those of
     fewer than 6 blocks have none."""
-    se: float | None = Field(None, exclude_if=lambda se: se is None)
+    se: float | None = None
     """Standard error of the mean, where the values come from elsewhere."""
-    n: int | None = Field(None, exclude_if=lambda n: n is None)
+    n: int | None = None
     """Values behind the mean, where they come from elsewhere and it is told."""
 
     @property
@@ -70,13 +68,13 @@ class Comparison(Frozen):
     low: float | None
     """Repeated confidence interval of the ratio, holding over all looks (D4)."""
     high: float | None
-    open_low: bool = Field(False, exclude_if=lambda is_open: not is_open)
+    open_low: bool = False
     """Whether the interval ends at 1 and does not hold it: Holm's procedure shows more than
     intervals that hold together do."""
-    open_high: bool = Field(False, exclude_if=lambda is_open: not is_open)
-    extended: bool = Field(False, exclude_if=lambda extended: not extended)
+    open_high: bool = False
+    extended: bool = False
     """Whether it was widened to 1, because it is not significant among all its comparisons."""
-    rounding: float = Field(0.0, exclude_if=lambda rounding: not rounding)
+    rounding: float = 0.0
     """By how much the interval was widened on either side, on the log scale, because the values are
     percentiles that are known to the bins of a histogram."""
     level: float = 0.95
@@ -97,18 +95,18 @@ class Comparison(Frozen):
     """Share of blocks in which ``system`` was the better one."""
     sentence: str
     """The verdict in words, with its interval and number of blocks."""
-    more_needed: int | None = Field(None, exclude_if=lambda more: more is None)
+    more_needed: int | None = None
     """Further blocks of this study that likely bring a decision; ``None``: it is decided, or none
     of its later looks likely decides it."""
-    new_study_needs: int | None = Field(None, exclude_if=lambda blocks: blocks is None)
+    new_study_needs: int | None = None
     """Blocks of a new study, in which none of these counts, that likely bring a decision, or an
     interval, where the plan has too few for any; ``None``: ``more_needed`` do, or very many."""
     differences: tuple[float, ...]
     """Ratio in each block, in order; those beyond ``blocks`` came later or wait for a look."""
-    unpaired: bool = Field(False, exclude_if=lambda unpaired: not unpaired)
+    unpaired: bool = False
     """Two heaps of values from elsewhere (Welch): ``blocks`` counts those of the smaller one."""
-    beside: Beside | None = Field(None, exclude_if=lambda beside: beside is None)
-    over: OverStudies | None = Field(None, exclude_if=lambda over: over is None)
+    beside: Beside | None = None
+    over: OverStudies | None = None
 
     @property
     def is_open(self) -> bool:
@@ -131,7 +129,7 @@ class Cell(Frozen):
     summaries: Annotated[Sequence[Summary], MADE_WHEN_READ]
     comparisons: Annotated[Sequence[Comparison], MADE_WHEN_READ]
     """Every pair once, as (later, earlier) of the study's order, but against the baseline."""
-    printed: PrintedAs | None = Field(None, exclude_if=lambda printed: printed is None)
+    printed: PrintedAs | None = None
     """How its source prints it; ``None`` for what was run here."""
 
 
@@ -148,7 +146,7 @@ class Standing(Frozen):
     value: float
     """The baseline's own value times the ratio to it, in ``unit``; of the baseline, and without a
     ratio, its own."""
-    own_value: float | None = Field(None, exclude_if=lambda value: value is None)
+    own_value: float | None = None
     """Median over blocks (geometric mean over cells where there are several) where ``value`` is
     another one; of results from elsewhere the mean."""
     comparison: Comparison | None
@@ -167,7 +165,7 @@ class Index(Frozen):
     standings: tuple[Standing, ...]
     comparisons: tuple[Comparison, ...]
     """Every pair."""
-    printed: PrintedAs | None = Field(None, exclude_if=lambda printed: printed is None)
+    printed: PrintedAs | None = None
 
 
 class Loss(Frozen):
@@ -218,7 +216,7 @@ class Effect(Frozen):
     low: float | None
     high: float | None
     level_of_interval: float = 0.95
-    extended: bool = Field(False, exclude_if=lambda extended: not extended)
+    extended: bool = False
     """Whether the interval was widened to 1, as of a comparison."""
     p_adjusted: float | None
     """After Benjamini–Hochberg over all effects of the study."""
@@ -274,7 +272,7 @@ class WorkloadFindings(Frozen):
     """All that is stated about one workload."""
 
     name: str
-    title: str = Field("", exclude_if=lambda title: not title)
+    title: str = ""
     """As people read it; empty: by its name."""
     use: str
     about: str
@@ -291,14 +289,14 @@ class WorkloadFindings(Frozen):
     """Headline metrics, with verdicts."""
     latencies: Latencies | None
     """Where the workload has the metric ``latency``."""
-    cpu_time: Index | None = Field(None, exclude_if=lambda found: found is None)
+    cpu_time: Index | None = None
     """Compared beside the time that given work takes, and in no mean with it; its values are among
     the details. ``None`` where work is not given, or its CPU time is not known."""
     details: tuple[Cell, ...]
     """Other metrics: summaries without comparisons."""
     ends: dict[str, dict[str, dict[str, str]]]
     """What the ends of a network saw: end → fact → system → text (medians over blocks)."""
-    clients: tuple[ClientLine, ...] = Field((), exclude_if=lambda clients: not clients)
+    clients: tuple[ClientLine, ...] = ()
     losses: tuple[Loss, ...]
     """Where the best system of the index is slower than another one."""
     tally: dict[Verdict, int]
@@ -309,11 +307,11 @@ class WorkloadFindings(Frozen):
     """The largest first."""
     steadiness: Steadiness | None = None
     replication: Replication | None = None
-    averages: tuple[Average, ...] = Field((), exclude_if=lambda averages: not averages)
+    averages: tuple[Average, ...] = ()
     """Over the cells, where they come from elsewhere."""
-    commands: tuple[str, ...] = Field((), exclude_if=lambda commands: not commands)
+    commands: tuple[str, ...] = ()
     """Command lines, where the values come from elsewhere and it is told."""
-    differing: tuple[str, ...] = Field((), exclude_if=lambda differing: not differing)
+    differing: tuple[str, ...] = ()
     """Means and advantages that the source prints with other digits, with both."""
 
     @property
@@ -359,7 +357,7 @@ class TrialLine(Frozen):
     block: int
     system: str
     workload: str
-    repeat: int = Field(1, exclude_if=lambda repeat: repeat == 1)
+    repeat: int = 1
     """Counted from 1 within the turn."""
     started: str
     elapsed_s: float
@@ -371,7 +369,7 @@ class TrialLine(Frozen):
     """CPU time of others, as a share of the trial's wall time."""
     access: str | None
     """Cache verdict in words."""
-    file: str | None = Field(None, exclude_if=lambda file: file is None)
+    file: str | None = None
     """Its verbatim stream, relative to the study folder."""
 
 
@@ -396,7 +394,7 @@ class SystemFindings(Frozen):
     facts: dict[str, str]
     commands: tuple[str, ...]
     """The commands of its first turn, ready to paste."""
-    recipe: Recipe | None = Field(None, exclude_if=lambda recipe: recipe is None)
+    recipe: Recipe | None = None
     """How its turn is done again by a script; ``None`` where that was not kept."""
 
 
@@ -425,9 +423,9 @@ class Notice(Frozen):
     severity: Literal["note", "warning", "problem"]
     text: str
     advice: str | None = None
-    deviation: bool = Field(False, exclude_if=lambda deviation: not deviation)
+    deviation: bool = False
     """It tells of something that did not go as the plan has it."""
-    above: bool = Field(False, exclude_if=lambda above: not above)
+    above: bool = False
     """It stands above the headline, in every style; see ``statements.warnings``."""
 
 
@@ -438,7 +436,7 @@ class Findings(Frozen):
     tiltyard: str
     engine: str
     plan_hash: str
-    seal: str = Field("", exclude_if=lambda seal: not seal)
+    seal: str = ""
     """Hash that stands for the journal and all trials; empty of results from elsewhere."""
     seed: int
     question: str
@@ -462,11 +460,11 @@ class Findings(Frozen):
     """Comparisons that were corrected for together."""
     trials_kept: int
     trials_failed: int
-    trials_alternated: int = Field(0, exclude_if=lambda trials: not trials)
+    trials_alternated: int = 0
     """Whose executions took turns with those of the other systems of their block."""
-    trials_replaced: int = Field(0, exclude_if=lambda trials: not trials)
+    trials_replaced: int = 0
     """Of those that are kept, in blocks that others took the place of: they count for nothing."""
-    trials_later: int = Field(0, exclude_if=lambda trials: not trials)
+    trials_later: int = 0
     """Of those that are kept, in blocks after the look that the verdicts rest on."""
     resolution_percent: float | None
     """The smallest difference that 80 % of such studies find, by the median of the intervals."""
@@ -475,35 +473,35 @@ class Findings(Frozen):
     gates_sentence: str = ""
     """By what limits a block counts as spoiled; empty for plans without any."""
     workloads: tuple[WorkloadFindings, ...]
-    overall: tuple[Comparison, ...] = Field((), exclude_if=lambda overall: not overall)
+    overall: tuple[Comparison, ...] = ()
     """Every pair in the geometric mean over the tests that are alike; empty where one is alone."""
     trials: tuple[TrialLine, ...]
     drifts: tuple[Drift, ...]
     notices: tuple[Notice, ...]
-    under_load: str = Field("", exclude_if=lambda text: not text)
+    under_load: str = ""
     """The mark of verdicts that rest on disturbed blocks: how many; empty if none does."""
     spoiled: Spoiled | None = None
-    sessions: Sessions | None = Field(None, exclude_if=lambda sessions: sessions is None)
+    sessions: Sessions | None = None
     """``None`` for a study of one session."""
     calibration: CalibrationNote | None = None
-    where: str = Field("this host", exclude_if=lambda where: where == "this host")
+    where: str = "this host"
     """Where it was measured, as a sentence has it."""
     host: dict[str, str]
-    clock: Clock = Field("time", exclude_if=lambda clock: clock == "time")
+    clock: Clock = "time"
     """What the clock of the systems counted."""
     record: dict[str, dict[str, str]] = Field(default_factory=dict)
-    """The system record: section → fact → value; empty for runs of an older Tiltyard."""
+    """The system record: section → fact → value."""
     other_hosts: dict[str, dict[str, dict[str, str]]] = Field(default_factory=dict)
     """The same of other hosts that systems are on, or have their servers on."""
     complete: bool
     """Every comparison is decided, or the last look is reached."""
-    origin: Origin | None = Field(None, exclude_if=lambda origin: origin is None)
+    origin: Origin | None = None
     """Where values come from that were not measured here: there is no plan, seed, trial, record."""
-    kept: Kept | None = Field(None, exclude_if=lambda kept: kept is None)
+    kept: Kept | None = None
     """What that source kept; all else limits the verdicts."""
-    audit: tuple[Audited, ...] = Field((), exclude_if=lambda audit: not audit)
+    audit: tuple[Audited, ...] = ()
     """What a printed study claims, held against its own numbers."""
-    plugins: dict[str, str] = Field(default_factory=dict, exclude_if=lambda plugins: not plugins)
+    plugins: dict[str, str] = Field(default_factory=dict)
     """Packages that had a part in what was measured or is stated → their versions."""
 
     @cached_property

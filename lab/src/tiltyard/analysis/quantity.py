@@ -50,8 +50,7 @@ def _left(trial: TrialRecord, name: Covariate) -> float:
     """Logarithm of the share of CPU time left to the workload; nan where that is not known.
 
     Systems that alternate share what others took: what each had of it nobody can tell.
-    A few clock ticks count as none. Older journals do not say how many CPUs the ones of a program
-    are that was not pinned: its engine does.
+    A few clock ticks count as none.
     """
     seen = trial.telemetry
     taken_s = trial.taken_s(name)
@@ -59,8 +58,7 @@ def _left(trial: TrialRecord, name: Covariate) -> float:
         return np.nan
     if taken_s <= TICKS_S:
         return 0.0
-    granted = trial.hello.conditions.cpus if trial.hello else ()
-    cpus = seen.external_cpus or len(seen.cpus or granted)
+    cpus = seen.external_cpus
     share = taken_s / seen.elapsed_s / cpus if cpus else np.nan
     return float(np.log1p(-share)) if share <= MAX_LOST_SHARE else np.nan
 

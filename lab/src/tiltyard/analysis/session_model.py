@@ -1,7 +1,5 @@
 """What is stated of sessions: the level above the block."""
 
-from pydantic import Field
-
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.frozen import Frozen
 from tiltyard.plan.model import Unit
@@ -26,7 +24,7 @@ class SessionLine(Frozen):
     """Why it ended, or how far it is."""
     seal: str
     """Of its journal."""
-    node: str = Field("", exclude_if=lambda node: not node)
+    node: str = ""
     """The host of a placement that carried it out; empty: this one."""
 
 
@@ -49,7 +47,7 @@ class SessionApart(Frozen):
     low: float
     """95 % interval, simultaneous over all sessions and comparisons."""
     high: float
-    turned: bool = Field(False, exclude_if=lambda turned: not turned)
+    turned: bool = False
     """Of a comparison: whether it surely is the other way round there."""
 
 
@@ -96,9 +94,9 @@ class OverSessions(Frozen):
     sd_between_low: float | None
     """95 % interval of it (Thomas and Hultquist; Williams)."""
     sd_between_high: float | None
-    apart: tuple[SessionApart, ...] = Field((), exclude_if=lambda apart: not apart)
+    apart: tuple[SessionApart, ...] = ()
     """Sessions that disagree with the others."""
-    following: str = Field("", exclude_if=lambda following: not following)
+    following: str = ""
     """That sessions which follow each other resemble each other, where they do."""
 
 
@@ -113,5 +111,5 @@ class Sessions(Frozen):
     lines: tuple[SessionLine, ...]
     comparisons: tuple[OverSessions, ...]
     """Of the headline of each workload, every pair once."""
-    levels: tuple[SessionLevel, ...] = Field((), exclude_if=lambda levels: not levels)
+    levels: tuple[SessionLevel, ...] = ()
     """Of each workload; none where fewer than two sessions have values."""

@@ -26,7 +26,6 @@ from tiltyard.analysis.verdict import Verdict
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord
 from tiltyard.stats.types import FloatArray
-from tiltyard.study.renamed import parameters_today
 
 
 @dataclass(frozen=True)
@@ -212,7 +211,7 @@ def _findings(
         about=workload.about,
         lineage=workload.lineage,
         timing=workload.timing,
-        effective=parameters_today(workload.effective),
+        effective=workload.effective,
         grid=workload.grid,
         answer=sentence,
         index=index,

@@ -54,7 +54,7 @@ def across(studies: Sequence[Path], *, pool: bool = False) -> Collection:
             f"tiltyard compare last-month this-month; one study: tiltyard report {studies[0]}"
         )
     read = [read_study(*one) for one in zip(studies, _names(studies), strict=True)]
-    require_apart(studies, read)
+    require_apart({str(path): one.first for path, one in zip(studies, read, strict=True)})
     return side_by_side(read, pool=pool)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.analysis.sessions import analyse_sessions
 from tiltyard.analysis.weighted import Gain, gain_of, together
+from tiltyard.app.source_study import require_apart
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder
 from tiltyard.frozen import Frozen
@@ -140,6 +141,7 @@ def _analysed(studies: Sequence[Path]) -> tuple[dict[str, Findings], int]:
     for name, groups in recorded.items():
         with phase(f"analysing {name}"):
             found[name] = analyse_sessions(groups, family - sizes[name])
+    require_apart(found)
     return found, family
 
 

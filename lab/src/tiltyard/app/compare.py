@@ -202,7 +202,7 @@ def _place(folder: Path) -> Place:
 def _name(system: TypedSystem) -> str:
     """A system in the name of a folder."""
     name = Path(system.word).name or "root"
-    if "directory" in system.settings and "host" not in system.settings:
+    if "directory" in system.settings and not system.settings.get("host"):
         return name
     return _NO_SLUG.sub("_", system.short or system.word).strip("_")
 

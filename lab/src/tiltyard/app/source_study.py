@@ -96,21 +96,23 @@ def read_study(path: Path, name: str) -> Study:
         )
 
 
-def require_apart(paths: Sequence[Path], studies: Sequence[Study]) -> None:
+def require_apart(studies: Mapping[str, Findings]) -> None:
     """Refuse trials that count twice.
 
+    Args:
+        studies: as they were named.
+
     Raises:
-        UsageError: if two of the studies are the same run, or copies of it.
+        UsageError: if two of them are copies of one run.
     """
-    seen: dict[str, Path] = {}
-    for path, one in zip(paths, studies, strict=True):
-        seal = one.first.seal
-        if seal and seal in seen:
+    seen: dict[str, str] = {}
+    for name, findings in studies.items():
+        if findings.seal and findings.seal in seen:
             raise UsageError(
-                f"{path}: is the same run as {seen[seal]}, or a copy of it, sealed {seal[:12]}: "
-                "its trials would count twice. Fix: name each run once"
+                f"{name}: is a copy of {seen[findings.seal]} (seal {findings.seal[:12]}). "
+                "Its trials would count twice. Fix: name each run once"
             )
-        seen[seal] = path
+        seen[findings.seal] = name
 
 
 def differing(first: Study, one: Study) -> Iterator[str]:

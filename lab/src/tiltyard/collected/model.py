@@ -55,10 +55,10 @@ class Reading(Frozen):
     blocks: tuple[Annotated[int, Field(ge=0)], ...] = ()
     """For each value the block (the round) that it belongs to, numbered from 0 or from 1; empty
     where nothing pairs them."""
-    within: tuple[tuple[Finite, ...], ...] = Field((), exclude_if=lambda within: not within)
+    within: tuple[tuple[Finite, ...], ...] = ()
     """For each value all that its file repeats: the value is their mean. Empty where nothing is
     repeated in a file."""
-    groups: tuple[str, ...] = Field((), exclude_if=lambda groups: not groups)
+    groups: tuple[str, ...] = ()
     """For each value what its block shares with others, where studies are compared: the session,
     or of pooled ones the study; empty elsewhere."""
     mean: Finite | None = None
@@ -89,7 +89,7 @@ class CollectedWorkload(Frozen):
 
     name: str
     """Unique in a collection: ``iozone in-cache``."""
-    title: str = Field("", exclude_if=lambda title: not title)
+    title: str = ""
     """As people read it; empty: by its name."""
     use: str
     """The tool or workload: ``iozone``, ``netperf TCP_STREAM``."""
@@ -104,7 +104,7 @@ class CollectedWorkload(Frozen):
     """Names of the dimensions in ``at``."""
     metrics: tuple[CollectedMetric, ...]
     readings: tuple[Reading, ...]
-    means: tuple[SourceMean, ...] = Field((), exclude_if=lambda means: not means)
+    means: tuple[SourceMean, ...] = ()
 
     @property
     def display(self) -> str:
@@ -159,11 +159,11 @@ class Origin(Frozen):
     delta_decimals: Annotated[int, Field(ge=0, le=4)] = 1
     """Decimals of percentages between systems that have no interval to round them by."""
     files: tuple[SourceFile, ...] = ()
-    runbook: tuple[str, ...] = Field((), exclude_if=lambda lines: not lines)
+    runbook: tuple[str, ...] = ()
     """How it was done, as lines of a shell script, as far as the source tells it."""
-    studies: tuple[SourceStudy, ...] = Field((), exclude_if=lambda studies: not studies)
+    studies: tuple[SourceStudy, ...] = ()
     """Where the values are those of several studies, compared with each other or pooled."""
-    pooled: bool = Field(False, exclude_if=lambda pooled: not pooled)
+    pooled: bool = False
     """Their systems are compared within each study and over all of them; else study by study."""
 
 
@@ -186,7 +186,7 @@ class Collection(Frozen):
     format: int = FORMAT
     question: str
     decide: str | None = None
-    asks: str | None = Field(None, exclude_if=lambda asks: asks is None)
+    asks: str | None = None
     """The factor that the question is about, where the source names it."""
     origin: Origin
     kept: Kept = Kept()
@@ -196,7 +196,7 @@ class Collection(Frozen):
     host: dict[str, str] = Field(default_factory=dict)
     """The machine, as far as it is recorded."""
     equivalent_within: Annotated[float, Field(gt=0, lt=1)] = 0.02
-    plugins: dict[str, str] = Field(default_factory=dict, exclude_if=lambda plugins: not plugins)
+    plugins: dict[str, str] = Field(default_factory=dict)
     """Packages whose readers have read the files → their versions."""
 
     @property

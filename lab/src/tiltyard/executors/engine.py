@@ -65,10 +65,10 @@ class ConditionsWanted(Frozen):
     cpus: tuple[int, ...] = ()
     unpinned: bool = False
     keep_awake: bool = False
-    settle: bool = Field(False, exclude_if=lambda settle: not settle)
+    settle: bool = False
     """Let the kernel do, before a region is timed, what it puts off and what first reads cost."""
     numa: int | None = None
-    watched: bool = Field(False, exclude_if=lambda watched: not watched)
+    watched: bool = False
     """Whoever asks counts what others use meanwhile; the engine does not."""
     inject: Inject | None = None
 

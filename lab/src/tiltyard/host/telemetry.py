@@ -37,8 +37,8 @@ class Telemetry(Frozen):
     """CPU time of the processes that serve the system under test; ``None`` if it has none."""
     cpus: tuple[int, ...] = ()
     """The CPUs that measured; empty: not known, or all."""
-    external_cpus: int | None = Field(None, exclude_if=lambda cpus: cpus is None)
-    """How many CPUs the next two are of; ``None`` where nobody counted, and in older journals."""
+    external_cpus: int | None = None
+    """How many CPUs the next two are of; ``None`` where nobody counted."""
     external_s: float | None = None
     """CPU time of others on them; see ``watch/external.rs``."""
     external_steal_s: float | None = None
@@ -67,7 +67,7 @@ class Telemetry(Frozen):
     """How far the time of day was set, away from a clock that nobody sets."""
     kernel_errors: tuple[str, ...] | None = None
     """What the kernel reported as errors, the first few."""
-    others: tuple["Telemetry", ...] = Field((), exclude_if=lambda others: not others)
+    others: tuple["Telemetry", ...] = ()
     """Of further hosts that have a part in the trial: that of the server, those of clients."""
 
 

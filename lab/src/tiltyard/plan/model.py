@@ -45,7 +45,7 @@ class Look(Frozen):
     blocks: int
     c: int
     """Walsh averages cut off at either end of the sorted list; see ``stats.sequential``."""
-    t: float | None = Field(None, exclude_if=lambda t: t is None)
+    t: float | None = None
     """Where this look is by Student's t instead: the critical value, and ``c`` means nothing."""
 
 
@@ -61,15 +61,15 @@ class Design(Frozen):
     """Overall two-sided error rate of the looks for one comparison."""
     equivalent_within: float
     false_discovery_rate: float
-    futility: bool = Field(False, exclude_if=lambda futility: not futility)
+    futility: bool = False
     """Stop a comparison that is not likely to be decided by the last look."""
-    sessions: int = Field(1, exclude_if=lambda sessions: sessions == 1)
+    sessions: int = 1
     """How many sessions the verdicts rest on, as planned."""
-    unit: Unit = Field("block", exclude_if=lambda unit: unit == "block")
+    unit: Unit = "block"
     """What is counted by the looks: blocks, or sessions with the mean of their blocks."""
-    adjust_for: tuple[Covariate, ...] = Field((), exclude_if=lambda names: not names)
-    """Covariates of the adjusted analysis; none: there is none, as in older plans."""
-    verdict: Analysis = Field("unadjusted", exclude_if=lambda named: named == "unadjusted")
+    adjust_for: tuple[Covariate, ...] = ()
+    """Covariates of the adjusted analysis; none: there is none."""
+    verdict: Analysis = "unadjusted"
     """The analysis whose verdicts are those of the study; the other one stands beside it."""
 
     def amount(self, units: int) -> str:
@@ -110,7 +110,7 @@ class Block(Frozen):
     number: int
     """Counted from 1."""
     turns: tuple[Turn, ...]
-    session: int = Field(1, exclude_if=lambda session: session == 1)
+    session: int = 1
     """Which of the sessions it belongs to, counted from 1."""
 
 
@@ -126,21 +126,18 @@ class PlannedWorkload(Frozen):
     """The engine's hash of the effective configuration."""
     metrics: tuple[MetricCard, ...]
     grid: tuple[str, ...]
-    target: Literal["directory", "far"] = Field(
-        "directory", exclude_if=lambda at: at == "directory"
-    )
-    """What it works on. A directory is not written down, so that older plans keep their hash."""
-    warm_up_s: float = Field(0.0, exclude_if=lambda warm_up_s: not warm_up_s)
+    target: Literal["directory", "far"] = "directory"
+    """What it works on."""
+    warm_up_s: float = 0.0
     """Left out at the start of each trial, as a pilot found; 0: nothing."""
-    doubled: dict[str, JsonValue] | None = Field(None, exclude_if=lambda doubled: doubled is None)
+    doubled: dict[str, JsonValue] | None = None
     """Parameters for twice the work, where instructions are counted: every other trial has them.
-    ``None`` where they are not, where no amount can be doubled, and in older plans."""
-
-    title: str = Field("", exclude_if=lambda title: not title)
-    """As people read it; empty: by its name, where the study gives it one, and in older plans."""
-    program: dict[str, JsonValue] | None = Field(None, exclude_if=lambda table: table is None)
+    ``None`` where they are not, and where no amount can be doubled."""
+    title: str = ""
+    """As people read it; empty: by its name, where the study gives it one."""
+    program: dict[str, JsonValue] | None = None
     """Of a program: the parameters of the engine's workload that executes it, paths as typed."""
-    readings: Readings | None = Field(None, exclude_if=lambda readings: readings is None)
+    readings: Readings | None = None
     """What is read of what a program prints; ``None``: nothing."""
 
     @property
@@ -181,8 +178,8 @@ class TrialKey(Frozen):
     block: int
     system: str
     workload: str
-    repeat: int = Field(1, exclude_if=lambda repeat: repeat == 1)
-    """Counted from 1 within the turn; the first is not written down."""
+    repeat: int = 1
+    """Counted from 1 within the turn."""
 
     @property
     def file_name(self) -> str:
@@ -204,7 +201,7 @@ class Plan(Frozen):
     study_sha256: str
     question: str
     decide: str | None
-    asks: str | None = Field(None, exclude_if=lambda asks: asks is None)
+    asks: str | None = None
     """The factor that the question is about, where the study names it."""
     seed: int
     systems: tuple[SystemSpec, ...]
@@ -213,26 +210,26 @@ class Plan(Frozen):
     design: Design
     conditions: ConditionsSpec
     budget_s: float | None
-    further: Further | None = Field(None, exclude_if=lambda further: further is None)
+    further: Further | None = None
     """``None``: with a budget, and where no look is so late."""
     blocks: tuple[Block, ...]
     """All blocks up to the last look, in order."""
-    spares: tuple[Block, ...] = Field((), exclude_if=lambda spares: not spares)
+    spares: tuple[Block, ...] = ()
     """Blocks that take the place of spoiled ones and make up for failed trials, in order; their
     numbers go on from the last."""
-    gates: GatesSpec | None = Field(None, exclude_if=lambda gates: gates is None)
-    """``None`` in older plans: no block is disturbed."""
-    placement: Placement | None = Field(None, exclude_if=lambda placement: placement is None)
+    gates: GatesSpec | None = None
+    """``None``: no block is disturbed."""
+    placement: Placement | None = None
     """Hosts that carry it out, each a session; ``None``: this host does."""
-    scaled: Scaled | None = Field(None, exclude_if=lambda scaled: scaled is None)
+    scaled: Scaled | None = None
     """``None``: the study is carried out as it was written."""
-    session: int = Field(1, exclude_if=lambda session: session == 1)
+    session: int = 1
     """Which session it is the plan of."""
-    paths_from: str = Field("", exclude_if=lambda path: not path)
+    paths_from: str = ""
     """Where relative paths of programs begin, relative to the study folder; empty: there."""
-    first_plan: str = Field("", exclude_if=lambda first: not first)
+    first_plan: str = ""
     """Of a later session: hash of the first one's plan, which it follows from."""
-    plugins: dict[str, str] = Field(default_factory=dict, exclude_if=lambda plugins: not plugins)
+    plugins: dict[str, str] = Field(default_factory=dict)
     """Packages that have a part in it → their versions."""
 
     def document(self) -> bytes:

@@ -53,15 +53,15 @@ class PilotWorkload(Frozen):
     """Cost of one more trial."""
     trials: int
     """The cheapest number of trials in a turn (Kalibera and Jones)."""
-    executions: int | None = Field(None, exclude_if=lambda number: number is None)
+    executions: int | None = None
     """The same of executions in a trial, of a program for which the study leaves it open; ``None``
     also where a trial had one only."""
-    cv_executions: float | None = Field(None, exclude_if=lambda cv: cv is None)
+    cv_executions: float | None = None
     """Deviation between executions of one trial; a share."""
     warm_up_s: float = 0.0
     """1.5 times the longest warm-up in any trial (MSER-5); 0 where none is known."""
-    cells: tuple[CellTime, ...] = Field((), exclude_if=lambda cells: not cells)
-    """Of the headline, medians over trials; none in older pilots."""
+    cells: tuple[CellTime, ...] = ()
+    """Of the headline, medians over trials."""
 
 
 class Pilot(Frozen):

@@ -5,9 +5,6 @@ before it, followed by the line itself without its own ``chain``. The first line
 names the hash of the plan, and the line of each finished trial the hash of that trial's file. So
 the last hash, the *seal*, stands for plan, order and content of the whole journal and all trials.
 
-Journals of versions that knew no chain have lines without a hash. Theirs is computed all the
-same, so that such a journal has a seal, and the first line that goes on with it covers them.
-
 Nothing in it is secret: whoever changes a journal can compute the chain anew, and then only a seal
 that was kept elsewhere tells.
 """
@@ -32,7 +29,6 @@ class Chain:
         """Before the first line."""
         self.seal = ""
         """Hash of the last line, 64 hexadecimal digits; empty before the first."""
-        self._links = False
 
     def link(self, text: bytes) -> tuple[bytes, str]:
         """A line with its hash, and that hash; the chain is not lengthened yet.
@@ -48,26 +44,21 @@ class Chain:
 
         Raises:
             BrokenChainError: if its hash is not the one that follows.
-            ValueError: if it has none, and a line before it has one.
+            ValueError: if it has none.
         """
         tail = line[-_TAIL:]
         if not (tail.startswith(_KEY) and tail.endswith(_END)):
-            if self._links:
-                raise ValueError("it has no hash, and the line before it has one")
-            text, seal = line, self._hash(line)
-        else:
-            text = line[:-_TAIL] + b"}"
-            seal = self._hash(text)
-            if tail[len(_KEY) : -len(_END)] != seal.encode():
-                raise BrokenChainError("its hash does not follow from the lines before it")
-            self._links = True
+            raise ValueError("it has no hash at its end")
+        text = line[:-_TAIL] + b"}"
+        seal = self._hash(text)
+        if tail[len(_KEY) : -len(_END)] != seal.encode():
+            raise BrokenChainError("its hash does not follow from the lines before it")
         self.seal = seal
         return text
 
     def lengthen(self, seal: str) -> None:
         """A line with this hash is in its place."""
         self.seal = seal
-        self._links = True
 
     def _hash(self, text: bytes) -> str:
         return sha256(self.seal.encode() + text).hexdigest()

@@ -8,13 +8,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from pydantic import Field
-
 from tiltyard.frozen import Frozen
 from tiltyard.host.place import HERE
 from tiltyard.run.record import DISK_UNDER_TEST
 from tiltyard.study.model import SystemSpec
-from tiltyard.study.renamed import FACTS, PLACEMENT, of_today
 from tiltyard.units import SIZE_UNITS
 
 ABSENT: Final = "–"
@@ -84,7 +81,7 @@ class Difference(Frozen):
     """System → value; :data:`ABSENT` where it has none."""
     follows_from: tuple[str, ...] = ()
     """Varied settings that explain it; empty: nobody asked for it."""
-    why: str | None = Field(None, exclude_if=lambda why: why is None)
+    why: str | None = None
     """Why it matters, where it can decide a result by itself."""
 
 
@@ -107,7 +104,7 @@ def differences(
     """
     specs = [system for system in systems if facts.get(system.name)]
     varied = _varied(specs)
-    shown = _with_host({spec.name: of_today(facts[spec.name], FACTS) for spec in specs}, here)
+    shown = _with_host({spec.name: facts[spec.name] for spec in specs}, here)
     names = dict.fromkeys(fact for of_one in shown.values() for fact in of_one)
     found = []
     for fact in names:
@@ -184,7 +181,7 @@ def _causes(
         return _causes_of_options(shown, specs, varied)
     if fact in _SPACE and "filesystem" in varied and _alike(values.values()):
         return ("filesystem",)
-    follows = {name: _FOLLOWS.get(PLACEMENT.get(name, name), frozenset()) for name in varied}
+    follows = {name: _FOLLOWS.get(name, frozenset()) for name in varied}
     return tuple(name for name in varied if fact in follows[name] or _names(name, fact))
 
 

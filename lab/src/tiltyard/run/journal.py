@@ -43,17 +43,17 @@ class Started(Frozen):
     number: int
     """Counted from 1."""
     pid: int
-    token: str = Field("", exclude_if=lambda token: not token)
+    token: str
     """By which hosts know what is changed or kept for it."""
     tiltyard: str
     engine: str
     plan_hash: str
-    boot: str = ""
-    """The boot of the host: random(4); empty in older journals."""
+    boot: str
+    """The boot of the host: random(4)."""
     host: dict[str, str]
-    record: dict[str, dict[str, str]] = Field(default_factory=dict)
-    """The system record, section by section; empty in older journals."""
-    node: str = Field("", exclude_if=lambda node: not node)
+    record: dict[str, dict[str, str]]
+    """The system record, section by section."""
+    node: str = ""
     """The host of a placement that carries it out; empty: this one."""
     recovered: tuple[str, ...]
     """What had to be put back after an earlier start."""
@@ -127,9 +127,9 @@ class TrialFinished(Frozen):
     """Relative to the study folder; empty if the trial never got as far as a stream."""
     sha256: str
     telemetry: Telemetry | None = None
-    written_bytes: int | None = Field(None, exclude_if=lambda written: written is None)
+    written_bytes: int | None = None
     """What programs wrote in it, also before and after what is measured; ``None``: not known."""
-    alternated: bool = Field(False, exclude_if=lambda alternated: not alternated)
+    alternated: bool = False
     """Whether its executions took turns with those of other systems, which share its telemetry."""
 
 
@@ -143,7 +143,7 @@ class CanaryRun(Frozen):
     """Time of a fixed amount of computing; ``None`` if it failed."""
     disk_s: float | None
     """Time of a fixed amount of writing; ``None`` where there is no directory, or if it failed."""
-    host: str = Field("", exclude_if=lambda host: not host)
+    host: str = ""
     """Another host that it was on; empty: this one."""
 
 
@@ -234,7 +234,7 @@ class Entry(Frozen):
     """UTC, ISO 8601."""
     t_s: float
     """Monotonic seconds since this start of the run."""
-    waits: bool = Field(False, exclude_if=lambda waits: not waits)
+    waits: bool = False
     """Whether it was synced together with later lines."""
     event: Event
 

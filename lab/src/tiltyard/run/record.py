@@ -28,10 +28,10 @@ class Prepared(Frozen):
     commands: tuple[Command, ...]
     facts: dict[str, str]
     """Names as a reader knows them: ``mount options``, ``block size``, ``device`` …"""
-    failed_boots: tuple[str, ...] = Field((), exclude_if=lambda failed: not failed)
+    failed_boots: tuple[str, ...] = ()
     """Why each boot failed that was made again before this one, a sentence each."""
-    recipe: Recipe | None = Field(None, exclude_if=lambda recipe: recipe is None)
-    """Of the first turn of a system: how it is done again; ``None`` in older journals."""
+    recipe: Recipe | None = None
+    """Of the first turn of a system: how it is done again."""
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -71,8 +71,8 @@ class TrialRecord(Frozen):
     warnings: tuple[WarningNote, ...]
     end: End | None
     telemetry: Telemetry | None = None
-    """What the host's counters say beside ``end.usage``; ``None`` in older journals and of a trial
-    that was adopted after a kill."""
+    """What the host's counters say beside ``end.usage``; ``None`` of a trial that was adopted after
+    a kill."""
     file: str
     """Path of the verbatim stream, relative to the study folder."""
     clients: tuple[Client, ...] = ()
@@ -133,13 +133,13 @@ class Reason(Frozen):
     system: str | None
     """Whose trial it was; ``None`` for the canary, which stands outside all trials."""
     workload: str | None
-    host: str = Field("", exclude_if=lambda host: not host)
+    host: str = ""
     """The other host that it was seen on; empty: this one."""
     value: float
     limit: float
     text: str
     """In words, with both numbers."""
-    usual: bool = Field(False, exclude_if=lambda usual: not usual)
+    usual: bool = False
     """Whether the host is so by itself: it was before the first block."""
 
 
@@ -208,7 +208,7 @@ class RunRecord(Frozen):
     host_changes: tuple[str, ...] = ()
     """What of it, or of another host, has changed during the run, a sentence each."""
     boots: tuple[str, ...] = ()
-    """The boots of the host in which it was carried out; empty for older journals."""
+    """The boots of the host in which it was carried out."""
     began: str = ""
     """When it was begun: UTC, ISO 8601."""
     ended: str = ""

@@ -237,7 +237,6 @@ def run_study(
             if amendment.after(history.amended) != history.amended:
                 journal.append(Amended(amendment=amendment))
             if history.stopped is not None:
-                _tell_unmeasured(history, folder, observer)
                 return history.stopped
             require_allowed(folder, plan, allowed=allow_reboot)
             with (
@@ -419,15 +418,6 @@ def _require_same_host(name: str, system: System, notes: dict[str, list[str]]) -
         own = notes.setdefault(text, [])
         if name not in own:
             own.append(name)
-
-
-def _tell_unmeasured(history: History, folder: StudyFolder, observer: Observer) -> None:
-    """A study of an earlier version may have ended although nothing of it was measured."""
-    if history.finished and all(not trial.file for trial in history.finished.values()):
-        observer.note(
-            "this study has ended, and no system of it ever came up. To measure it: "
-            f"tiltyard run {folder.study} --folder a new one"
-        )
 
 
 def _torn_note(folder: StudyFolder, torn_bytes: int) -> list[str]:

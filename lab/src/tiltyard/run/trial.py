@@ -149,8 +149,7 @@ def keep_trial(
 def asked_of(context: Context, workload: str) -> Asked | None:
     """What a program's executions are tried for; ``None``: their number is set, or stays open.
 
-    It stays open in a run that an earlier version began, and where a host is booted for each turn:
-    it would be booted once more.
+    It stays open where a host is booted for each turn: it would be booted once more.
     """
     planned, history = context.plan.workload(workload), context.history
     if planned.program is None or not is_open(planned.program):

@@ -106,17 +106,7 @@ def _workload_tables(typed: object) -> object:
     return typed
 
 
-def _offered(typed: object) -> object:
-    """A profile that earlier versions had."""
-    if typed == "fast":
-        raise ValueError(
-            '"fast" is retired: its look at 5 blocks claimed up to 9 % of equal systems where a '
-            'first turn is slow. Write "quick" (7 and 10 blocks) or leave the key out (7 to 20)'
-        )
-    return typed
-
-
-Profile = Annotated[Literal["standard", "quick", "rigorous", "long"], BeforeValidator(_offered)]
+Profile = Literal["standard", "quick", "rigorous", "long"]
 """When one looks."""
 
 

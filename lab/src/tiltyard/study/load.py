@@ -22,7 +22,6 @@ from tiltyard.study.lift import FlawsError, lift
 from tiltyard.study.locate import KeyPath, Lines, locate
 from tiltyard.study.model import Study
 from tiltyard.study.problems import Flaw, Problem, StudyFileError, located
-from tiltyard.study.renamed import rename_old
 from tiltyard.study.wording import flaws_of
 from tiltyard.units import format_size
 from tiltyard.wire import Catalogue
@@ -49,8 +48,7 @@ def load_study(path: Path, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study
 
 def read_study(text: str, source: Path, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
     """The study that a text describes; like :func:`load_study`, ``source`` is for messages only."""
-    document = parsed(text, source)
-    return _study(document, rename_old(document, locate(text), source), source, catalogue, kinds)
+    return _study(parsed(text, source), locate(text), source, catalogue, kinds)
 
 
 def made_study(

@@ -31,22 +31,13 @@ class Lines:
     """Lines of all keys and list items of a text, counted from 1; found when one is asked for."""
 
     text: str
-    renames: tuple[tuple[KeyPath, KeyPath], ...] = ()
-    """Paths in the text, and those that are asked for in their stead, one after the other."""
 
     @cached_property
     def by_path(self) -> Mapping[KeyPath, int]:
         """All of them."""
         scanner = _Scanner(self.text)
         scanner.document()
-        lines = scanner.lines
-        for before, after in self.renames:
-            size = len(before)
-            lines = {
-                (*after, *path[size:]) if path[:size] == before else path: line
-                for path, line in lines.items()
-            }
-        return lines
+        return scanner.lines
 
     def known(self, path: KeyPath) -> KeyPath:
         """As much of a path as is in the text."""
@@ -55,10 +46,6 @@ class Lines:
     def of(self, path: KeyPath) -> int:
         """The line of a key; of what encloses it if it is not in the text; else the first line."""
         return self.by_path.get(self.known(path), 1)
-
-    def renamed(self, before: KeyPath, after: KeyPath) -> "Lines":
-        """The same text with a key, and what is below it, under another path."""
-        return Lines(self.text, (*self.renames, (before, after)))
 
 
 def locate(text: str) -> Lines:

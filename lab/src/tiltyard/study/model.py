@@ -34,25 +34,25 @@ class SystemSpec(Frozen):
     """Name of an entry in :data:`tiltyard.systems.KINDS`."""
     settings: dict[str, JsonValue]
     """What that kind needs, as its ``Settings`` model reads it."""
-    redraws: str = Field("", exclude_if=lambda redraws: not redraws)
+    redraws: str = ""
     """What each turn makes again, in words; empty: nothing that matters, or not known."""
-    clock: Clock = Field("time", exclude_if=lambda clock: clock == "time")
+    clock: Clock = "time"
     """The same for all systems of a study."""
-    elsewhere: bool = Field(False, exclude_if=lambda elsewhere: not elsewhere)
+    elsewhere: bool = False
     """Whether programs are those of another host, or of a guest, of which nothing here tells."""
-    variables: dict[str, str | tuple[str, ...]] = Field({}, exclude_if=lambda values: not values)
+    variables: dict[str, str | tuple[str, ...]] = Field({})
     """What stands as ``{name}`` in the commands of programs: text, or the words of a list."""
 
 
 class ClientSpec(Frozen):
     """One of several that load the same system at once."""
 
-    host: str = Field("", exclude_if=lambda host: not host)
+    host: str = ""
     """As ssh knows it; empty: this host."""
-    ssh_options: tuple[str, ...] = Field((), exclude_if=lambda options: not options)
-    directory: str = Field("", exclude_if=lambda path: not path)
+    ssh_options: tuple[str, ...] = ()
+    directory: str = ""
     """Its own path to the target; empty: that of the system."""
-    inject_ns: int = Field(0, exclude_if=lambda delay_ns: not delay_ns)
+    inject_ns: int = 0
     """Delay in front of each of its calls."""
 
 
@@ -65,11 +65,11 @@ class WorkloadSpec(Frozen):
     """Name in the engine's catalogue."""
     parameters: dict[str, JsonValue]
     """Parameters as written; the engine resolves the rest."""
-    trials: int | None = Field(None, exclude_if=lambda trials: trials is None)
+    trials: int | None = None
     """Trials in each turn, whose mean is the block's value; ``None``: as a pilot says, else 1."""
-    clients: tuple[ClientSpec, ...] = Field((), exclude_if=lambda clients: not clients)
+    clients: tuple[ClientSpec, ...] = ()
     """Each executes it at the same time as the others; none: one engine does, beside the system."""
-    alternate: bool = Field(True, exclude_if=lambda alternate: alternate)
+    alternate: bool = True
     """Whether the executions of a program alternate between systems within a block, where they
     can."""
 
@@ -90,7 +90,7 @@ class Precision(Frozen):
     """Wall time after which no further block is begun; ``None`` for no limit."""
     futility: bool = False
     """Stop a comparison that is not likely to be decided by the last look."""
-    sessions: int = Field(1, exclude_if=lambda sessions: sessions == 1)
+    sessions: int = 1
     """How often the blocks are carried out, on other days or in other boots."""
     adjust_for: tuple[Covariate, ...] = ()
     """Covariates of the adjusted analysis."""
@@ -130,9 +130,9 @@ class ConditionsSpec(Frozen):
     """CPUs to pin the measuring threads to; empty: the engine chooses."""
     unpinned: bool
     keep_awake: bool
-    numa: int | None = Field(None, exclude_if=lambda numa: numa is None)
+    numa: int | None = None
     """Node whose CPUs and memory are used; ``None``: any."""
-    isolate: bool = Field(False, exclude_if=lambda isolate: not isolate)
+    isolate: bool = False
     """Keep others off :attr:`cpus`."""
 
 
@@ -174,7 +174,7 @@ class ScaledValue(Frozen):
     was: str
     now: str
     """Both in words: ``1 MiB … 2 GiB``."""
-    least: str = Field("", exclude_if=lambda least: not least)
+    least: str = ""
     """What is still that workload, where the scale would have gone below it."""
 
 
@@ -226,5 +226,5 @@ class Study(Frozen):
     """``None``: drawn when the plan is frozen."""
     scale: str = "1"
     """The fraction of its amounts that it asks for itself: ``1/64``."""
-    scaled: Scaled | None = Field(None, exclude_if=lambda scaled: scaled is None)
+    scaled: Scaled | None = None
     """What was made smaller when it was read; ``None``: nothing."""

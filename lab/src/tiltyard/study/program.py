@@ -70,12 +70,10 @@ class MetricTable(Frozen):
     after: Printed | None = Field(
         None,
         description="A text; only what stands from there on is looked at.",
-        exclude_if=lambda text: text is None,
     )
     before: Printed | None = Field(
         None,
         description="A text; only what stands before it is looked at.",
-        exclude_if=lambda text: text is None,
     )
     take: Literal[
         "last", "first", "mean", "geometric_mean", "harmonic_mean", "sum", "min", "max"
@@ -85,7 +83,6 @@ class MetricTable(Frozen):
         None,
         description='The sign before decimals; the other one parts thousands. Without it "1,021", '
         "which may be either, is refused.",
-        exclude_if=lambda decimal: decimal is None,
     )
     scale: float = Field(
         1, gt=0, allow_inf_nan=False, description="What the printed number is multiplied by."
@@ -93,7 +90,6 @@ class MetricTable(Frozen):
     inverse: bool = Field(
         False,
         description="Whether 1 by the printed number is what counts.",
-        exclude_if=lambda inverse: not inverse,
     )
     better: Literal["higher", "lower"] = Field(description="Which way is better.")
     label: Printed | None = Field(None, description="As a heading shows it; by default its name.")

@@ -39,7 +39,6 @@ _BOOTS: Final = (BOOT_COMMAND, ("systemctl", "kexec"), ("reboot",))
 BootCommand = Annotated[
     tuple[str, ...],
     Field(
-        exclude_if=lambda command: command == BOOT_COMMAND,
         min_length=1,
         description='What boots the host with reset = "reboot", one word each: ["reboot"] where '
         "systemd is not process 1.",

@@ -11,9 +11,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from tiltyard.study import renamed
 from tiltyard.study.problems import shown
-from tiltyard.study.renamed import typed_today
 from tiltyard.systems.kind import KindSettings
 
 T = TypeVar("T")
@@ -54,7 +52,6 @@ def _host_table(typed: object) -> object:
 
 def _table(typed: object, item: Callable[[str, Any], object], what: str) -> object:
     """A table of items; those outside ``client`` and ``server`` hold for both."""
-    typed = typed_today(typed, renamed.ENDS)
     if not isinstance(typed, Mapping):
         raise ValueError(f"{shown(typed)} is not a table: {what}")
     shared = dict(_flat({key: value for key, value in typed.items() if key not in ENDS}))
@@ -105,7 +102,6 @@ def _offload(name: str, value: object) -> bool:
 
 def _qdiscs(typed: object) -> object:
     """A queueing discipline for each end, as tc(8) takes it; ``None`` is the kernel's own."""
-    typed = typed_today(typed, renamed.ENDS)
     texts = dict(typed) if isinstance(typed, Mapping) else dict.fromkeys(ENDS, typed)
     if unknown := texts.keys() - set(ENDS):
         raise ValueError(f"{shown(min(unknown))} is not an end. One of: client, server.")

@@ -21,7 +21,6 @@ from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.host.telemetry import watch_of
 from tiltyard.study.model import HostName
 from tiltyard.study.problems import shown
-from tiltyard.study.renamed import HOSTS, typed_today
 from tiltyard.systems import brought
 from tiltyard.systems.booting import boot, boot_problems
 from tiltyard.systems.brought import Brought
@@ -60,7 +59,6 @@ class HostsSettings(PlacedSettings):
     )
     server_tuning: Profiles = Field(
         (),
-        exclude_if=lambda profiles: not profiles,
         description="Tuning profiles of the server's host, as those of the client's in tuning; of "
         "its devices, that of the address at which the server listens.",
     )
@@ -70,7 +68,6 @@ class HostsSettings(PlacedSettings):
 
     reboots: Literal["server", "client", "both"] = Field(
         "server",
-        exclude_if=lambda reboots: reboots == "server",
         description='Which hosts reset = "reboot" boots before each turn, by reboot_command: that '
         "of the server, this one, or both.",
     )
@@ -86,12 +83,6 @@ class HostsSettings(PlacedSettings):
     def boots_server(self) -> bool:
         """Whether the server's host is booted before each turn."""
         return self.reset == "reboot" and self.reboots != "client"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _as_it_was(cls, typed: object) -> object:
-        """Plans of earlier versions have another name."""
-        return typed_today(typed, HOSTS)
 
     @field_validator("data_ports")
     @classmethod

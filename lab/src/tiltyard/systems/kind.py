@@ -177,13 +177,11 @@ class ReachableSettings(SystemSettings):
 
     host: HostName | None = Field(
         None,
-        exclude_if=lambda host: host is None,
         description='Another host that has the system, as ssh knows it: "user@host". What is '
         "named is there; all of it is done there, and taken back there.",
     )
     ssh_options: tuple[str, ...] = Field(
         (),
-        exclude_if=lambda options: not options,
         description='Options for ssh, one word each: ["-p", "2222"].',
     )
 
@@ -193,7 +191,6 @@ class OneHostSettings(SystemSettings):
 
     sysctl: KernelParameters = Field(
         {},
-        exclude_if=lambda parameters: not parameters,
         description='Kernel parameters of the whole host: { "vm.dirty_ratio" = 5 }. Set for each '
         "turn of the system and put back after it; it does not come up where one cannot be set.",
     )

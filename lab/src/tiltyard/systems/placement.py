@@ -4,13 +4,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from tiltyard.host.cpus import Cpus
 from tiltyard.host.packages import Tool
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.resumption import BOOT_COMMAND
-from tiltyard.study.renamed import PLACEMENT, of_today, typed_today
 from tiltyard.systems.booting import BootCommand, boot_command
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import Problem, SystemSettings
@@ -32,17 +31,10 @@ class PlacedSettings(SystemSettings):
 
     reset: Literal["none", "reboot"] = Field(
         default="none",
-        exclude_if=lambda reset: reset == "none",
         description="What happens before each turn: nothing, or a boot of the host; of kind hosts "
         "see reboots.",
     )
     reboot_command: BootCommand = BOOT_COMMAND
-
-    @model_validator(mode="before")
-    @classmethod
-    def _as_it_was_called(cls, typed: object) -> object:
-        """Plans of earlier versions have other names."""
-        return typed_today(typed, PLACEMENT)
 
 
 def brings(settings: PlacedSettings, _root: Path) -> Iterator[Brought]:
@@ -57,8 +49,7 @@ def redraws(settings: PlacedSettings, what: str) -> str:
 
 def pinned_cpus(settings: Mapping[str, object]) -> set[int]:
     """CPUs that a system's settings put its two ends on; none of a system of one end."""
-    typed = of_today(settings, PLACEMENT)
-    lists = (typed.get(key) for key in PLACEMENT.values())
+    lists = (settings.get(key) for key in ("client_cpus", "server_cpus"))
     return {cpu for cpus in lists if isinstance(cpus, list | tuple) for cpu in cpus}
 
 

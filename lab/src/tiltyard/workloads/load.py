@@ -31,7 +31,6 @@ from tiltyard.study.load import parsed, read_text
 from tiltyard.study.locate import KeyPath, locate
 from tiltyard.study.placeholders import names_in
 from tiltyard.study.problems import Flaw, located, one_of
-from tiltyard.study.renamed import rename_old
 from tiltyard.study.wording import flaws_of
 from tiltyard.workloads.expand import expand, filled, values_of
 from tiltyard.workloads.file import ProfileFile
@@ -185,7 +184,7 @@ def read_profile(path: Path) -> ProfileFile:
     """
     text = read_text(path)
     document = parsed(text, path)
-    lines = rename_old(document, locate(text), path)
+    lines = locate(text)
     try:
         profile = ProfileFile.model_validate(document)
     except ValidationError as error:

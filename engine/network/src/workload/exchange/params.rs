@@ -62,10 +62,8 @@ pub struct Params {
     /// whole.
     pub timing: Timing = Timing::Operation;
     /// The client.
-    #[serde(alias = "near")]
     pub client: EndParams = EndParams::default();
     /// The server.
-    #[serde(alias = "far")]
     pub server: EndParams = EndParams::default();
 }}
 
@@ -253,19 +251,6 @@ mod tests {
             let udp = parsed(parameters.clone(), UDP_RR);
             assert_eq!(udp.is_ok(), is_right, "{parameters}");
         }
-    }
-
-    /// Plans of earlier versions have them.
-    #[test]
-    fn the_former_names_of_the_ends_still_read() {
-        let former = json!({"near": {"threads": 1}, "far": {"cpus": [0]}});
-        let today = json!({"client": {"threads": 1}, "server": {"cpus": [0]}});
-        let [former, today] = [former, today].map(|given| {
-            let params = parsed(given, TCP_RR).unwrap();
-            kit::params::effective(&params)
-        });
-        assert_eq!(former, today);
-        assert!(today.contains_key("client") && !today.contains_key("near"));
     }
 
     #[test]

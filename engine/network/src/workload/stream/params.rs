@@ -75,10 +75,8 @@ pub struct Params {
     /// gives latencies.
     pub timing: Timing = Timing::Pass;
     /// The client.
-    #[serde(alias = "near")]
     pub client: EndParams = EndParams::default();
     /// The server.
-    #[serde(alias = "far")]
     pub server: EndParams = EndParams::default();
 }}
 

@@ -5,16 +5,16 @@ printed zero is no result: tests that were not repeated, records that were skipp
 a microsecond are printed so.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Final
 
 from tiltyard.collected.model import CollectedMetric
 from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
 from tiltyard.importers.iozone.columns import METRICS
-from tiltyard.importers.iozone.matrices import cpu_shares, matrices
 from tiltyard.importers.iozone.session import BEGINS, Session
-from tiltyard.importers.iozone.single import rows
-from tiltyard.importers.iozone.throughput import child_metrics, children
+from tiltyard.importers.iozone.single import Place, rows
 from tiltyard.importers.quantities import (
     KIB_S,
     MICROSECONDS,
@@ -24,7 +24,177 @@ from tiltyard.importers.quantities import (
     all_units,
     metric,
 )
-from tiltyard.importers.reading import executions, lines_of
+from tiltyard.importers.reading import Line, executions, lines_of
+
+_LABELS: Final = {
+    "initial writers": "write",
+    "rewriters": "rewrite",
+    "readers": "read",
+    "re-readers": "reread",
+    "reverse readers": "backward_read",
+    "stride readers": "stride_read",
+    "random readers": "random_read",
+    "mixed workload": "mixed",
+    "random writers": "random_write",
+    "pwrite writers": "pwrite",
+    "pread readers": "pread",
+    "fwriters": "fwrite",
+    "freaders": "fread",
+}
+_FILES: Final = re.compile(
+    r"\s*Each (?:process|thread) writes a (\d+) [kK]B?(?:yte)? file in (\d+) [kK]B?(?:yte)? records"
+)
+_FIGURE: Final = re.compile(
+    r"\s*(Children see|Parent sees) throughput for +(\d+) (.+?)\s*=\s*(\S+) (\S+)\s*"
+)
+_LEAST: Final = re.compile(r"\s*Min (xfer|throughput per \w+)\s*=\s*(\S+) \S+\s*")
+_CPU: Final = re.compile(r"\s*CPU [uU]tilization: .* CPU utilization\s+(\S+) %\s*")
+_ROUNDED: Final = Fraction(1, 100)
+"""Figures have two decimals."""
+_UNITS: Final = ("kB/sec", "KB/sec", "ops/sec", "kBytes/sec")
+
+
+def child_metrics(unit: Unit) -> Iterator[CollectedMetric]:
+    """What is printed of several children only: the parent's view, and the mixed workload."""
+    yield metric("mixed", unit, 2)
+    for name in _LABELS.values():
+        label = f"{name.replace('_', ' ')}, seen by the parent"
+        yield metric(f"{name}_parent", unit, 2, label=label, headline=False)
+
+
+def children(session: Session) -> tuple[list[Measured], list[str]]:
+    """What all children together did, and what to say about it.
+
+    Raises:
+        UsageError: if a line is damaged.
+    """
+    found, file = list(_figures(session.lines, session.unit)), session.lines[0].file
+    waiting, missing = _incomplete(session.lines)
+    warnings = []
+    if waiting:
+        warnings.append(
+            f"{file}: in {waiting} of the tests a child had moved nothing when the first one was "
+            "done: the sum of children is then a sum over different times."
+        )
+    if missing:
+        warnings.append(
+            f"{file}: in {missing} of the tests the sum of children is less than the least of them "
+            "times their number: children are missing in it."
+        )
+    return found, warnings
+
+
+def _incomplete(lines: Sequence[Line]) -> tuple[int, int]:
+    """In how many tests a child had moved nothing; and in how many the sum cannot have all."""
+    waiting = missing = 0
+    children, total = 0, Fraction(0)
+    for line in lines:
+        if (seen := _FIGURE.fullmatch(line.text)) and seen[1] == "Children see":
+            children, total = line.count(seen[2]), line.value(seen[4])
+        elif least := _LEAST.fullmatch(line.text):
+            value = line.value(least[2])
+            if least[1] == "xfer":
+                waiting += not value
+            else:
+                missing += children * (value - _ROUNDED) > total
+    return waiting, missing
+
+
+def _figures(lines: Sequence[Line], unit: Unit) -> Iterator[Measured]:
+    sizes: dict[str, int | str] = {}
+    at, cpu = sizes, ""
+    for line in lines:
+        if match := _FILES.match(line.text):
+            sizes = {
+                "file": line.count(match[1]) * 1024,
+                "record": line.count(match[2]) * 1024,
+            }
+        elif match := _FIGURE.fullmatch(line.text):
+            viewer, count, label, value, printed_unit = match.groups()
+            name = _LABELS.get(label)
+            if name is None or printed_unit not in _UNITS:
+                raise line.refused("not a line of IOzone's throughput: unknown test or unit")
+            at, cpu = {"children": line.count(count), **sizes}, f"{name}_cpu"
+            if not line.value(value):
+                continue
+            yield Measured(
+                name if viewer == "Children see" else f"{name}_parent",
+                at,
+                (unit.value(line.value(value)),),
+            )
+        elif (match := _CPU.fullmatch(line.text)) and cpu:
+            yield Measured(cpu, at, (PERCENT.value(line.value(match[1])),))
+
+
+_TITLES: Final = {
+    "writer": "write",
+    "re-writer": "rewrite",
+    "reader": "read",
+    "re-reader": "reread",
+    "random read": "random_read",
+    "random write": "random_write",
+    "backward read": "backward_read",
+    "record rewrite": "record_rewrite",
+    "stride read": "stride_read",
+    "fwrite": "fwrite",
+    "re-fwrite": "frewrite",
+    "fread": "fread",
+    "re-fread": "freread",
+}
+"""Those of pwrite and pread are left out: IOzone shifts them by two where tests are selected."""
+_TITLE: Final = re.compile(r'"(.+?) (CPU utilization )?report.*"\s*')
+_SIZES: Final = re.compile(r'\s*"\d+"(?:\s+"\d+")*\s*')
+_ROW: Final = re.compile(r'"(\d{1,16})"\s*(.*)', re.ASCII)
+
+Printed = dict[tuple[str, str], dict[tuple[int, int], Fraction]]
+"""Metric, and "CPU" or nothing → file and record in bytes → figure."""
+
+
+def matrices(session: Session) -> tuple[dict[Place, Fraction], Printed]:
+    """The figures of all matrices but those of CPU time; and everything, by matrix."""
+    printed: Printed = {}
+    lines = iter(session.lines)
+    for line in lines:
+        title = _TITLE.fullmatch(line.text)
+        name = _TITLES.get(title[1].lower()) if title else None
+        if title and name:
+            printed[name, "CPU" if title[2] else ""] = dict(_cells(lines))
+    found = {
+        (name, *place): value
+        for (name, kind), cells in printed.items()
+        if not kind
+        for place, value in cells.items()
+        if value
+    }
+    return found, printed
+
+
+def cpu_shares(printed: Printed) -> Mapping[Place, Fraction]:
+    """Shares of CPU time in percent."""
+    return {
+        (name, *place): value
+        for (name, kind), cells in printed.items()
+        if kind
+        for place, value in cells.items()
+    }
+
+
+def _cells(lines: Iterator[Line]) -> Iterator[tuple[tuple[int, int], Fraction]]:
+    """The cells of the matrix that begins here; a row may be shorter than the head."""
+    head = next(lines, None)
+    if head is None or not _SIZES.fullmatch(head.text):
+        return
+    records = [head.count(word.strip('"')) * 1024 for word in head.words]
+    for line in lines:
+        row = _ROW.fullmatch(line.text)
+        if row is None:
+            return
+        values = row[2].split()
+        if len(values) > len(records):
+            raise line.refused(f"{len(values)} figures under {len(records)} sizes of records")
+        for record, value in zip(records, values, strict=False):
+            yield (int(row[1]) * 1024, record), line.value(value)
+
 
 COMPLETE: Final = "iozone test complete."
 

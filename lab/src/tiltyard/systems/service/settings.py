@@ -184,7 +184,6 @@ class ServedSettings(SystemSettings):
 
     service: ServiceSettings | None = Field(
         None,
-        exclude_if=lambda service: service is None,
         description="A server that belongs to the system: started in a directory on it for each "
         "turn, probed until it is ready, stopped and wiped after.",
     )
