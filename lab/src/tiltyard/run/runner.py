@@ -326,7 +326,7 @@ def _begin(context: Context, recovered: tuple[str, ...]) -> None:
             boot=boot_id(),
             host=host_facts(record),
             record=record,
-            node=str(context.place) if context.place.ssh else "",
+            node=str(context.place) if context.place.is_remote else "",
             recovered=recovered,
             calibration=calibration,
         )
