@@ -28,7 +28,11 @@ STONEWALL: Final = "_stonewall"
 class ClientTable(Reached, Typed):
     """One client."""
 
-    host: HostName = Field("", description='Its host as ssh knows it: "user@host"; else this one.')
+    host: HostName = Field(
+        "",
+        exclude_if=lambda host: not host,
+        description='Its host as ssh knows it: "user@host"; else this one.',
+    )
     directory: Annotated[str, StringConstraints(pattern=r"^/[^\n]*$")] = Field(
         "",
         description="Where the target is on that client, a full path: its own mount point of a "
