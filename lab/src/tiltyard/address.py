@@ -176,3 +176,8 @@ class Reached(BaseModel):
     def address(self) -> Address:
         """That host; this one if none is named."""
         return Address(self.host, self.ssh_options) if self.host else THIS_HOST
+
+    @property
+    def options_alone(self) -> str:
+        """Key of options that are for no host; empty: there are none."""
+        return "ssh_options" if self.ssh_options and not self.host else ""

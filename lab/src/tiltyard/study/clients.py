@@ -86,8 +86,8 @@ def _clients(tables: Sequence[JsonValue], at: KeyPath, flaws: list[Flaw]) -> Ite
             found = flaws_of(error, ClientTable)
             flaws += [Flaw((*at, place, *flaw.path), flaw.text) for flaw in found]
             continue
-        if table.ssh_options and not table.host:
-            flaws.append(Flaw((*at, place, "ssh_options"), "is for a host; write host too"))
+        if key := table.options_alone:
+            flaws.append(Flaw((*at, place, key), "is for a host; write host too"))
         yield ClientSpec(**table.model_dump())
 
 
