@@ -65,7 +65,7 @@ def test_it_is_made_there_and_quoted_of_it(
 
 def test_directories_of_another_host_are_refused() -> None:
     with pytest.raises(UsageError, match='"directory" of another host cannot be'):
-        check_kinds(("directory",), elsewhere=True)
+        check_kinds(("directory",), is_remote=True)
     there = place_of(READS, (), Address("bench@sut", ("-p", "22")))
     assert there is not None
     assert there.settings.splitlines()[1:] == [

@@ -32,6 +32,8 @@ IDENTIFIERS: Final = {
     "Said": "ImportOptions",
     "UntoldError": "a step's named output",
     "workshop": "scratch_dir",
+    "serviceable": "with_service",
+    "tunable": "with_tuning",
 }
 """Names of things in the code, and the field's."""
 PHRASES: Final = {

@@ -164,18 +164,18 @@ def _storage(images: bool) -> str:
     return "loop-image" if images else "directory"
 
 
-def check_kinds(kinds: Sequence[str], *, elsewhere: bool = False) -> None:
+def check_kinds(kinds: Sequence[str], *, is_remote: bool = False) -> None:
     """Insist that calibration knows these kinds of systems.
 
     Args:
         kinds: that a person asks for.
-        elsewhere: whether they are to be on another host.
+        is_remote: whether they are to be on another host.
 
     Raises:
         UsageError: if it does not.
     """
-    known = [kind for kind, place in PLACES.items() if not (elsewhere and place.directories)]
+    known = [kind for kind, place in PLACES.items() if not (is_remote and place.directories)]
     for kind in kinds:
         if kind not in known:
-            there = " of another host" if elsewhere else ""
+            there = " of another host" if is_remote else ""
             raise UsageError(f'"{kind}"{there} cannot be calibrated on. {one_of(kind, known)}')

@@ -65,7 +65,7 @@ def calibrate(
     from tiltyard.folder import write_whole
     from tiltyard.host.calibrations import keep
 
-    check_kinds(systems, elsewhere=other.host is not None)
+    check_kinds(systems, is_remote=other.address.is_remote)
     wanted_comparisons = comparisons or (_COMPARISONS_LONG if long else _COMPARISONS)
     if wanted_comparisons < 1 or (minutes is not None and minutes <= 0):
         raise UsageError("--comparisons and --minutes are numbers above zero")

@@ -403,8 +403,8 @@ def job_of(
 def is_watched(context: Context, key: TrialKey, up: Up) -> bool:
     """Whether what others use of the CPUs that measure is seen from here."""
     is_of_many = bool(context.plan.workload(key.workload).spec.clients)
-    is_elsewhere = bool(up.engine or up.place.is_remote)
-    return not (is_of_many or is_elsewhere or context.plan.conditions.keep_awake)
+    is_remote = bool(up.engine) or up.place.is_remote
+    return not (is_of_many or is_remote or context.plan.conditions.keep_awake)
 
 
 @contextlib.contextmanager

@@ -29,7 +29,7 @@ _OF_A_HOST: Final = (TiltyardError, HostLacksError, RefusedError)
 """Errors that may not say on which host they were."""
 
 
-def anywhere(kind: AnyKind) -> AnyKind:
+def with_remote(kind: AnyKind) -> AnyKind:
     """The same kind, whose systems heed the setting ``host``, or are where a placement has them."""
 
     def opened(name: str, settings: Any, site: Site) -> System:

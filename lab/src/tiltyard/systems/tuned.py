@@ -45,7 +45,7 @@ _HANDLERS: Final = "fs.binfmt_misc."
 _ELSEWHERE: Final = "the workload is started on another host, or in a guest"
 
 
-def tunable(kind: AnyKind) -> AnyKind:
+def with_tuning(kind: AnyKind) -> AnyKind:
     """The same kind, whose systems heed the setting ``tuning``."""
 
     def opened(name: str, settings: Any, site: Site) -> System:
@@ -96,7 +96,7 @@ class Tuned(System):
         self._known_as = (kind, name, settings, site)
         # Where an agent prepares it, its own file is what is started.
         self._starts_there = system.place.is_remote and not kind.in_guest
-        self._is_elsewhere = kind.elsewhere or system.place.is_remote
+        self._is_remote = kind.elsewhere or system.place.is_remote
         self._begin(system, system.place, settings.profiles, settings, site)
 
     def _begin(
@@ -231,7 +231,7 @@ class Tuned(System):
 
     def _starts(self) -> Iterator[Setting]:
         """How the engine is started, where we start it."""
-        if self._starts_there or not self._is_elsewhere:
+        if self._starts_there or not self._is_remote:
             yield from self._profile.settings("engine", Scene(self._at))
             return
         for setting in self._profile.settings("engine", Scene()):
@@ -303,7 +303,7 @@ class TunedServer(Tuned):
         asked = _of_server(settings)
         self._profile = load_profiles(asked, site.root)
         self._names, self._taken, self._required = self._profile.names, [], frozenset()
-        self._is_elsewhere, self._starts_there = True, False
+        self._is_remote, self._starts_there = True, False
         assert system.far is not None
         self._begin(system, system.far, asked, settings, site)
 

@@ -43,7 +43,7 @@ _COMMAND_S: Final = 10.0
 """How long what a command has left behind may take to end."""
 
 
-def serviceable(kind: AnyKind) -> AnyKind:
+def with_service(kind: AnyKind) -> AnyKind:
     """The same kind, whose systems heed the setting ``service``."""
 
     def opened(name: str, settings: Any, site: Site) -> System:
