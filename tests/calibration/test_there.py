@@ -9,13 +9,15 @@ from calibration.conftest import READS, WANTED
 from support.hosts import needs_root
 from support.runs import SMOKE, Watcher, go_on, image_system, place, plan_of
 from support.sshd import sshd
+from tiltyard.address import Address
 from tiltyard.calibration import calibrate as whole
 from tiltyard.calibration.calibrate import calibrate
-from tiltyard.calibration.subjects import OtherHost, check_kinds, place_of
+from tiltyard.calibration.subjects import check_kinds, place_of
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host import calibrations
+from tiltyard.host.place import Place
 from tiltyard.plan.store import read_plan
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
@@ -36,10 +38,9 @@ def test_it_is_made_there_and_quoted_of_it(
         monkeypatch.setattr(whole, "_overheads", lambda *_: ())
         monkeypatch.setattr(whole, "ladders_of", lambda *_: ())
     monkeypatch.setenv("TILTYARD_STATE", str(tmp_path / "state"))
-    monkeypatch.setattr(calibrations, "machine", lambda place: "far" if place.ssh else "near")
+    monkeypatch.setattr(calibrations, "machine", lambda place: "far" if place.is_remote else "near")
     with sshd(tmp_path / "server", state=tmp_path / "far state") as server:
-        host = OtherHost(server.far, tuple(server.options))
-        wanted = replace(WANTED, subjects=(subject,), kinds=("loop-image",), host=host)
+        wanted = replace(WANTED, subjects=(subject,), kinds=("loop-image",), address=server.address)
         found = calibrate(tmp_path / "calibration", wanted, Engine.find(), Watcher())
         assert (found.machine, found.kernel) == ("far", calibrations.kernel())
         assert found.host["kernel"].startswith("Linux ")
@@ -50,7 +51,7 @@ def test_it_is_made_there_and_quoted_of_it(
         assert {each.facts["host"] for each in run.prepared} == {server.far}
         calibrations.keep(found.kept())
         assert calibrations.in_force() is None
-        assert calibrations.in_force(place=host.place) == found.kept()
+        assert calibrations.in_force(place=Place(server.address)) == found.kept()
         far = image_system("ext4", "16M", host=server.far, ssh_options=server.options)
         plan = plan_of((far,), workloads=(SMOKE,), blocks=1)
         folder = place(tmp_path / "study", plan)
@@ -64,8 +65,8 @@ def test_it_is_made_there_and_quoted_of_it(
 
 def test_directories_of_another_host_are_refused() -> None:
     with pytest.raises(UsageError, match='"directory" of another host cannot be'):
-        check_kinds(("directory",), elsewhere=True)
-    there = place_of(READS, (), OtherHost("bench@sut", ("-p", "22")))
+        check_kinds(("directory",), is_remote=True)
+    there = place_of(READS, (), Address("bench@sut", ("-p", "22")))
     assert there is not None
     assert there.settings.splitlines()[1:] == [
         'host = "bench@sut"', 'ssh_options = ["-p", "22"]'

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from support.synthetic import synthetic_study
+from tiltyard.address import Address
 from tiltyard.errors import UnreachableError
 from tiltyard.host import calibrations
 from tiltyard.host.calibrations import KeptCalibration, in_force, keep, kernel, machine
@@ -59,11 +60,11 @@ def test_what_this_host_shows_is_not_said_of_systems_on_another_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def in_force(place: Place) -> KeptCalibration | None:
-        if place == Place.over_ssh("bench@down"):
+        if place == Place(Address("bench@down")):
             raise UnreachableError
         return kept(1, "2026-11-20T10:00:00.000+00:00") if place in (HERE, srv1) else None
 
-    srv1 = Place.over_ssh("bench@srv1", ["-4"])
+    srv1 = Place(Address("bench@srv1", ("-4",)))
     monkeypatch.setattr(calibrations, "in_force", in_force)
     plan, _ = synthetic_study()
 

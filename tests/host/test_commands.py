@@ -36,9 +36,8 @@ def test_silent_failure_says_the_status() -> None:
 def test_what_was_cut_off_is_no_reason() -> None:
     with pytest.raises(TiltyardError, match=r": 98\.39$"):
         run(("sh", "-c", "echo 98.39; exit 1"))
-    for end in ("exit 255", "kill -9 $$"):
-        with pytest.raises(TiltyardError, match=r": exit status (255|-9)$"):
-            run(("sh", "-c", f"echo 98.39; {end}"))
+    with pytest.raises(TiltyardError, match=r": exit status -9$"):
+        run(("sh", "-c", "echo 98.39; kill -9 $$"))
 
 
 def test_missing_program() -> None:

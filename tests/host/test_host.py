@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.patience import wait_until
+from support.places import behind
 from tiltyard.errors import HostLacksError, InterruptedRunError, TiltyardError, UnreachableError
 from tiltyard.executors.engine import Engine
 from tiltyard.host import host
@@ -236,7 +237,7 @@ def elsewhere(home: Path, **programs: str) -> Place:
         (stubs / name).write_text(f"#!/bin/sh\n{text}\n")
         (stubs / name).chmod(0o755)
     path = f"PATH={stubs}:{os.environ['PATH']}"
-    return Place(("env", "-C", f"{home}", path, "sh", "-c", *login))
+    return behind("env", "-C", f"{home}", path, "sh", "-c", *login)
 
 
 def test_to_another_host_the_engine_is_sent_and_nothing_of_it_stays(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from support.hosts import needs_root
 from support.kills import left_by_a_killed_agent
 from support.snapshots import put_back_by_itself
+from tiltyard.address import THIS_HOST, Address
 from tiltyard.cli.restore import restore as restore_verb
 from tiltyard.errors import ExitCode, HostLacksError, TiltyardError
 from tiltyard.host.changes import PREFIX, MadeByOp
@@ -19,7 +20,6 @@ from tiltyard.host.commands import run
 from tiltyard.host.host import here, hosts
 from tiltyard.host.ledger import Ledger, recover, restore
 from tiltyard.host.op import MakeDirectory, PutText
-from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Steps, UndoTemporarily
 
 
@@ -188,10 +188,10 @@ def test_a_killed_lab_leaves_nothing_and_what_it_started_ends_before(
 
 
 def test_the_fix_for_each_host_can_be_pasted() -> None:
-    assert HERE.restore == "tiltyard restore"
-    assert Place.over_ssh("root@sut").restore == "tiltyard restore --host root@sut"
-    there = Place.over_ssh("sut", ("-p", "2222", "-i", "a key"))
+    assert THIS_HOST.restore == "tiltyard restore"
+    assert Address("root@sut").restore == "tiltyard restore --host root@sut"
+    there = Address("sut", ("-p", "2222", "-i", "a key"))
     assert there.restore == shlex.join(
         ("tiltyard", "restore", "--host", "sut", "--ssh-options", "-p 2222 -i 'a key'")
     )
-    assert Place.through_slurm("7", "n3").restore == "tiltyard restore --host n3"
+    assert Address("n3", by="slurm", job="7").restore == "tiltyard restore --host n3"

@@ -264,7 +264,7 @@ def test_another_host_tells_the_same(tmp_path: Path) -> None:
     subject = Subject(Path("/"), (MKFS,))
     volatile = {(one.name, fact) for one in SECTIONS for fact in one.volatile}
     with sshd(tmp_path / "server") as server:
-        place = Place(("ssh", "-T", "-o", "BatchMode=yes", *server.options, server.far))
+        place = Place(server.address)
         here, there = take(subject), take(subject, place)
     differing = {
         (section, fact)

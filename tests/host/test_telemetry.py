@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from support.hosts import needs_root
+from support.places import behind
 from tiltyard.host.devices.disks import stack_under
 from tiltyard.host.host import here
-from tiltyard.host.place import Place
 from tiltyard.host.telemetry import FarWatch, Telemetry, Watch, Watches, watch_of
 
 CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
@@ -157,7 +157,7 @@ def test_a_watch_whose_agent_has_ended_knows_nothing_and_another_one_is_begun() 
     watches.close()
 
 
-HERE_BY_SHELL = Place(("sh", "-c"))
+HERE_BY_SHELL = behind("sh", "-c")
 """A host that is reached by a command, as others are by ssh."""
 
 
@@ -200,7 +200,7 @@ def test_a_host_that_shares_this_kernel_is_watched_once() -> None:
 
 
 def test_a_host_that_is_not_reached_tells_nothing() -> None:
-    with FarWatch(Place(("sh", "-c", "exit 255")), dict) as watching:
+    with FarWatch(behind("sh", "-c", "exit 255"), dict) as watching:
         seen = watching.telemetry()
     assert (seen.swapped_pages, seen.clock_sources) == (None, ())
     assert seen.elapsed_s > 0

@@ -32,6 +32,8 @@ IDENTIFIERS: Final = {
     "Said": "ImportOptions",
     "UntoldError": "a step's named output",
     "workshop": "scratch_dir",
+    "serviceable": "with_service",
+    "tunable": "with_tuning",
 }
 """Names of things in the code, and the field's."""
 PHRASES: Final = {
@@ -65,6 +67,25 @@ PHRASES: Final = {
     r"\b[Nn]ear[ -]ends?\b(?!: \")|\bnear_cpus\b": "client, client_cpus",
 }
 """What a reader sees, and what it says instead."""
+
+
+LAB: Final = ROOT / "lab/src/tiltyard"
+KNOWS_SSH: Final = {
+    "address.py": "starts it, and knows what it says",
+    "systems/brought.py": "which of its options a study may have untrusted",
+    "systems/hosts.py": "has the key for its options, beside server",
+    "study/model.py": "the same, beside hosts",
+    "cli/other_host.py": "has the option for its options",
+}
+SAYS_SSH: Final = {
+    "cli/compare.py",
+    "cli/record.py",
+    "cli/restore.py",
+    "report/redaction.py",
+    "study/clients.py",
+    "systems/directory.py",
+}
+"""In a sentence, or in a pattern of one: nothing there depends on it."""
 
 
 def tracked(*suffixes: str) -> list[Path]:
@@ -197,6 +218,27 @@ def test_files_of_a_crate_make_no_circles(source: Path) -> None:
         for own, text in files.items()
     }
     assert list(graphlib.TopologicalSorter(graph).static_order())
+
+
+def test_few_know_how_another_host_is_reached() -> None:
+    """By a name in the code, or a text that is a command or a key; others say it to people."""
+    code = re.compile(r"ssh|\w*ssh_\w*|\w*_ssh|(--)?ssh-options", re.IGNORECASE)
+    knows, says = set(), set()
+    for path in sorted(LAB.rglob("*.py")):
+        name, text = str(path.relative_to(LAB)), path.read_text()
+        names = [
+            word
+            for node in ast.walk(ast.parse(text))
+            for word in map(vars(node).get, ("id", "attr", "arg", "name", "value"))
+            if isinstance(word, str)
+        ]
+        if any(map(code.fullmatch, names)):
+            knows.add(name)
+        elif re.search(r"(?<![\w.])ssh(?!\w)", text):
+            says.add(name)
+    assert knows == KNOWS_SSH.keys()
+    assert len(knows) <= 5
+    assert says == SAYS_SSH
 
 
 def test_only_the_command_line_prints() -> None:

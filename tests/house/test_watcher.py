@@ -4,9 +4,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from support import watcher
 from support.hosts import needs_root
 
 pytestmark = needs_root
@@ -34,6 +36,25 @@ def test_another_one():
 """
 ALONE = 'mount -t tmpfs none /run && mkdir -p /run/netns && ip link set lo up && exec "$@"'
 """Mounts, network and what lies in /run are the test's own."""
+
+
+def test_what_goes_while_it_is_looked_at_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A control group of another test is gone when what is in it is asked for."""
+    (gone := tmp_path / "tiltyard-1").mkdir()
+    (tmp_path / "tiltyard-2").mkdir()
+    looks = os.scandir
+
+    def ends(path: Path | str) -> Any:
+        if Path(path) == gone and gone.is_dir():
+            gone.rmdir()
+        return looks(path)
+
+    monkeypatch.setattr(watcher, "_GROUPS", tmp_path)
+    monkeypatch.setattr(os, "scandir", ends)
+    assert str(tmp_path / "tiltyard-2") in watcher.look()["left"]
+    assert not gone.exists()
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="of one CPU none can be taken")

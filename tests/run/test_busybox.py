@@ -20,6 +20,7 @@ from support.hosts import needs_root
 from support.patience import wait_until
 from support.runs import Watcher, go_on, place, plan_of
 from support.sshd import children_of
+from tiltyard.address import Address
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.facts import facts_of_another
@@ -156,7 +157,7 @@ def test_it_is_the_server_of_a_network(
 
 @pytest.mark.usefixtures("root")
 def test_its_facts_are_those_of_the_kernel() -> None:
-    there = Place.over_ssh(HOST)
+    there = Place(Address(HOST))
     facts = facts_of_another(there)
     assert facts["kernel"] == f"Linux {os.uname().release} {os.uname().machine}"
     assert facts["distribution"] == "not available"
@@ -309,7 +310,7 @@ def test_a_run_that_is_killed_leaves_nothing_there(
             finally:
                 process.kill()
         if with_agent:
-            assert restore(Place.over_ssh(HOST)).left == ()
+            assert restore(Place(Address(HOST))).left == ()
         wait_until(lambda: not mounted_in(root), "it stays mounted")
         wait_until(lambda: not [*(root / "root").iterdir()], "the image, or a copy, stays")
         assert restore().left == ()

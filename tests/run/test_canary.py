@@ -150,7 +150,7 @@ class _Ending(Watcher):
 
     def __init__(self, server: Sshd, block: int) -> None:
         super().__init__()
-        self._place, self._block = Place.over_ssh(server.far, server.options), block
+        self._place, self._block = Place(server.address), block
 
     def block_started(self, block: int, of: int) -> None:
         super().block_started(block, of)

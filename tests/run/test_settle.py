@@ -2,6 +2,7 @@
 
 import pytest
 
+from support.places import behind
 from tiltyard.errors import UnreachableError
 from tiltyard.host.host import Host
 from tiltyard.host.place import HERE, Place
@@ -37,7 +38,7 @@ def test_before_a_brief_trial_nothing_is_written_or_waited_for(
     assert (found.dirty_bytes >= 0, found.waiting_share) == (True, None)
 
 
-@pytest.mark.parametrize("place", [HERE, Place(("sh", "-c"))], ids=["here", "there"])
+@pytest.mark.parametrize("place", [HERE, behind("sh", "-c")], ids=["here", "there"])
 def test_a_host_settles(place: Place) -> None:
     """A shell of this host stands for another one."""
     found = settle.settle(place, trial_s=0.1)
@@ -49,4 +50,4 @@ def test_a_host_settles(place: Place) -> None:
 def test_a_host_that_is_not_reached_does_not_settle(ends: str) -> None:
     """ssh itself fails, or is killed."""
     with pytest.raises(UnreachableError, match="cannot reach"):
-        settle.settle(Place(("sh", "-c", ends)))
+        settle.settle(behind("sh", "-c", ends))

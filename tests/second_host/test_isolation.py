@@ -267,7 +267,7 @@ def test_whoever_is_killed_another_host_gets_its_cpus_back(
     host: SecondHost, tmp_path: Path, who: str
 ) -> None:
     """By its agent, which loses its input; where that was killed, by the next one there."""
-    there = Place.over_ssh(host.far, host.options)
+    there = Place(host.address)
     reads, writes = os.pipe()
     if (child := os.fork()) == 0:
         found = isolate(Ledger(), (1,), place=there)

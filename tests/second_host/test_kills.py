@@ -198,7 +198,7 @@ def test_kills_at_any_moment(
                 if number % 2:
                     wait_until(lambda: not [*server.home.iterdir()], "it does not end by itself")
                 # An agent there that was killed before its lab has left what it had made.
-                for where in (HERE, Place.over_ssh(server.far, server.options)):
+                for where in (HERE, Place(server.address)):
                     assert restore(where).left == ()
                 require_as_before()
                 run.start()

@@ -154,7 +154,7 @@ def test_the_same_command_goes_on_after_a_cut_during_bring_up(
     assert outcomes(folder, plan) == {}
     assert [note for note in watcher.told if "is left there. Fix: tiltyard restore" in note]
     host.boot()
-    assert not restore(Place.over_ssh(host.far, host.options)).left
+    assert not restore(Place(host.address)).left
     assert not [*state.iterdir()]
     run_study(folder, plan, Engine.find(), go_on, watcher)
     assert outcomes(folder, plan) == {(1, "ext4"): None, (1, "ext2"): None}
@@ -231,7 +231,7 @@ def test_cuts_at_any_moment_of_a_turn(
         sys.stderr.write(f"cut after: {_on_disk(host, tmp_path)}\n")
         if is_done or len(parts) % 2:
             # A person asks for it, as it was told; else the next start of the study does it.
-            assert not restore(Place.over_ssh(host.far, host.options)).left
+            assert not restore(Place(host.address)).left
             assert left_there(host) == ""
     why = outcomes(folder, plan)
     assert [*why] == [(block.number, "ext4") for block in plan.blocks]

@@ -8,8 +8,10 @@ import contextlib
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
+from tiltyard.address import Address
 from tiltyard.host.place import Place
 
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -27,6 +29,23 @@ OWN_MOUNTS = (
     "unshare", "--mount", "--propagation", "slave", "sh", "-ec", f'{FORGET}; exec "$@"', "sh"
 )  # fmt: skip
 """Starts a command with a table of mounts of its own."""
+
+
+@dataclass(frozen=True)
+class Behind(Address):
+    """A stand-in for another host: a command of this one that takes lines of shell, as ssh does."""
+
+    words: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The command."""
+        return self.words
+
+
+def behind(*words: str) -> Place:
+    """What is behind a command; it is called by the last word of that."""
+    return Place(Behind(words[-1], words=words))
 
 
 def tuning_facts(facts: Mapping[str, str]) -> dict[str, str]:
@@ -72,6 +91,6 @@ def pretend(
         try:
             assert process.stdout.readline() == b"ready\n"
             into = ("nsenter", f"--mount=/proc/{process.pid}/ns/mnt")
-            yield Place((*into, "env", f"PATH={own_programs}:{_PATH}", "sh", "-c"))
+            yield behind(*into, "env", f"PATH={own_programs}:{_PATH}", "sh", "-c")
         finally:
             process.kill()

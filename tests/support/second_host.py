@@ -29,9 +29,9 @@ from typing import Final
 from support.lossy_disk import LossyDisk
 from support.patience import PATIENCE_S
 from support.sshd import free_port, key_pair
+from tiltyard.address import Address
 from tiltyard.executors.engine import Engine
 from tiltyard.host import kvm
-from tiltyard.host.place import Place
 from tiltyard.systems.vm.kernels import kernel_of_series, look_at, wanted_of
 
 _SERIES: Final = "6.1"
@@ -163,6 +163,11 @@ class SecondHost:
                 "-o", f"ControlPath={self._connection}"]  # fmt: skip
 
     @property
+    def address(self) -> Address:
+        """How it is reached."""
+        return Address(self.far, tuple(self.options))
+
+    @property
     def _root(self) -> str:
         """Name of the socket of its root: by it virtiofsd locks a file that all of them share."""
         return f"root-{self.port}.socket"
@@ -178,7 +183,7 @@ class SecondHost:
 
     def ask(self, line: str) -> str:
         """What a line of shell prints there."""
-        argv = (*Place.over_ssh(self.far, self.options).ssh, line)
+        argv = (*self.address.command, line)
         done = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         assert done.returncode == 0, f"{line}: {done.stdout}{done.stderr}"
         return done.stdout
@@ -216,7 +221,7 @@ class SecondHost:
             ]  # fmt: skip
         # An earlier connection would wait for QEMU, which takes it before there is a guest.
         self._await(lambda: _LISTENS in self.log.read_bytes()[said:], "it does not boot")
-        ssh = (*Place.over_ssh(self.far, self.options).ssh[:-1], "-M", "-N", self.far)
+        ssh = (*self.address.command[:-1], "-M", "-N", self.far)
         keeps = subprocess.Popen(
             ("sh", "-c", _KEEPS, "sh", *ssh), cwd=self.folder, stdin=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True,

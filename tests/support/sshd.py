@@ -19,6 +19,7 @@ from typing import Final
 
 from support.patience import PATIENCE_S
 from support.places import OWN_MOUNTS
+from tiltyard.address import Address
 from tiltyard.host.packages import find_program
 
 _OF_ITS_OWN = 'mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && exec "$@"'
@@ -39,6 +40,11 @@ class Sshd:
     pid: int
     """The parent of all sessions."""
     port: int
+
+    @property
+    def address(self) -> Address:
+        """How it is reached."""
+        return Address(self.far, tuple(self.options))
 
     def listens(self) -> bool:
         """Whether it takes connections."""

@@ -12,12 +12,13 @@ import pytest
 from support.far import Far, here_and_there
 from support.hosts import assert_as_before, host_state, needs_root
 from support.patience import wait_until
+from tiltyard.address import Address
 from tiltyard.errors import TiltyardError
 from tiltyard.host.host import here
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.mounts import mounts_at
 from tiltyard.host.packages import find_program
-from tiltyard.host.place import HERE, Place
+from tiltyard.host.place import Place
 from tiltyard.host.processes import named
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site, System
@@ -140,8 +141,7 @@ def test_who_serves_it_too_is_known_by_name(make: Make, tmp_path: Path, far: Far
     below.mkdir()
     shutil.copy("/bin/sh", program)
     system = make("mount", type="fuse.bindfs", source=str(below), servers=[name, "nobody"])
-    reach = far.settings
-    place = Place.over_ssh(reach["host"], reach["ssh_options"]) if reach else HERE  # type: ignore[arg-type]
+    place = Place(Address.in_settings(far.settings))
     with subprocess.Popen((program, "-c", "while :; do :; done")) as process:
         try:
             assert named((name, "nobody"), place) == (process.pid,)

@@ -32,7 +32,7 @@ def make(tmp_path: Path, far: Far) -> Iterator[Make]:
 def client(up: Up, *argv: str) -> str:
     """What a command prints where the client is; "another host" has our kernel."""
     prefix = list(up.prefix)
-    if up.place.ssh:
+    if up.place.is_remote:
         words = shlex.split(up.engine[-1])
         prefix = words[: words.index("sh")]
     return subprocess.run(

@@ -11,7 +11,9 @@ import pytest
 from support.hosts import needs_root
 from support.networks import Make, left_behind, systems_of
 from support.patience import wait_until
+from support.places import behind
 from support.sshd import Sshd, sshd
+from tiltyard.address import Address
 from tiltyard.errors import TiltyardError, UnreachableError
 from tiltyard.host import packages
 from tiltyard.host.facts import facts_of_another, host_facts
@@ -49,8 +51,8 @@ def make(server: Sshd, there: Path, tmp_path: Path) -> Iterator[Make]:
 
 def test_options_of_a_person_go_before_ours_but_where_we_rely_on_them() -> None:
     """As ssh itself understands them."""
-    given = ["-F", "none", "-o", "ServerAliveInterval=60", "-o", "BatchMode=no", "-t"]
-    program, *words = Place.over_ssh("there", given).ssh
+    given = ("-F", "none", "-o", "ServerAliveInterval=60", "-o", "BatchMode=no", "-t")
+    program, *words = Address("there", given).command
     said = subprocess.run((program, "-G", *words), capture_output=True, text=True, check=True)
     told = dict(each.split(" ", 1) for each in said.stdout.splitlines() if " " in each)
     names = ("serveraliveinterval", "connecttimeout", "batchmode", "requesttty")
@@ -115,7 +117,7 @@ def test_a_directory_that_will_not_do(make: Make, directory: str, text: str) -> 
 def test_slurm_is_what_a_node_of_slurm_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    there = OtherHost(Place.through_slurm("1", "n1"))
+    there = OtherHost(Place(Address("n1", by="slurm", job="1")))
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(packages, "_ADMIN_DIRECTORIES", str(tmp_path))
     (problem,) = there.problems()
@@ -216,7 +218,7 @@ def test_another_sort_of_host(make: Make, monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_may_be_left_on_a_host_that_is_away_is_said_with_its_fix(
     server: Sshd, state: Path
 ) -> None:
-    gone = Place.over_ssh(server.far, ("-F", "none", "-p", "1"))
+    gone = Place(Address(server.far, ("-F", "none", "-p", "1")))
     ledger = Ledger()
     ledger.uses(gone)
     with pytest.raises(UnreachableError, match="is left there") as caught:
@@ -229,7 +231,7 @@ def test_what_may_be_left_on_a_host_that_is_away_is_said_with_its_fix(
 
 
 def test_an_error_there_is_no_error_of_the_connection(server: Sshd) -> None:
-    place = Place(("ssh", *server.options, server.far))
+    place = Place(server.address)
     with pytest.raises(TiltyardError, match=f"{server.far}: ls: ") as caught:
         place.run(("ls", "/no/such/file"))
     assert not isinstance(caught.value, UnreachableError)
@@ -260,7 +262,7 @@ def test_the_facts_of_a_host_are_taken_anew_after_each_boot(tmp_path: Path) -> N
         f"mount --bind {file} /proc/sys/kernel/{name} && "
         for file, name in ((boot, "random/boot_id"), (release, "osrelease"))
     )
-    place = Place(("unshare", "--mount", "sh", "-c", f'{binds}exec sh -c "$1"', "there"))
+    place = behind("unshare", "--mount", "sh", "-c", f'{binds}exec sh -c "$1"', "there")
     told = []
     for number, version in (("1", "6.1.0-one"), ("1", "6.1.0-one"), ("2", "6.12.0-two")):
         boot.write_text(f"{number}\n")

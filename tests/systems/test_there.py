@@ -13,6 +13,7 @@ import pytest
 
 from support.hosts import host_state, needs_root
 from support.patience import wait_until
+from support.places import behind
 from support.runs import Watcher, go_on, one_block, plan_of
 from support.sshd import Sshd, sshd
 from tiltyard.app.freeze import open_study
@@ -61,7 +62,7 @@ def system_of(server: Sshd, site: Site, **other: object) -> System:
 def there(tmp_path: Path) -> Place:
     """A host behind a shell."""
     (home := tmp_path / "home").mkdir()
-    return Place(("sh", "-c", f'cd {home}; eval "$0 $*"'))
+    return behind("sh", "-c", f'cd {home}; eval "$0 $*"')
 
 
 @needs_root
@@ -88,7 +89,7 @@ def test_the_lab_is_killed_while_it_is_brought_up_or_is_up(server: Sshd, tmp_pat
         os.waitpid(child, 0)
         os.close(reads)
         wait_until(lambda: not list(server.home.iterdir()), "it has ended")
-        there = Place.over_ssh(server.far, server.options)
+        there = Place(server.address)
         assert (restore(there), restore()) == (PutBack((), ()),) * 2
 
 

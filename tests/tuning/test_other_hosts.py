@@ -1,6 +1,7 @@
 """Hosts that have what this machine has not, reached as any other host is: by a command."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from support.hosts import needs_root
 from support.patience import wait_until
-from support.places import pretend
+from support.places import behind, pretend
 from support.snapshots import processes_of
 from tiltyard.host import ethtool, sysctls
 from tiltyard.host.host import Host
@@ -127,7 +128,7 @@ def test_the_queues_of_a_real_device(tmp_path: Path, steps: Steps) -> None:
     pair = ("near", *queues, "type", "veth", "peer", "name", "far", *queues)
     steps.run(("ip", "-n", namespace, "link", "add", *pair))
     inside = Steps(Ledger())
-    place = Place(("ip", "netns", "exec", namespace, "sh", "-c"))
+    place = behind("ip", "netns", "exec", namespace, "sh", "-c")
     text = (
         "[network]\nchannels = { rx = 2, tx = 3 }\noffloads = { tso = false }\n"
         'ring = { rx = "most" }\nmtu = 9000\ntx_queue_len = 123'
@@ -178,7 +179,7 @@ def test_a_service_of_system_v_is_stopped_and_started_again(tmp_path: Path, step
     script = SCRIPT.format(home=tmp_path)
     with pretend(tmp_path, trees={"/etc/init.d": {"spooler": script}}) as place:
         again = ("sh", "-c", "/etc/init.d/spooler start >/dev/null 2>&1")
-        subprocess.run(place.argv(again), check=True)
+        subprocess.run(place.address.argv(again), check=True)
         try:
             found = set_there(
                 tmp_path, '[services]\nstop = ["spooler", "crond"]', Scene(place), steps
@@ -261,7 +262,7 @@ def test_the_agent_of_another_host_puts_back_what_a_killed_run_has_set(tmp_path:
     reason="this kernel takes no requests for short wake-up times (CONFIG_CPU_IDLE)",
 )
 def test_there_a_process_holds_the_latency_and_ends_with_us(tmp_path: Path, steps: Steps) -> None:
-    place = Place(("sh", "-c"))
+    place = behind("sh", "-c")
     latency = HeldLatency(place, 17)
     before = latency.read()
     found = set_there(tmp_path, "[idle]\nlatency_us = 17", Scene(place), steps)
@@ -275,8 +276,10 @@ def test_there_a_process_holds_the_latency_and_ends_with_us(tmp_path: Path, step
 
 def set_and_die(tmp_path: Path, place: Place) -> None:
     """A process that applies a profile, and is killed."""
-    (tmp_path / "die.py").write_text(DIE.format(ssh=place.ssh, home=str(tmp_path)))
-    done = subprocess.run((sys.executable, str(tmp_path / "die.py")), check=False)
+    text = DIE.format(words=place.address.command, home=str(tmp_path))
+    (tmp_path / "die.py").write_text(text)
+    own = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run((sys.executable, str(tmp_path / "die.py")), env=own, check=False)
     assert done.returncode == -9
     processes_of(state_directory())  # waits for its agent, which takes back what it has changed
 
@@ -284,13 +287,13 @@ def set_and_die(tmp_path: Path, place: Place) -> None:
 DIE = """
 import os
 from pathlib import Path
+from support.places import behind
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.tuning.load import load_profiles
 from tiltyard.tuning.setting import Scene
 from tiltyard.tuning.setting import apply
-place = Place({ssh!r})
+place = behind(*{words!r})
 profile = load_profiles(["p.toml"], Path({home!r}))
 apply(profile.settings_of(Scene(place)), Steps(Ledger(), place=place))
 os.kill(os.getpid(), 9)
@@ -331,7 +334,7 @@ def test_a_profile_is_looked_at_in_one_exchange_and_set_in_another(
         told.extend(json.loads(line).keys() - {"id"})
         tell(host, line)
 
-    place = Place(("sh", "-c"))
+    place = behind("sh", "-c")
     assert place.is_root
     monkeypatch.setattr(Host, "_tell", telling)
     text = "[sysctl]\n" + "\n".join(f"{key} = 7{at}" for at, key in enumerate(keys))
@@ -368,6 +371,6 @@ def test_what_a_distribution_sets_at_boot(tmp_path: Path) -> None:
 def test_a_place_finds_what_a_pattern_means(tmp_path: Path) -> None:
     for name in ("b", "a"):
         (tmp_path / name).touch()
-    for place in (Place(), Place(("sh", "-c"))):
+    for place in (Place(), behind("sh", "-c")):
         assert place.find(f"{tmp_path}/[ab]") == [f"{tmp_path}/a", f"{tmp_path}/b"]
         assert place.find(f"{tmp_path}/c*") == []

@@ -15,13 +15,13 @@ import pytest
 from support.devices import MIB, sh
 from support.hosts import needs_root
 from support.patience import PATIENCE_S, wait_until
-from support.places import pretend
+from support.places import behind, pretend
 from support.snapshots import put_back_by_itself
 from tiltyard.errors import BusyError, TiltyardError
 from tiltyard.host import swaps
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.op import MakeNetwork
-from tiltyard.host.place import HERE, Place
+from tiltyard.host.place import HERE
 from tiltyard.host.steps import Steps
 from tiltyard.tuning.knobs import idle
 from tiltyard.tuning.knobs.swap import Swap
@@ -147,7 +147,7 @@ def test_swap_areas_come_back_in_their_order(tmp_path: Path, steps: Steps) -> No
 
 
 def test_the_way_back_of_swap_is_the_command_for_its_host() -> None:
-    off = Swap(Place(("ssh", "host")), "/swap here").step("on, priority 7", "off")
+    off = Swap(behind("ssh", "host"), "/swap here").step("on, priority 7", "off")
     assert off.way_back == shlex.join(("ssh", "host", "swapon --priority 7 '/swap here'"))
 
 
@@ -159,7 +159,7 @@ def test_packets_are_steered_as_the_kernel_prints_it(tmp_path: Path, steps: Step
     pair = ("near", *queues, "type", "veth", "peer", "name", "far", *queues)
     steps.run(("ip", "-n", namespace, "link", "add", *pair))
     inside = Steps(Ledger())
-    place = Place(("ip", "netns", "exec", namespace, "sh", "-c"))
+    place = behind("ip", "netns", "exec", namespace, "sh", "-c")
     text = f"[steering]\nreceive_cpus = [{LAST}]\ntransmit_cpus = [0]\nflows = 256"
     scene = Scene(place, interfaces=("near",))
     found = outcomes(tmp_path, text, inside, scene)

@@ -133,7 +133,7 @@ complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l minutes -r 
 complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l long -d '60 comparisons, with known delays as well.'
 complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l keep-spoiled -d 'Count blocks that something disturbed, instead of replacing them.'
 complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l folder -r -F -d 'Where to work, on the disk that studies will use; the results are there as well.'
-complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l host -r -d 'Calibrate another host, as ssh knows it: what is compared is there, in the user…'
+complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l host -r -d 'Another host, as ssh knows it: "user@host".'
 complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l ssh-options -r -d 'Options for ssh, as one would type them there.'
 complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l document -r -F -d 'Write the calibration as a Markdown document too, without names or paths.'
 
@@ -411,7 +411,7 @@ complete -c tiltyard -n '__fish_tiltyard_using_command recommend' -s q -d 'Print
 complete -c tiltyard -n '__fish_tiltyard_using_command record' -l help -d 'Display this message and exit.'
 complete -c tiltyard -n '__fish_tiltyard_using_command record' -s h -d 'Display this message and exit.'
 complete -c tiltyard -n '__fish_tiltyard_using_command record' -l version -d 'Display application version.'
-complete -c tiltyard -n '__fish_tiltyard_using_command record' -l host -r -d 'Another host, as ssh knows it; plain files and commands are all that it needs.'
+complete -c tiltyard -n '__fish_tiltyard_using_command record' -l host -r -d 'Another host, as ssh knows it: "user@host".'
 complete -c tiltyard -n '__fish_tiltyard_using_command record' -l ssh-options -r -d 'Options for ssh, as one would type them there.'
 complete -c tiltyard -n '__fish_tiltyard_using_command record' -l json -d 'Print JSON: section, fact, value.'
 
@@ -437,7 +437,7 @@ complete -c tiltyard -n '__fish_tiltyard_using_command report; and test (__fish_
 complete -c tiltyard -n '__fish_tiltyard_using_command restore' -l help -d 'Display this message and exit.'
 complete -c tiltyard -n '__fish_tiltyard_using_command restore' -s h -d 'Display this message and exit.'
 complete -c tiltyard -n '__fish_tiltyard_using_command restore' -l version -d 'Display application version.'
-complete -c tiltyard -n '__fish_tiltyard_using_command restore' -l host -r -d 'Another host, as ssh knows it.'
+complete -c tiltyard -n '__fish_tiltyard_using_command restore' -l host -r -d 'Another host, as ssh knows it: "user@host".'
 complete -c tiltyard -n '__fish_tiltyard_using_command restore' -l ssh-options -r -d 'Options for ssh, as one would type them there.'
 
 # Options for: run

@@ -147,7 +147,7 @@ class Bench:
     def carry_out(self, part: Part) -> Outcome:
         """One part to its end; see :func:`carry_out` for errors."""
         outcome = carry_out(self.root, part, self.engine, self.observer)
-        there = facts_of_another(self.place) if self.place.ssh else outcome.run.host
+        there = facts_of_another(self.place) if self.place.is_remote else outcome.run.host
         trials = outcome.run.trials
         self.floors += [trial.end.floor for trial in trials if trial.end]
         self.hosts.append(there)

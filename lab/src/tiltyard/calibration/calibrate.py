@@ -6,18 +6,19 @@ from pathlib import Path
 from typing import Final
 
 from tiltyard import __version__
+from tiltyard.address import THIS_HOST, Address
 from tiltyard.calibration.bench import Bench, Gates, SubjectBench
 from tiltyard.calibration.examine import overhead_of
 from tiltyard.calibration.ladders import ladders_of
 from tiltyard.calibration.model import Asked, Calibration, Overhead, Simulated
 from tiltyard.calibration.studies import COMPARISONS_EACH, overhead_part
-from tiltyard.calibration.subjects import OtherHost, Subject, place_of
+from tiltyard.calibration.subjects import Subject, place_of
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import write_whole
 from tiltyard.frozen import flaw
 from tiltyard.host import calibrations
-from tiltyard.host.place import HERE, Place
+from tiltyard.host.place import Place
 from tiltyard.run.observer import Observer
 from tiltyard.units import format_duration
 
@@ -42,13 +43,13 @@ class Wanted:
     """After which no further round is begun."""
     gates: Gates
     """What becomes of a block that something disturbs."""
-    host: OtherHost | None = None
-    """That is calibrated instead of this one."""
+    address: Address = THIS_HOST
+    """Of the host that is calibrated."""
 
     @property
     def at(self) -> Place:
-        """The host that is calibrated."""
-        return self.host.place if self.host else HERE
+        """That host."""
+        return Place(self.address)
 
     @property
     def rounds(self) -> int:
@@ -77,7 +78,7 @@ def calibrate(
     """
     _require_same(root, wanted)
     bench = Bench(root, engine, observer, wanted.gates, wanted.at)
-    placed = [(one, place_of(one, wanted.kinds, wanted.host)) for one in wanted.subjects]
+    placed = [(one, place_of(one, wanted.kinds, wanted.address)) for one in wanted.subjects]
     benches = [SubjectBench(bench, subject, place) for subject, place in placed if place]
     if not benches:
         raise UsageError(f"none of the workloads runs on {' or '.join(wanted.kinds)}")
@@ -88,7 +89,7 @@ def calibrate(
     ]
     overheads = _overheads(bench, benches, remarks)
     _rounds(benches, wanted, remarks)
-    ladders = ladders_of(bench, wanted.kinds, wanted.host)
+    ladders = ladders_of(bench, wanted.kinds, wanted.address)
     return Calibration(
         date=bench.last_started,
         tiltyard=__version__,

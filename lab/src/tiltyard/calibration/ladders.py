@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tiltyard.address import Address
 from tiltyard.calibration.bench import Bench, Gates
 from tiltyard.calibration.examine import step_of
 from tiltyard.calibration.model import Ladder
@@ -14,7 +15,7 @@ from tiltyard.calibration.studies import (
     disk_steps_part,
     network_steps_part,
 )
-from tiltyard.calibration.subjects import IN_MEMORY, PLACES, OtherHost, Place
+from tiltyard.calibration.subjects import IN_MEMORY, PLACES, Place
 from tiltyard.errors import HostLacksError
 
 
@@ -60,21 +61,19 @@ _THROTTLES: Final = (
 )
 
 
-def ladders_of(bench: Bench, kinds: Sequence[str], host: OtherHost | None) -> tuple[Ladder, ...]:
+def ladders_of(bench: Bench, kinds: Sequence[str], address: Address) -> tuple[Ladder, ...]:
     """Every throttle, examined or with the reason why it was not.
 
     Args:
         bench: Carries the studies out.
         kinds: Kinds of systems that a person asks for; empty: all.
-        host: That has them, if it is another one.
+        address: Of the host that has them.
     """
-    return tuple(_examine(bench, throttle, kinds, host) for throttle in _THROTTLES)
+    return tuple(_examine(bench, throttle, kinds, address) for throttle in _THROTTLES)
 
 
-def _examine(
-    bench: Bench, throttle: _Throttle, kinds: Sequence[str], host: OtherHost | None
-) -> Ladder:
-    place = throttle.place.on(host)
+def _examine(bench: Bench, throttle: _Throttle, kinds: Sequence[str], address: Address) -> Ladder:
+    place = throttle.place.on(address)
     missing = None
     values = None
     if kinds and throttle.place.kind not in kinds:

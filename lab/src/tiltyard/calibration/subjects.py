@@ -8,8 +8,8 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
+from tiltyard.address import THIS_HOST, Address
 from tiltyard.errors import UsageError
-from tiltyard.host.place import Place as HostPlace
 from tiltyard.study.problems import one_of
 from tiltyard.study.toml import toml_value
 from tiltyard.systems import KINDS
@@ -88,19 +88,6 @@ def subjects(asked: Sequence[str], catalogue: Catalogue) -> tuple[Subject, ...]:
 
 
 @dataclass(frozen=True)
-class OtherHost:
-    """A host that ssh reaches, as a study file has it."""
-
-    name: str
-    ssh_options: tuple[str, ...] = ()
-
-    @property
-    def place(self) -> HostPlace:
-        """How it is reached."""
-        return HostPlace.over_ssh(self.name, self.ssh_options)
-
-
-@dataclass(frozen=True)
 class Place:
     """A kind of system as a calibration uses it, in the words of a study file."""
 
@@ -114,13 +101,12 @@ class Place:
     directories: tuple[str, ...] = ()
     """That it needs in the study folder."""
 
-    def on(self, host: OtherHost | None) -> "Place":
-        """The same on another host."""
-        if host is None:
+    def on(self, address: Address) -> "Place":
+        """The same on another host, or on this one."""
+        if not address.is_remote:
             return self
-        name = f"host = {toml_value(host.name)}"
-        options = f"ssh_options = {toml_value(list(host.ssh_options))}" if host.ssh_options else ""
-        return replace(self, settings="\n".join(filter(None, (self.settings, name, options))))
+        named = (f"{key} = {toml_value(value)}" for key, value in address.settings.items())
+        return replace(self, settings="\n".join(filter(None, (self.settings, *named))))
 
 
 _FAMILY: Final = 'family = { a = "ipv4", b = "ipv4" }'
@@ -154,42 +140,42 @@ IN_MEMORY: Final = Place(
 """An image whose disk is memory: steadier than any device, where a limit shall be what counts."""
 
 
-def place_of(subject: Subject, kinds: Sequence[str], host: OtherHost | None = None) -> Place | None:
+def place_of(subject: Subject, kinds: Sequence[str], address: Address = THIS_HOST) -> Place | None:
     """Where a subject runs: on the first of the kinds that carries it, or on the usual one.
 
     Args:
         subject: What runs.
         kinds: That a person asks for; empty: an image as root, else directories; the loopback.
-        host: Where, if it is another one; there it is an image.
+        address: Of the host where; on another one it is an image.
 
     Returns:
         ``None`` if none of the kinds that were asked for carries it.
     """
     if not kinds:
-        images = host is not None or (os.geteuid() == 0 and _LOOP_CONTROL.exists())
-        return PLACES["loopback" if subject.target == "far" else _storage(images)].on(host)
+        images = address.is_remote or (os.geteuid() == 0 and _LOOP_CONTROL.exists())
+        return PLACES["loopback" if subject.target == "far" else _storage(images)].on(address)
     targets = {kind.name: kind.target for kind in KINDS}
     fitting = (PLACES[kind] for kind in kinds if targets[kind] == subject.target)
     found = next(fitting, None)
-    return found.on(host) if found else None
+    return found.on(address) if found else None
 
 
 def _storage(images: bool) -> str:
     return "loop-image" if images else "directory"
 
 
-def check_kinds(kinds: Sequence[str], *, elsewhere: bool = False) -> None:
+def check_kinds(kinds: Sequence[str], *, is_remote: bool = False) -> None:
     """Insist that calibration knows these kinds of systems.
 
     Args:
         kinds: that a person asks for.
-        elsewhere: whether they are to be on another host.
+        is_remote: whether they are to be on another host.
 
     Raises:
         UsageError: if it does not.
     """
-    known = [kind for kind, place in PLACES.items() if not (elsewhere and place.directories)]
+    known = [kind for kind, place in PLACES.items() if not (is_remote and place.directories)]
     for kind in kinds:
         if kind not in known:
-            there = " of another host" if elsewhere else ""
+            there = " of another host" if is_remote else ""
             raise UsageError(f'"{kind}"{there} cannot be calibrated on. {one_of(kind, known)}')

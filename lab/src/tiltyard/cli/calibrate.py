@@ -1,12 +1,11 @@
 """``tiltyard calibrate``: what this host and this instrument can show, found out on themselves."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
-if TYPE_CHECKING:
-    from tiltyard.calibration.subjects import OtherHost
+from tiltyard.cli.other_host import THIS, OtherHost
 
 _COMPARISONS = 10
 _COMPARISONS_LONG = 60
@@ -23,8 +22,7 @@ def calibrate(
     long: bool = False,
     keep_spoiled: bool = False,
     folder: Path = Path("calibration"),
-    host: str | None = None,
-    ssh_options: Annotated[str, Parameter(allow_leading_hyphen=True)] = "",
+    other: OtherHost = THIS,
     document: Path | None = None,
 ) -> int:
     """Let Tiltyard show its own error rates on this host.
@@ -39,7 +37,8 @@ def calibrate(
     One system is compared with itself again and again: how many verdicts are false? Known delays
     are injected, and known limits of bandwidth set: are they found? Reports of studies that are
     made here afterwards name this calibration and the smallest difference that it showed. Ctrl-C
-    keeps what is finished; the same command goes on.
+    keeps what is finished; the same command goes on. On another host, what is compared is in the
+    user's home there; studies of systems with that host name its calibration.
 
     Args:
         workload: What to calibrate on: random_read, random_write, tcp_rr (all three by default),
@@ -52,9 +51,7 @@ def calibrate(
         long: 60 comparisons, with known delays as well.
         keep_spoiled: Count blocks that something disturbed, instead of replacing them.
         folder: Where to work, on the disk that studies will use; the results are there as well.
-        host: Calibrate another host, as ssh knows it: what is compared is there, in the user's
-            home. Studies of systems with that host name it.
-        ssh_options: Options for ssh, as one would type them there.
+        other: The host, if it is not this one.
         document: Write the calibration as a Markdown document too, without names or paths.
     """
     from tiltyard.calibration.calibrate import Wanted
@@ -68,7 +65,7 @@ def calibrate(
     from tiltyard.folder import write_whole
     from tiltyard.host.calibrations import keep
 
-    check_kinds(systems, elsewhere=host is not None)
+    check_kinds(systems, is_remote=other.address.is_remote)
     wanted_comparisons = comparisons or (_COMPARISONS_LONG if long else _COMPARISONS)
     if wanted_comparisons < 1 or (minutes is not None and minutes <= 0):
         raise UsageError("--comparisons and --minutes are numbers above zero")
@@ -80,7 +77,7 @@ def calibrate(
         delayed=wanted_comparisons if long else min(wanted_comparisons, _DELAYED),
         minutes=minutes,
         gates="keep" if keep_spoiled else "replace",
-        host=_other(host, ssh_options),
+        address=other.address,
     )
     try:
         with PartsDisplay() as display:
@@ -93,17 +90,5 @@ def calibrate(
     if document is not None:
         write_whole(document, render_document(found).encode())
     keep(found.kept())
-    show(summary(found, page, host or "this host"))
+    show(summary(found, page, str(other.address)))
     return ExitCode.DONE if found.passed else ExitCode.REGRESSION
-
-
-def _other(host: str | None, ssh_options: str) -> "OtherHost | None":
-    """The host that is calibrated instead of this one."""
-    import shlex
-
-    from tiltyard.calibration.subjects import OtherHost
-    from tiltyard.errors import UsageError
-
-    if ssh_options and not host:
-        raise UsageError("--ssh-options goes with --host")
-    return OtherHost(host, tuple(shlex.split(ssh_options))) if host else None

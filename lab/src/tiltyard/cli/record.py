@@ -1,9 +1,9 @@
 """``tiltyard record``: what a host is, in every detail that could matter to a result."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
+from tiltyard.cli.other_host import THIS, OtherHost
 
 if TYPE_CHECKING:
     from tiltyard.host.place import Place
@@ -14,8 +14,7 @@ def record(
     directory: Path | None = None,
     /,
     *,
-    host: str | None = None,
-    ssh_options: Annotated[str, Parameter(allow_leading_hyphen=True)] = "",
+    other: OtherHost = THIS,
     json: bool = False,
 ) -> int:
     """Print the system record of this host, or of another one.
@@ -32,21 +31,15 @@ def record(
     Args:
         directory: A directory on the file system that will be worked on; here by default the
             current one, there the root.
-        host: Another host, as ssh knows it; plain files and commands are all that it needs.
-        ssh_options: Options for ssh, as one would type them there.
+        other: The host, if it is not this one.
         json: Print JSON: section, fact, value.
     """
     import json as documents
-    import shlex
 
     from tiltyard.cli.console import emit_json, say
-    from tiltyard.errors import UsageError
     from tiltyard.host.place import Place
 
-    if ssh_options and not host:
-        raise UsageError("--ssh-options goes with --host")
-    place = Place.over_ssh(host, shlex.split(ssh_options)) if host else Place()
-    found = _taken(directory, place)
+    found = _taken(directory, Place(other.address))
     if json:
         emit_json(documents.dumps(found, indent=1, ensure_ascii=False))
         return 0
@@ -66,7 +59,7 @@ def _taken(directory: Path | None, place: "Place") -> "Record":
     from tiltyard.run.host_record import own_versions
     from tiltyard.systems.tools import tools
 
-    here = not place.ssh
+    here = not place.is_remote
     given = directory or Path("." if here else "/")
     subject = Subject(
         directory=given.resolve() if here else given,

@@ -1,14 +1,11 @@
 """``tiltyard restore``: put back what a killed run left changed."""
 
-from typing import Annotated
-
-from cyclopts import Parameter
+from tiltyard.cli.other_host import THIS, OtherHost
 
 
 def restore(
     *,
-    host: str | None = None,
-    ssh_options: Annotated[str, Parameter(allow_leading_hyphen=True)] = "",
+    other: OtherHost = THIS,
 ) -> int:
     """Restore what a killed run has left changed on this host, or on another one.
 
@@ -22,21 +19,13 @@ def restore(
     tiltyard restore
     tiltyard restore --host root@server --ssh-options "-p 2222 -i key"
     ```
-
-    Args:
-        host: Another host, as ssh knows it.
-        ssh_options: Options for ssh, as one would type them there.
     """
-    import shlex
-
     from tiltyard.cli.console import remark, tell
-    from tiltyard.errors import ExitCode, UsageError
+    from tiltyard.errors import ExitCode
     from tiltyard.host.ledger import restore as put_back
-    from tiltyard.host.place import HERE, Place
+    from tiltyard.host.place import Place
 
-    if ssh_options and not host:
-        raise UsageError("--ssh-options goes with --host")
-    found = put_back(Place.over_ssh(host, shlex.split(ssh_options)) if host else HERE)
+    found = put_back(Place(other.address))
     for line in found.done:
         tell(line)
     for line in found.left:

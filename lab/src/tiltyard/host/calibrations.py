@@ -51,7 +51,7 @@ def kernel(place: Place = HERE) -> str:
 
 def _uname(place: Place, flags: str) -> str:
     """What uname(1) prints."""
-    if place.ssh:
+    if place.is_remote:
         return place.run(("uname", f"-{flags}")).stdout.strip()
     own = platform.uname()
     known = {"n": own.node, "s": own.system, "r": own.release, "m": own.machine}

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from tiltyard.address import THIS_HOST, Address
 from tiltyard.frozen import Frozen
 
 PREFIX = "tiltyard-"
@@ -21,8 +22,8 @@ class MadeByOp(Frozen):
     """What takes it back, for a dry run: a command, or words behind a ``#``."""
     back_script: str
     """The same for a runbook (:mod:`tiltyard.recipe`)."""
-    ssh: tuple[str, ...] = ()
-    """Of its host (:class:`~tiltyard.host.place.Place`)."""
+    address: Address = THIS_HOST
+    """Of its host."""
     outlasts_boot: bool = False
     """Whether it is there after a boot of the host: files and directories on a disk."""
     ledger: str = ""
@@ -32,7 +33,7 @@ class MadeByOp(Frozen):
 
     def is_same(self, other: "MadeByOp") -> bool:
         """The same op on the same host, whoever has made it."""
-        return (self.op, self.ssh) == (other.op, other.ssh)
+        return (self.op, self.address) == (other.op, other.address)
 
 
 class KeptCopy(MadeByOp):
@@ -47,7 +48,8 @@ class KeptCopy(MadeByOp):
 
     def is_same(self, other: MadeByOp) -> bool:
         """The same file on the same host."""
-        return isinstance(other, KeptCopy) and (self.path, self.ssh) == (other.path, other.ssh)
+        own = (self.path, self.address)
+        return isinstance(other, KeptCopy) and own == (other.path, other.address)
 
 
 AnyChange = Annotated[MadeByOp | KeptCopy, Field(discriminator="kind")]

@@ -14,17 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from tiltyard.address import REMARKS
 from tiltyard.errors import MALFORMED, HostLacksError, TiltyardError
 from tiltyard.frozen import Frozen, read_json
 from tiltyard.host.packages import find_program
 from tiltyard.units import format_size
 
-_REMARK = re.compile(
-    "warning|note|@|it is (also )?possible|someone could|the fingerprint|sha256:|please contact|"
-    "add correct|offending|remove with|ssh-keygen",
-    re.IGNORECASE,
-)
-"""What ssh says of a changed key, before the line that says so, is among them."""
+_REMARK: Final = re.compile(f"warning|note|{REMARKS}", re.IGNORECASE)
 LIMIT_S = 300.0
 """How long a command may take, unless its caller knows better."""
 OUTPUT_BYTES = 8 * 2**20
@@ -34,8 +30,6 @@ _LOOK_S: Final = 0.05
 """So often it is looked how much it has printed."""
 LONGEST: Final = 500
 """Characters of what others say that are of use in a message."""
-SSH_FAILED: Final = 255
-"""Exit status of ssh when it is ssh that failed, and not the command there (ssh(1))."""
 
 
 class Command(Frozen):
@@ -144,8 +138,8 @@ def run(
             status = process.wait()
         stdout, stderr = _text(told), _text(complained)
     if status != 0:
-        # What a signal, or ssh, has cut off is a part of a result and no reason.
-        why = stderr or (stdout if 0 < status < SSH_FAILED else "")
+        # What a signal has cut off is a part of a result and no reason.
+        why = stderr or (stdout if status > 0 else "")
         raise CommandFailedError(argv, status, complaint(why, status))
     elapsed_s = time.monotonic() - began
     return Output(Command(argv=tuple(argv), elapsed_s=elapsed_s), stdout, stderr)

@@ -15,12 +15,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from tiltyard.address import THIS_HOST, Address
 from tiltyard.errors import BusyError, HostLacksError, RefusedError, TiltyardError
 from tiltyard.executors.engine import Engine
 from tiltyard.host.answers import answers
 from tiltyard.host.commands import shown
 from tiltyard.host.pipe import STALLED_S, THIS, Pipe
-from tiltyard.host.sent import COPY, Reach, engine_for, packed
+from tiltyard.host.sent import COPY, engine_for, packed
 from tiltyard.phases import phase
 from tiltyard.wire import (
     PROTOCOL,
@@ -64,7 +65,7 @@ class Host(Pipe):
         self,
         argv: Sequence[str],
         name: str = THIS,
-        reach: Reach | None = None,
+        reach: Address | None = None,
         pass_fds: Sequence[int] = (),
     ) -> None:
         """Start it, and hear its first line.
@@ -124,7 +125,7 @@ class Host(Pipe):
             os.close(write)
 
     @classmethod
-    def there(cls, reach: Reach) -> "Host":
+    def there(cls, reach: Address) -> "Host":
         """That of another one, where nothing but the kernel, a shell and gzip is needed."""
         directory = f"tiltyard-{secrets.token_hex(4)}-agent"
         argv = reach.argv(("sh", "-c", COPY, directory, _LEASE))
@@ -535,36 +536,36 @@ class _Hosts:
     def __init__(self) -> None:
         """None is started yet."""
         self._lock = threading.Lock()
-        self._hosts: dict[tuple[str, ...], Host] = {}
+        self._hosts: dict[Address, Host] = {}
         os.register_at_fork(after_in_child=self._forget)
         atexit.register(self.close)
 
-    def of(self, key: tuple[str, ...], start: Callable[[], Host]) -> Host:
+    def of(self, at: Address) -> Host:
         """The one that is there, or another one."""
         with self._lock:
-            host = self._hosts.get(key)
+            host = self._hosts.get(at)
             if host is None or not host.is_there:
                 if host is not None:
                     host.close()
-                host = self._hosts[key] = start()
+                host = self._hosts[at] = Host.there(at) if at.is_remote else Host.here()
             return host
 
-    def let_go(self, run: str, key: tuple[str, ...] | None = None) -> None:
-        """Let go of the machine wherever it is held for a run, or at one place only."""
-        keys = list(self._hosts) if key is None else [key]
-        for host in filter(None, map(self._hosts.get, keys)):
+    def let_go(self, run: str, at: Address | None = None) -> None:
+        """Let go of the machine wherever it is held for a run, or on one host only."""
+        held = list(self._hosts) if at is None else [at]
+        for host in filter(None, map(self._hosts.get, held)):
             if host.is_there and host.holds == run:
                 with contextlib.suppress(TiltyardError):  # It ends with the agent.
                     host.let_go(run)
 
     def close(self, *, here: bool = True) -> None:
         """End all of them, or only those of other hosts; what asks again has another one."""
-        for key in [key for key in self._hosts if key or here]:
-            self.end(key)
+        for at in [at for at in self._hosts if at.is_remote or here]:
+            self.end(at)
 
-    def end(self, key: tuple[str, ...]) -> None:
+    def end(self, at: Address) -> None:
         """End one."""
-        if host := self._hosts.pop(key, None):
+        if host := self._hosts.pop(at, None):
             host.close()
 
     def _forget(self) -> None:
@@ -577,4 +578,4 @@ hosts: Final = _Hosts()
 
 def here() -> Host:
     """The agent of this host."""
-    return hosts.of((), Host.here)
+    return hosts.of(THIS_HOST)

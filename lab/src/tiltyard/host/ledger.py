@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self, TypeVar
 
+from tiltyard.address import THIS_HOST, Address
 from tiltyard.errors import NotRestoredError, RefusedError, TiltyardError, UnreachableError
 from tiltyard.host.changes import PREFIX, MadeByOp
 from tiltyard.host.commands import shown
@@ -41,7 +42,7 @@ class Ledger:
         self.earlier = ""
         """The same of an earlier start of the run, which goes on with nothing that it has kept."""
         self._outstanding: list[MadeByOp] = []
-        self._used: dict[tuple[str, ...], Place] = {}
+        self._used: list[Place] = []
         """Other hosts that it has changed."""
 
     def __enter__(self) -> Self:
@@ -70,8 +71,8 @@ class Ledger:
 
     def uses(self, place: Place) -> None:
         """Another host is changed: at the end its agent is asked what is left there."""
-        if place.ssh:
-            self._used.setdefault(place.ssh, place)
+        if place.is_remote and place not in self._used:
+            self._used.append(place)
 
     def record(self, change: C) -> C:
         """Remember a change that was made."""
@@ -114,13 +115,15 @@ class Ledger:
         try:
             return tuple(agent.hold_machine(what, self.token))
         except RefusedError as error:
-            if not place.ssh:
+            if not place.is_remote:
                 raise
-            raise RefusedError(str(error).replace(HERE.restore, place.restore)) from None
+            raise RefusedError(
+                str(error).replace(THIS_HOST.restore, place.address.restore)
+            ) from None
 
     def let_go_of_machine(self, place: Place = HERE) -> None:
         """Let others change what is machine-wide, unless something of ours is changed."""
-        hosts.let_go(self.token, place.ssh)
+        hosts.let_go(self.token, place.address)
 
     def undo(self, change: MadeByOp, *, still: bool = False) -> str | None:
         """Take one change back and say what was done; harmless if it is not outstanding.
@@ -154,7 +157,7 @@ class Ledger:
         self._outstanding = [one for one in self._outstanding if one not in row]
 
     def _made_at(self, place: Place) -> list[MadeByOp]:
-        return [one for one in self._outstanding if one.ssh == place.ssh]
+        return [one for one in self._outstanding if one.address == place.address]
 
     def forget_lost(self, place: Place) -> None:
         """What an agent that has ended had changed it has taken back, or that is done now."""
@@ -232,19 +235,19 @@ class Ledger:
 
     def _take_back_all(self, but: Sequence[MadeByOp] = ()) -> None:
         errors: list[TiltyardError] = []
-        lost: set[tuple[str, ...]] = set()
+        lost: set[Address] = set()
         while rest := [one for one in self._outstanding if one not in but]:
             row = last_row(rest)
             try:
-                if row[0].ssh not in lost:
+                if row[0].address not in lost:
                     _take_back(row)
             except UnreachableError:
-                lost.add(row[0].ssh)
+                lost.add(row[0].address)
             except TiltyardError as error:
-                errors.append(_with_fix(error, Place(row[0].ssh)))
+                errors.append(_with_fix(error, row[0].address))
             self._forget(row)
         while self._used:
-            _, place = self._used.popitem()
+            place = self._used.pop()
             try:
                 _recover_for(place, self.token)
             except TiltyardError as error:
@@ -259,7 +262,7 @@ def last_row(changes: Sequence[MadeByOp]) -> list[MadeByOp]:
     """The last of some changes, as far as one agent has them in one ledger; the last one first."""
     row: list[MadeByOp] = []
     for change in reversed(changes):
-        if row and (change.ssh, change.ledger) != (row[0].ssh, row[0].ledger):
+        if row and (change.address, change.ledger) != (row[0].address, row[0].ledger):
             break
         row.append(change)
     return row
@@ -268,14 +271,15 @@ def last_row(changes: Sequence[MadeByOp]) -> list[MadeByOp]:
 def _take_back(row: Sequence[MadeByOp], *, still: bool = False) -> str | None:
     """Changes of one ledger; the agent does, or another one if that has ended without doing so."""
     numbers = [one.number for one in row]
-    found = Place(row[0].ssh).ask(lambda host: host.undo(row[0].ledger, numbers, still=still))
+    place = Place(row[0].address)
+    found = place.ask(lambda host: host.undo(row[0].ledger, numbers, still=still))
     if found.left:
         raise RefusedError("; ".join(map(shown, found.left)))
     return "; ".join(map(shown, found.done)) or None
 
 
-def _with_fix(error: TiltyardError, place: Place) -> TiltyardError:
-    return NotRestoredError(f"{error}; try: {place.restore}")
+def _with_fix(error: TiltyardError, address: Address) -> TiltyardError:
+    return NotRestoredError(f"{error}; try: {address.restore}")
 
 
 def _recover_for(place: Place, token: str) -> None:
@@ -292,18 +296,18 @@ def _recover_for(place: Place, token: str) -> None:
     try:
         found = place.ask(question)
     except UnreachableError as error:
-        if (later := place.after_the_job(str(error))) is None:
+        if (later := place.address.after_the_job(str(error))) is None:
             raise UnreachableError(
                 f"{error}; what was changed there and is not put back yet is left there. "
-                f"Fix: {place.restore}"
+                f"Fix: {place.address.restore}"
             ) from None
         try:
-            found = later.ask(question)
+            found = Place(later).ask(question)
         finally:
-            hosts.end(later.ssh)  # As long as it is there, its job has the node.
+            hosts.end(later)  # As long as it is there, its job has the node.
     if found.left:
         left = "; ".join(f"{place}: {shown(left)}" for left in found.left)
-        raise _with_fix(RefusedError(left), place)
+        raise _with_fix(RefusedError(left), place.address)
 
 
 @dataclass(frozen=True)
@@ -339,7 +343,7 @@ def restore(place: Place = HERE) -> PutBack:
 
 
 def _put_back(place: Place, *, kept: bool) -> PutBack:
-    if not place.ssh:
+    if not place.is_remote:
         own_state_directory()
     try:
         found = place.ask(lambda host: host.recover(kept=kept))

@@ -15,11 +15,11 @@ from typing import Final, NoReturn
 
 from pydantic import ValidationError
 
+from tiltyard.address import Address
 from tiltyard.errors import HostLacksError, UnreachableError
 from tiltyard.executors.words import Words
 from tiltyard.host.commands import complaint, shown
 from tiltyard.host.packages import find_program
-from tiltyard.host.sent import Reach
 from tiltyard.wire import RECORD_SEPARATOR, HostLine
 
 THIS: Final = "this host"
@@ -38,7 +38,7 @@ class Pipe:
     """It leads to a process, which ends with its input, and so with us."""
 
     def __init__(
-        self, argv: Sequence[str], name: str, reach: Reach | None, pass_fds: Sequence[int]
+        self, argv: Sequence[str], name: str, reach: Address | None, pass_fds: Sequence[int]
     ) -> None:
         """Start it; see :class:`tiltyard.host.host.Host`.
 

@@ -1,20 +1,19 @@
-"""A host whose settings are read and changed: this one, or one that ssh reaches."""
+"""A host whose settings are read and changed: this one, or another one."""
 
 import fnmatch
 import functools
 import glob
 import os
-import re
-import shlex
 import string
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple, Self, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
-from tiltyard.errors import HostLacksError, TiltyardError, UnreachableError
+from tiltyard.address import THIS_HOST, Address
+from tiltyard.errors import HostLacksError, UnreachableError
 from tiltyard.executors.engine import Engine
 from tiltyard.host import commands
 from tiltyard.host.host import Host, hosts
@@ -24,36 +23,9 @@ from tiltyard.host.small_files import read_small
 from tiltyard.wire import HostDirect, HostFound
 
 T = TypeVar("T")
-_MARK: Final = "\x1e"
-"""Comes before an answer (ASCII record separator): what precedes it a login has printed."""
-
-
-_SSH: Final = ("ssh", "-o", "BatchMode=yes")
-"""Of a value that is given twice ssh takes the first: no question is asked, whatever a person's
-options say."""
-_UNLESS_SAID: Final = (
-    *("-o", "ConnectTimeout=10"),
-    *("-o", "ServerAliveInterval=5"),
-    *("-o", "ServerAliveCountMax=3"),
-    "-T",
-)
-"""A host that is silent for 15 s is lost, unless a person's options say otherwise. Of ``-t`` and
-``-T`` ssh takes the last: a terminal would change what is read."""
-
-
 _FILESYSTEMS: Final = "/proc/filesystems"
 MOUNTS: Final = "/proc/self/mountinfo"
 """What :meth:`Place.mounts` reads."""
-_SRUN: Final = (
-    *("srun", "--unbuffered", "--overlap", "--nodes=1", "--ntasks=1", "--quiet"),
-    *("--mpi=none", "--kill-on-bad-exit=0"),
-)
-"""Unbuffered: a line is passed on when it is written, and not with its newline seconds later."""
-_AS_SSH: Final = ("sh", "-c", 'cd && eval "$*"', "sh")
-"""What comes after it is joined and read by a shell, as ssh has it read there."""
-_NODE: Final = "--nodelist="
-_JOB_IS_OVER: Final = re.compile("has expired|nvalid job id")
-_SRUN_FAILED: Final = ("srun:", "slurmstepd:")
 
 
 class Space(NamedTuple):
@@ -68,56 +40,16 @@ class Space(NamedTuple):
 class Place:
     """Where something is read or changed. On another host the same is done by its own programs."""
 
-    ssh: tuple[str, ...] = ()
-    """The command that reaches the host; what it shall do there, a line of shell, is appended.
-    Empty: this host."""
-
-    @classmethod
-    def over_ssh(cls, host: str, options: Sequence[str] = ()) -> Self:
-        """The host of that name, with further options for ssh."""
-        return cls((*_SSH, *options, *_UNLESS_SAID, host))
-
-    @classmethod
-    def through_slurm(cls, job: str, node: str) -> Self:
-        """A node of an allocation: further steps of it, each with pipes of its own."""
-        return cls((*_SRUN, f"--jobid={job}", f"{_NODE}{node}", *_AS_SSH))
-
-    @property
-    def _is_of_slurm(self) -> bool:
-        return self.ssh[:1] == _SRUN[:1]
-
-    def after_the_job(self, complaint: str) -> Self | None:
-        """The same node of Slurm where the allocation is over; else there is no other way."""
-        if not self._is_of_slurm or not _JOB_IS_OVER.search(complaint):
-            return None
-        words = (w for w in self.ssh if w != "--overlap" and not w.startswith("--jobid="))
-        return type(self)(tuple("--immediate=5" if w == "--quiet" else w for w in words))
+    address: Address = THIS_HOST
 
     def __str__(self) -> str:
         """As a person calls it."""
-        if self._is_of_slurm:
-            return next(word for word in self.ssh if word.startswith(_NODE)).removeprefix(_NODE)
-        return self.ssh[-1] if self.ssh else "this host"
+        return str(self.address)
 
     @property
-    def restore(self) -> str:
-        """The command that puts back what killed runs have left there."""
-        if not self.ssh:
-            return "tiltyard restore"
-        options = () if self._is_of_slurm else self.ssh[len(_SSH) : -1 - len(_UNLESS_SAID)]
-        told = ("--ssh-options", shlex.join(options)) if options else ()
-        return shlex.join(("tiltyard", "restore", "--host", str(self), *told))
-
-    def is_lost(self, status: int, complaint: str) -> bool:
-        """Whether a command ended so because the host was not reached.
-
-        A signal ends only what leads there: of what is there a shell tells by its status.
-        """
-        if status < 0:
-            return True
-        if self._is_of_slurm:
-            return complaint.startswith(_SRUN_FAILED)
-        return status == commands.SSH_FAILED
+    def is_remote(self) -> bool:
+        """Whether it is another host."""
+        return self.address.is_remote
 
     @property
     def host(self) -> Host:
@@ -127,7 +59,7 @@ class Place:
             UnreachableError: if the host is not reached.
             HostLacksError: if no agent can be started there.
         """
-        return hosts.of(self.ssh, lambda: Host.there(self) if self.ssh else Host.here())
+        return hosts.of(self.address)
 
     def ask(self, question: Callable[[Host], T]) -> T:
         """What its agent answers; nothing is changed by it.
@@ -158,8 +90,8 @@ class Place:
             UnreachableError: if the host cannot be reached.
         """
         names = [str(path) for path in paths]
-        if self.ssh:
-            seen = _seen.get(self.ssh, _NOTHING)
+        if self.is_remote:
+            seen = _seen.get(self.address, _NOTHING)
             found: Mapping[str, str | None] = seen.found.files
             if any(not seen.has(name, seen.files) for name in names):
                 found = self.ask(lambda host: host.read(files=names)).files
@@ -185,17 +117,17 @@ class Place:
             space: the same.
             direct: the same.
         """
-        if not self.ssh:
+        if not self.is_remote:
             yield
             return
         found = self.ask(
             lambda host: host.read(files=files, links=links, space=space, direct=direct)
         )
-        _seen[self.ssh] = _Seen(files, links, found)
+        _seen[self.address] = _Seen(files, links, found)
         try:
             yield
         finally:
-            del _seen[self.ssh]
+            del _seen[self.address]
 
     def run(
         self,
@@ -209,7 +141,7 @@ class Place:
             UnreachableError: if the host is not reached, or is silent.
             TiltyardError: if the command fails, or what comes is no answer.
         """
-        if not self.ssh:
+        if not self.is_remote:
             return commands.run(argv, timeout_s=timeout_s)
         began = time.monotonic()
         said = self.ask(lambda host: host.run(argv, limit_s=timeout_s))
@@ -217,24 +149,13 @@ class Place:
         stdout, stderr = (text.strip(string.whitespace) for text in (said.stdout, said.stderr))
         return commands.Output(command, stdout, stderr)
 
-    def noise(self, said: str, where: str) -> HostLacksError:
-        """The error of a host that prints something where an answer should be."""
-        return HostLacksError(
-            f'{self}: "{said}" is printed where {where}. '
-            "Fix: a login that prints nothing when nobody looks (~/.bashrc)"
-        )
-
     def understood(self) -> AbstractContextManager[None]:
         """What is read of answers in it: of another host they may be anything.
 
         Raises:
             HostLacksError: instead of whatever reading them has raised.
         """
-        return commands.understood(str(self)) if self.ssh else nullcontext()
-
-    def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
-        """The command of this host that runs a command there."""
-        return (*self.ssh, shlex.join(argv)) if self.ssh else tuple(argv)
+        return commands.understood(str(self)) if self.is_remote else nullcontext()
 
     def has(self, program: str) -> bool:
         """Whether there is a program of that name."""
@@ -242,23 +163,23 @@ class Place:
 
     def program(self, name: str) -> str | None:
         """The path of a program, if there is one of that name."""
-        if self.ssh:
+        if self.is_remote:
             return self.ask(lambda host: host.read(programs=[name])).programs.get(name)
         return find_program(name)
 
     @property
     def engine(self) -> str:
         """The file of the engine there, for as long as its agent is."""
-        return self.host.engine if self.ssh else str(Engine.find().path)
+        return self.host.engine if self.is_remote else str(Engine.find().path)
 
     @property
     def is_root(self) -> bool:
         """Whether we are root there."""
-        return (self.ask(lambda host: host.uid) if self.ssh else os.geteuid()) == 0
+        return (self.ask(lambda host: host.uid) if self.is_remote else os.geteuid()) == 0
 
     def is_directory(self, path: Path) -> bool:
         """Whether there is a directory."""
-        return self.passes(("-d", str(path)))[0] if self.ssh else path.is_dir()
+        return self.passes(("-d", str(path)))[0] if self.is_remote else path.is_dir()
 
     def passes(self, *tests: Sequence[str]) -> list[bool]:
         """What test(1) says there of each."""
@@ -268,16 +189,16 @@ class Place:
     @property
     def cpus(self) -> set[int]:
         """Those that we may use there."""
-        return {*self.ask(lambda host: host.cpus)} if self.ssh else os.sched_getaffinity(0)
+        return {*self.ask(lambda host: host.cpus)} if self.is_remote else os.sched_getaffinity(0)
 
     @functools.cached_property
     def home(self) -> Path:
         """Where a login begins there."""
-        return Path(self.run(("sh", "-c", "pwd -P")).stdout if self.ssh else Path.home())
+        return Path(self.run(("sh", "-c", "pwd -P")).stdout if self.is_remote else Path.home())
 
     def knows_filesystem(self, name: str) -> bool:
         """See :func:`tiltyard.host.packages.knows_filesystem`."""
-        if not self.ssh:
+        if not self.is_remote:
             return knows_filesystem(name)
         modules = f"/lib/modules/{self.ask(lambda host: host.release)}/modules.dep"
         said = self.read_all((_FILESYSTEMS, modules))
@@ -285,7 +206,7 @@ class Place:
 
     def mounts(self) -> list[Mount]:
         """All mounts that are seen there, in the order in which they were made."""
-        if not self.ssh:
+        if not self.is_remote:
             return mounts()
         with self.understood():
             return parse_mounts(self.read(MOUNTS) or "")
@@ -296,7 +217,7 @@ class Place:
         Raises:
             HostLacksError: if none is seen.
         """
-        found = mount_over(self.mounts(), path) if self.ssh else mount_of(path)
+        found = mount_over(self.mounts(), path) if self.is_remote else mount_of(path)
         if found is None:
             raise HostLacksError(f"{path}: on no mount that can be seen on {self}")
         return found
@@ -307,11 +228,11 @@ class Place:
         Raises:
             HostLacksError: if there is no such path.
         """
-        if not self.ssh:
+        if not self.is_remote:
             status = os.statvfs(path)
             unit = status.f_frsize
             return Space(status.f_bsize, status.f_blocks * unit, status.f_bavail * unit)
-        told = _seen.get(self.ssh, _NOTHING).found.space.get(str(path))
+        told = _seen.get(self.address, _NOTHING).found.space.get(str(path))
         if told is None:
             told = self.ask(lambda host: host.read(space=[str(path)])).space.get(str(path))
         if told is None:
@@ -322,13 +243,13 @@ class Place:
     def direct_io(self, directory: Path) -> HostDirect | None:
         """What becomes of a file that is opened for direct I/O; ``None`` where none can be made."""
         asked = str(directory)
-        seen = _seen.get(self.ssh, _NOTHING).found.direct
+        seen = _seen.get(self.address, _NOTHING).found.direct
         return seen.get(asked) or self.ask(lambda host: host.read(direct=[asked])).direct.get(asked)
 
     def find_all(self, paths: Sequence[str]) -> Mapping[str, str]:
         """Which of some paths are there, and where they really are."""
-        if self.ssh:
-            seen = _seen.get(self.ssh, _NOTHING)
+        if self.is_remote:
+            seen = _seen.get(self.address, _NOTHING)
             if all(seen.has(path, seen.links) for path in paths):
                 return {path: seen.found.links[path] for path in paths if path in seen.found.links}
             return self.ask(lambda host: host.read(links=paths)).links
@@ -336,30 +257,9 @@ class Place:
 
     def find(self, pattern: str) -> list[str]:
         """Paths that a pattern means there (``*``, ``?``, ``[0-9]``), in order."""
-        if self.ssh:
+        if self.is_remote:
             return sorted(self.ask(lambda host: host.read(links=[pattern])).links)
         return sorted(glob.glob(pattern))  # noqa: PTH207  absolute patterns
-
-    @contextmanager
-    def told(self) -> Iterator[None]:
-        """Tells of what fails there as a person would.
-
-        Raises:
-            UnreachableError: instead of ssh's failure.
-            TiltyardError: with the complaint and the host, instead of a line of ssh.
-        """
-        try:
-            yield
-        except commands.CommandFailedError as error:
-            if not self.ssh:
-                raise
-            if self.is_lost(error.status, error.complaint):
-                raise UnreachableError(f"cannot reach {self}: {error.complaint}") from None
-            raise TiltyardError(f"{self}: {error.complaint}") from None
-        except commands.CommandLimitError as error:
-            if not self.ssh:
-                raise
-            raise UnreachableError(f"{self} was asked and is given up: {error.limit}") from None
 
 
 @dataclass(frozen=True)
@@ -378,7 +278,7 @@ class _Seen:
 _NOTHING: Final = _Seen(
     (), (), HostFound(files={}, links={}, programs={}, space={}, outputs=[], cut=[])
 )
-_seen: Final[dict[tuple[str, ...], _Seen]] = {}
+_seen: Final[dict[Address, _Seen]] = {}
 """By the way there; see :meth:`Place.looking`."""
 
 HERE = Place()

@@ -4,9 +4,8 @@ import functools
 import gzip
 import platform
 import re
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from tiltyard.errors import HostLacksError
 from tiltyard.executors.engine import Engine
@@ -60,16 +59,3 @@ def engine_for(there: str) -> Path:
 def packed(engine: Path) -> bytes:
     """The engine as it is sent: a shell on the other host unpacks it."""
     return gzip.compress(engine.read_bytes(), compresslevel=1)
-
-
-class Reach(Protocol):
-    """How another host is reached, and what is told where it is not."""
-
-    def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
-        """The command of this host that runs a command there."""
-
-    def is_lost(self, status: int, complaint: str) -> bool:
-        """Whether a command ended so because the host was not reached."""
-
-    def noise(self, said: str, where: str) -> HostLacksError:
-        """The error of a host that prints something where an answer should be."""

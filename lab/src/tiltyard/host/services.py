@@ -24,7 +24,11 @@ _UNIT = {
 
 def state(place: Place, name: str) -> State:
     """Whether a service runs; ``absent`` if this host has none of that name."""
-    if not place.ssh and place.read("/proc/1/comm") != "systemd" and not place.find(_init(name)):
+    if (
+        not place.is_remote
+        and place.read("/proc/1/comm") != "systemd"
+        and not place.find(_init(name))
+    ):
         return "absent"  # Most are, and that takes no command.
     said = place.run(command("state", name)).stdout
     return "running" if said == "running" else "stopped" if said == "stopped" else "absent"

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from tiltyard.host.place import Place
+from tiltyard.address import THIS_HOST, Address
 from tiltyard.host.steps import Op, Text
 
 _LOOPS: Final = ("/sys/block/loop", "/sys/class/block/loop", "/sys/devices/virtual/block/loop")
@@ -29,7 +29,7 @@ class SetValue(Op):
     """Another file: setting one of the two makes the other 0, and 0 cannot be written."""
     skip: bool = False
     """Whether the steps after it are taken also where it is not."""
-    ssh: tuple[str, ...] = ()
+    address: Address = THIS_HOST
 
     def op(self, text: Text) -> dict[str, object]:
         """The file, and its value."""
@@ -54,7 +54,7 @@ class SetValue(Op):
     @property
     def script(self) -> str:
         """It is kept and set; on another host only Tiltyard does it."""
-        if self.ssh:
+        if self.address.is_remote:
             return self.line
         kept = "" if self._put_back == self.path else f"keep {self._put_back}; "
         return f"{kept}keep {self.path} {shlex.quote(self.value)}"
@@ -70,7 +70,7 @@ class SetValue(Op):
     @property
     def back_script(self) -> str:
         """What it was there; on another host only Tiltyard does it."""
-        return self.way_back if self.ssh else f"back {self._put_back}"
+        return self.way_back if self.address.is_remote else f"back {self._put_back}"
 
     @property
     def _put_back(self) -> str:
@@ -96,7 +96,7 @@ class SetByCommand(Op):
     """Whether a boot of the host has the same effect."""
     skip: bool = False
     """Whether the steps after it are taken also where this has failed."""
-    ssh: tuple[str, ...] = ()
+    address: Address = THIS_HOST
 
     def op(self, text: Text) -> dict[str, object]:
         """Both commands, and what tells whether they are needed."""
@@ -118,12 +118,12 @@ class SetByCommand(Op):
     @property
     def line(self) -> str:
         """The command."""
-        return shlex.join(Place(self.ssh).argv(self.argv))
+        return shlex.join(self.address.argv(self.argv))
 
     @property
     def way_back(self) -> str:
         """The command for it."""
-        return shlex.join(Place(self.ssh).argv(self.back))
+        return shlex.join(self.address.argv(self.back))
 
 
 def is_of_loop(path: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from tiltyard.address import THIS_HOST, Address
 from tiltyard.errors import HostLacksError
 from tiltyard.frozen import Frozen
 from tiltyard.host.changes import MadeByOp
@@ -165,10 +166,10 @@ class Start(Op):
             return f"umount {self.stop.unmount}; ended {self.mark}"
         return f"stop {self.mark}"
 
-    def made(self, ssh: tuple[str, ...] = ()) -> MadeByOp:
+    def made(self, address: Address = THIS_HOST) -> MadeByOp:
         """Its end; known by its mark, for what it is told may be a secret."""
         told = json.dumps({"op": "start", "mark": self.mark})
-        made = MadeByOp(op=told, back="", back_script=self.back_script, ssh=ssh)
+        made = MadeByOp(op=told, back="", back_script=self.back_script, address=address)
         first = self.model_copy(update={"again": False})
         return made.model_copy(update={"back": first.way_back})
 

@@ -20,6 +20,7 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 from pydantic import BeforeValidator, SerializeAsAny
 
+from tiltyard.address import THIS_HOST, Address
 from tiltyard.errors import HostLacksError
 from tiltyard.frozen import Frozen
 from tiltyard.host import commands
@@ -126,13 +127,13 @@ class Op(Step):
         """The same for a runbook."""
         return self.way_back
 
-    def made(self, ssh: tuple[str, ...] = ()) -> MadeByOp:
+    def made(self, address: Address = THIS_HOST) -> MadeByOp:
         """What it changes."""
         return MadeByOp(
             op=json.dumps(self.op(str)),
             back=self.way_back,
             back_script=self.back_script,
-            ssh=ssh,
+            address=address,
             outlasts_boot=self.outlasts_boot,
         )
 
@@ -313,7 +314,7 @@ class Steps:
         self._script.clear()
         self._once.clear()
         self.ledger.forget_lost(self.place)
-        if self.place.ssh and not (agent := self.place.host).has_recovered:
+        if self.place.is_remote and not (agent := self.place.host).has_recovered:
             for said in agent.recover(kept_for=self.ledger.earlier).done:
                 self.note(f"{self.place}: an earlier run was killed: {commands.shown(said)}")
 
@@ -372,7 +373,7 @@ class Steps:
             self.outputs |= op.yields(did)
         done = [op.with_outputs(self.outputs) for op in known]
         for each in did.changes:
-            made = done[each.at].made(self.place.ssh)
+            made = done[each.at].made(self.place.address)
             made = made.model_copy(update={"ledger": did.ledger, "number": each.number})
             if row[0].lasts == "turn":
                 self._changes.append(made)

@@ -265,7 +265,7 @@ class Plan(Frozen):
         return not self.placement and len({one.settings.get("host") for one in self.systems}) <= 1
 
     @property
-    def is_elsewhere(self) -> bool:
+    def is_remote(self) -> bool:
         """Whether all systems are on other hosts: this one has no part in what is measured."""
         far = [bool(self.placement or one.settings.get("host")) for one in self.systems]
         return bool(far) and all(far)

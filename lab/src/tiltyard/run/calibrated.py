@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from tiltyard.address import Address
 from tiltyard.errors import TiltyardError
 from tiltyard.host import calibrations
-from tiltyard.host.place import HERE, Place
+from tiltyard.host.place import Place
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import CalibrationNote
 from tiltyard.units import format_number, listed
@@ -52,8 +53,7 @@ def _way_to(settings: dict[str, Any]) -> Place | None:
     """How the host of a system is reached; ``None`` where it has two."""
     if settings.get("server"):
         return None
-    host = settings.get("host")
-    return Place.over_ssh(host, settings.get("ssh_options") or ()) if host else HERE
+    return Place(Address.in_settings(settings))
 
 
 def _sentence(
@@ -61,7 +61,7 @@ def _sentence(
 ) -> str:
     """As a person reads it; ``others``: workloads that it is about, if not those of the study."""
     which = f"calibration {kept.date[:10]}, id {kept.id}"
-    host = str(place) if place.ssh else "This host"
+    host = str(place) if place.is_remote else "This host"
     above = f"{host} showed differences above about {format_number(percent, 2)} %"
     if others:
         named = listed(others)

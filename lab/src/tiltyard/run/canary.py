@@ -84,9 +84,9 @@ def run_canary(
     if gates is None or not gates.canary or _block_s(context) < _WORTH_S * len(hosts):
         return
     for host in hosts:
-        cpu_s, disk_s = _there(context, host) if host.ssh else _here(context)
+        cpu_s, disk_s = _there(context, host) if host.is_remote else _here(context)
         context.interrupt.check()
-        name = str(host) if host.ssh else ""
+        name = str(host) if host.is_remote else ""
         context.journal.append(
             CanaryRun(block=block, when=when, cpu_s=cpu_s, disk_s=disk_s, host=name)
         )

@@ -173,7 +173,7 @@ def _execute(
         runners = [
             stack.enter_context(
                 contextlib.closing(
-                    context.runners.another(client.argv, is_far=bool(client.place.ssh))
+                    context.runners.another(client.argv, is_far=client.place.is_remote)
                 )
             )
             for client in clients
@@ -209,7 +209,7 @@ def _ready(
     """
     for number, spec in enumerate(specs, 1):
         name = f"{number} ({spec.host})" if spec.host else str(number)
-        place = Place.over_ssh(spec.host, spec.ssh_options) if spec.host else HERE
+        place = Place(spec.address)
         update: dict[str, object] = {"conditions": _conditions(job.conditions, specs, number)}
         directory = None
         if isinstance(up.target, Path):
@@ -232,12 +232,12 @@ def _there(
 ) -> tuple[str, ...]:
     """The command of the client's engine, when its directory is made."""
     host = OtherHost(place)
-    if place.ssh and (problems := [one.text for one in host.problems()]):
+    if place.is_remote and (problems := [one.text for one in host.problems()]):
         raise TiltyardError("; ".join(problems))
     steps.begin()
     if directory is not None:
-        steps.take([MakeDirectory(path=directory, private=bool(place.ssh))])
-    if place.ssh:
+        steps.take([MakeDirectory(path=directory, private=place.is_remote)])
+    if place.is_remote:
         return host.argv(place.host.engine)
     return (*context.apart, *up.prefix, str(context.engine.path))
 

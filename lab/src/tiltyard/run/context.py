@@ -83,7 +83,7 @@ class Context:
         command = up.engine or (str(self.engine.path),)
         apart = () if up.engine else self.apart
         argv = (*apart, *up.prefix, *command)
-        return self.runners.of(argv, place, is_far=bool(up.place.ssh))
+        return self.runners.of(argv, place, is_far=up.place.is_remote)
 
     def leave(self) -> None:
         """End the runners behind a system, which is to change or to go."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from tiltyard.folder import StudyFolder
 from tiltyard.host.changes import PREFIX
 from tiltyard.host.place import HERE
-from tiltyard.run.nodes import by_ssh, let_go, salloc
+from tiltyard.run.nodes import let_go, named, salloc
 from tiltyard.run.scratch_dir import open_systems
 from tiltyard.study.model import Placement, SystemSpec
 from tiltyard.systems.planned import END_OF_RUN, PlannedPart
@@ -36,7 +36,7 @@ def dry_run(
     if placement and placement.engine == "slurm":
         return _of_slurm(placement)
     if placement:
-        place, there = next(iter(by_ssh(placement).values())), placement.directory
+        place, there = next(iter(named(placement).values())), placement.directory
     systems = open_systems(
         folder, specs, preview, lambda: None, place=place, there=there, clients=clients
     )

@@ -88,7 +88,7 @@ class OtherHost(Frozen):
 
     type: Literal["other_host"] = "other_host"
     name: str
-    """As ssh knows it."""
+    """As a study has it."""
     record: dict[str, dict[str, str]]
 
 

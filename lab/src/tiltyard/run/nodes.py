@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from tiltyard.address import Address
 from tiltyard.errors import BusyError, HostLacksError, TiltyardError
 from tiltyard.host import commands
 from tiltyard.host.ledger import Ledger
@@ -34,9 +35,9 @@ _SOON_S: Final = 20.0
 """How long another node is waited for while other sessions go on."""
 
 
-def by_ssh(placement: Placement) -> dict[str, Place]:
-    """The hosts, by name."""
-    return {host: Place.over_ssh(host, placement.ssh_options) for host in placement.hosts}
+def named(placement: Placement) -> dict[str, Place]:
+    """The hosts that a study names, by name."""
+    return {address.host: Place(address) for address in placement.addresses}
 
 
 @dataclass
@@ -63,8 +64,8 @@ class Nodes:
             HostLacksError: if there is no Slurm.
             BusyError: if nodes are not free in time.
         """
-        if self.placement.engine == "ssh":
-            self.places.update(by_ssh(self.placement))
+        if self.placement.engine != "slurm":
+            self.places.update(named(self.placement))
             return
         require_slurm(self.placement)
         self.lost |= _down(begun)
@@ -84,7 +85,7 @@ class Nodes:
         """Whether a host answers now."""
         try:
             self.places[name].run(("true",), timeout_s=_ANSWERS_S)
-            return self.placement.engine == "ssh" or not _down({name})
+            return self.placement.engine != "slurm" or not _down({name})
         except TiltyardError:
             return False
 
@@ -120,7 +121,7 @@ class Nodes:
         except BaseException:
             steps.undo()
             raise
-        self.places.update({node: Place.through_slurm(job, node) for node in names})
+        self.places.update({one: Place(Address(one, by="slurm", job=job)) for one in names})
 
 
 def let_go(name: str) -> Owe:

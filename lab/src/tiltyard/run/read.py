@@ -34,7 +34,7 @@ def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
         record=starts[0].record if starts else {},
         other_hosts=history.other_hosts,
         host_changes=(
-            *(() if plan.is_elsewhere else history.host_changes),
+            *(() if plan.is_remote else history.host_changes),
             *history.changes_of_others,
         ),
         boots=history.boots,

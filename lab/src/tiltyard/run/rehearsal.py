@@ -10,7 +10,7 @@ from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.place import HERE
 from tiltyard.run.interrupt import Interrupt
 from tiltyard.run.lock import hold_lock
-from tiltyard.run.nodes import by_ssh, require_slurm
+from tiltyard.run.nodes import named, require_slurm
 from tiltyard.run.scratch_dir import open_systems, scratch_dir
 from tiltyard.run.turn import facts_of
 from tiltyard.study.model import ConditionsSpec, Placement, SystemSpec
@@ -92,7 +92,7 @@ def _opened(
     if placement and placement.engine == "slurm":
         require_slurm(placement)
         return
-    hosts, there = (by_ssh(placement), placement.directory) if placement else ({"": HERE}, "")
+    hosts, there = (named(placement), placement.directory) if placement else ({"": HERE}, "")
     for host, place in hosts.items():
         found = open_systems(folder, specs, ledger, check, place=place, there=there)
         for name, system in found.items():

@@ -311,7 +311,7 @@ def _begin(context: Context, recovered: tuple[str, ...]) -> None:
     engine = context.engine.describe().engine
     with phase("recording the host"):
         record = host_record(context.folder.root, engine)
-    for last in history.starts[-1:] if not context.plan.is_elsewhere else ():
+    for last in history.starts[-1:] if not context.plan.is_remote else ():
         for change in changes(last.record, record):
             context.observer.note(f"The host has changed since the last start: {change}")
     context.journal.append(
@@ -325,7 +325,7 @@ def _begin(context: Context, recovered: tuple[str, ...]) -> None:
             boot=boot_id(),
             host=host_facts(record),
             record=record,
-            node=str(context.place) if context.place.ssh else "",
+            node=str(context.place) if context.place.is_remote else "",
             recovered=recovered,
             calibration=calibration,
         )
@@ -341,7 +341,7 @@ def _begin(context: Context, recovered: tuple[str, ...]) -> None:
 def _isolated(context: Context) -> Isolation | None:
     """Keep others off the CPUs that measure, if something is measured here."""
     asked = context.plan.conditions
-    if context.plan.is_elsewhere or not asked.isolate:
+    if context.plan.is_remote or not asked.isolate:
         return None
     attempt = partial(isolate, context.ledger, asked.cpus, context.observer.note)
     return patiently(context, "isolation", attempt)
@@ -358,7 +358,7 @@ def _take_level(context: Context) -> None:
     gates, history = context.plan.gates, context.history
     if gates is None or gates.spoiled != "adapt" or history.finished or history.usual:
         return
-    if context.plan.is_elsewhere:
+    if context.plan.is_remote:
         return
     programs = any(workload.program is not None for workload in context.plan.workloads)
     # The engine takes the highest-numbered CPU; a program may use all of them.

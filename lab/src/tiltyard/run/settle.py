@@ -35,6 +35,6 @@ def settle(
     Raises:
         UnreachableError: if that is another host, and it is not reached.
     """
-    if brief and not place.ssh:
+    if brief and not place.is_remote:
         return place.host.settle(0, sync=False)
     return place.host.settle(patience_s(trial_s))

@@ -371,8 +371,8 @@ def job_of(
 def is_watched(context: Context, key: TrialKey, up: Up) -> bool:
     """Whether what others use of the CPUs that measure is seen from here."""
     is_of_many = bool(context.plan.workload(key.workload).spec.clients)
-    is_elsewhere = bool(up.engine or up.place.ssh)
-    return not (is_of_many or is_elsewhere or context.plan.conditions.keep_awake)
+    is_remote = bool(up.engine) or up.place.is_remote
+    return not (is_of_many or is_remote or context.plan.conditions.keep_awake)
 
 
 @contextlib.contextmanager
@@ -392,7 +392,7 @@ def watching(
     """
     directory = _watched(up)
     with contextlib.ExitStack() as stack:
-        shares = brief and not up.place.ssh and not up.servers()
+        shares = brief and not up.place.is_remote and not up.servers()
         far = stack.enter_context(up.watch_far()) if up.watch_far else None
         own: Watching
         if shares:
@@ -430,7 +430,7 @@ def _death(trial: Trial, up: Up, *, heard: bool) -> str:
     if trial.flaw is not None:
         return f"{up.place}: {trial.flaw}"
     words = trial.last_words()
-    if up.place.ssh and not trial.is_told and up.place.is_lost(trial.exit_status, words):
+    if not trial.is_told and up.place.address.is_lost(trial.exit_status, words):
         what = _LOST if heard else "cannot reach"
         return f"{what} {up.place}: {words or 'no reason is given'}"
     if trial.exit_status < 0:

@@ -55,8 +55,8 @@ class Bringing:
         workloads = [_as_planned(workload, catalogue) for workload in plan.workloads]
         found = cls.among(plan.study_sha256, plan.systems, workloads, catalogue, folder)
         placement = plan.placement
-        hosts, options = (placement.hosts, placement.ssh_options) if placement else ((), ())
-        ways = [way for host in hosts for way in brought.ssh("placement.hosts", host, options)]
+        hosts = placement.addresses if placement else ()
+        ways = [way for host in hosts for way in brought.way("placement.hosts", host)]
         if not ways:
             return found
         systems = {one.name: (*found.by_system.get(one.name, ()), *ways) for one in plan.systems}
@@ -269,10 +269,9 @@ def _as_planned(workload: PlannedWorkload, catalogue: Catalogue) -> WorkloadSpec
 def _of_workload(
     spec: WorkloadSpec, catalogue: Catalogue, systems: Iterable[SystemSpec]
 ) -> Iterator[Brought]:
-    """Parameters that the engine would execute, and options of ssh: commands, or their words."""
+    """Parameters that the engine would execute, and ways to hosts: commands, or their words."""
     for client in spec.clients:
-        if client.host:
-            yield from brought.ssh("clients.host", client.host, client.ssh_options)
+        yield from brought.way("clients.host", client.address)
     card = catalogue.workload(spec.use)
     table = program_of(card, spec.parameters)
     values = spec.parameters

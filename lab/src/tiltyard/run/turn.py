@@ -186,9 +186,9 @@ def _record_other_host(context: Context, up: Up, *, has_booted: bool) -> None:
 
     It must not fail a turn.
     """
-    other, history = up.far if up.far.ssh else up.place, context.history
+    other, history = up.far if up.far.is_remote else up.place, context.history
     name = str(other)
-    if not other.ssh or (name in history.met and not has_booted):
+    if not other.is_remote or (name in history.met and not has_booted):
         return
     try:
         record = take(Subject(), other)
@@ -207,7 +207,7 @@ def _run_trials(context: Context, system: System, keys: list[TrialKey], up: Up) 
     for place, key in enumerate(keys):
         context.interrupt.check()
         if place > 0 and key.repeat > 1:
-            if not up.place.ssh:
+            if not up.place.is_remote:
                 context.leave()
             try:
                 system.refresh()
@@ -228,7 +228,7 @@ def _run_trials(context: Context, system: System, keys: list[TrialKey], up: Up) 
             raise
         except TiltyardError as error:
             # What is looked at there failed, or the host is not reached.
-            if not up.place.ssh:
+            if not up.place.is_remote:
                 raise
             fail_trial(context, key, str(error))
         _stop_at_failure(context, key)

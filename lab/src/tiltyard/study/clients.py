@@ -9,10 +9,11 @@ from typing import Annotated, Final
 
 from pydantic import Field, JsonValue, StringConstraints, ValidationError
 
+from tiltyard.address import HostName, Reached
 from tiltyard.study.file import Typed
 from tiltyard.study.kinds import Kind
 from tiltyard.study.locate import KeyPath
-from tiltyard.study.model import ClientSpec, HostName, WorkloadSpec
+from tiltyard.study.model import ClientSpec, WorkloadSpec
 from tiltyard.study.problems import Flaw, shown
 from tiltyard.study.wording import flaws_of
 from tiltyard.wire import MetricCard
@@ -24,12 +25,13 @@ STONEWALL: Final = "_stonewall"
 """How the metric ends that is a rate while all clients were at work."""
 
 
-class ClientTable(Typed):
+class ClientTable(Reached, Typed):
     """One client."""
 
-    host: HostName = Field("", description='Its host as ssh knows it: "user@host"; else this one.')
-    ssh_options: list[str] = Field(
-        [], description='Options for ssh, one word each: ["-p", "2222"].'
+    host: HostName = Field(
+        "",
+        exclude_if=lambda host: not host,
+        description='Its host as ssh knows it: "user@host"; else this one.',
     )
     directory: Annotated[str, StringConstraints(pattern=r"^/[^\n]*$")] = Field(
         "",
@@ -84,9 +86,9 @@ def _clients(tables: Sequence[JsonValue], at: KeyPath, flaws: list[Flaw]) -> Ite
             found = flaws_of(error, ClientTable)
             flaws += [Flaw((*at, place, *flaw.path), flaw.text) for flaw in found]
             continue
-        if table.ssh_options and not table.host:
-            flaws.append(Flaw((*at, place, "ssh_options"), "is for a host; write host too"))
-        yield ClientSpec(**{**table.model_dump(), "ssh_options": tuple(table.ssh_options)})
+        if key := table.options_alone:
+            flaws.append(Flaw((*at, place, key), "is for a host; write host too"))
+        yield ClientSpec(**table.model_dump())
 
 
 def flaws_of_clients(

@@ -219,7 +219,7 @@ def _hosts(file: StudyFile, kinds: Sequence[Kind | None], flaws: list[Flaw]) -> 
     if placement is None:
         return 1
     engine, hosts = placement.engine, len(placement.hosts) or placement.nodes
-    key, other = ("hosts", "nodes") if engine == "ssh" else ("nodes", "hosts")
+    key, other = ("nodes", "hosts") if engine == "slurm" else ("hosts", "nodes")
     if not getattr(placement, key):
         flaws.append(Flaw(("placement", key), f'engine = "{engine}" needs {key}'))
     if getattr(placement, other):

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, StringConstraints
 
+from tiltyard.address import Address, By, HostName, Reached, SshOptions
 from tiltyard.frozen import Frozen
 
 Clock = Literal["time", "instructions"]
@@ -17,8 +18,6 @@ Analysis = Literal["unadjusted", "adjusted"]
 """Of the differences as they are, or less what covariates explain."""
 
 
-HostName = Annotated[str, StringConstraints(pattern=r"^[^-\s]\S*$")]
-"""As ssh knows it; it cannot be taken for an option."""
 SlurmName = Annotated[str, StringConstraints(pattern=r"^([\w][\w.,:&|*@()\[\]-]*)?$")]
 """A name, or an expression of names, that salloc takes."""
 
@@ -44,12 +43,9 @@ class SystemSpec(Frozen):
     """What stands as ``{name}`` in the commands of programs: text, or the words of a list."""
 
 
-class ClientSpec(Frozen):
+class ClientSpec(Reached, Frozen):
     """One of several that load the same system at once."""
 
-    host: str = ""
-    """As ssh knows it; empty: this host."""
-    ssh_options: tuple[str, ...] = ()
     directory: str = ""
     """Its own path to the target; empty: that of the system."""
     inject_ns: int = 0
@@ -139,17 +135,13 @@ class ConditionsSpec(Frozen):
 class Placement(Frozen):
     """Hosts that carry a study out, each a session of it."""
 
-    engine: Literal["ssh", "slurm"] = Field(
-        "ssh", description="What starts the work there: ssh to each host, or Slurm."
-    )
+    engine: By = Field("ssh", description="What starts the work there: ssh to each host, or Slurm.")
     hosts: tuple[HostName, ...] = Field(
         (),
         description='ssh: the hosts as ssh knows them, "user@host". One is a session; more than '
         "there are sessions take the place of hosts that are lost.",
     )
-    ssh_options: tuple[str, ...] = Field(
-        (), description='ssh: options, one word each: ["-p", "2222"].'
-    )
+    ssh_options: SshOptions = ()
     nodes: int = Field(0, ge=0, le=100, description="Slurm: so many whole nodes.")
     partition: SlurmName = Field("", description="Slurm: the partition; by default Slurm's own.")
     account: SlurmName = Field("", description="Slurm: the account that pays.")
@@ -163,6 +155,11 @@ class Placement(Frozen):
         description="Where programs work on a host, if no system names a directory; a relative "
         "path begins at the user's home, as that of a system does. By default the home.",
     )
+
+    @property
+    def addresses(self) -> list[Address]:
+        """Of the hosts that it names; Slurm names none before it gives them."""
+        return [Address(host, self.ssh_options) for host in self.hosts]
 
 
 class ScaledValue(Frozen):

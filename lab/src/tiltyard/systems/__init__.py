@@ -49,8 +49,8 @@ def kind(name: str) -> AnyKind:
     Raises:
         UsageError: if there is none.
     """
-    from tiltyard.systems.service import serviceable
-    from tiltyard.systems.there import anywhere
-    from tiltyard.systems.tuned import tunable
+    from tiltyard.systems.service import with_service
+    from tiltyard.systems.there import with_remote
+    from tiltyard.systems.tuned import with_tuning
 
-    return anywhere(tunable(serviceable(KINDS.named(name))))
+    return with_remote(with_tuning(with_service(KINDS.named(name))))

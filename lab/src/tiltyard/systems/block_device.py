@@ -119,7 +119,7 @@ class BlockDeviceVolume(Volume):
             given=settings.device,
             size_bytes=settings.confirm.size,
             marks=settings.confirm.marks,
-            keep=(site.scratch,) if site.place.ssh else local,
+            keep=(site.scratch,) if site.place.is_remote else local,
         )
         self._seen: BlockDevice
         """The device as it was when a turn was prepared."""
@@ -184,7 +184,7 @@ class BlockDeviceVolume(Volume):
         mine = (
             change
             for change in reversed(self._site.ledger.outstanding)
-            if change.ssh == self.place.ssh and is_format_of(change, self._wanted.given)
+            if change.address == self.place.address and is_format_of(change, self._wanted.given)
         )
         return next(mine, None)
 
@@ -196,7 +196,7 @@ class BlockDeviceVolume(Volume):
             path=setting,
             value=value,
             before=before,
-            ssh=self.place.ssh,
+            address=self.place.address,
         )
 
     def _device_facts(self, device: str) -> dict[str, str]:

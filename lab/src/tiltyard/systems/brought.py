@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tiltyard.address import Address
+
 _SYSTEM: Final = tuple(
     map(Path, ("/bin", "/boot", "/lib", "/lib64", "/opt", "/sbin", "/snap", "/usr"))
 )
@@ -112,17 +114,19 @@ def of_the_system(path: Path, root: Path) -> bool:
     return all(map(_is_roots_alone, (real, *real.parents)))
 
 
-def ssh(host_key: str, host: str, options: Sequence[str]) -> Iterator[Brought]:
+def way(host_key: str, address: Address) -> Iterator[Brought]:
     """What of the way to another host is more than a name, a port and a key.
 
     Args:
         host_key: setting that names the host.
-        host: as ssh takes it.
-        options: for ssh, one word each (``ssh_options``).
+        address: of the host; to this one there is no way.
     """
-    if not _HOST.fullmatch(host):
-        yield Brought(host_key, f"host {quoted(host)}, which a shell would not take for a word")
-    words = iter(options)
+    if not address.is_remote:
+        return
+    if not _HOST.fullmatch(address.host):
+        host = quoted(address.host)
+        yield Brought(host_key, f"host {host}, which a shell would not take for a word")
+    words = iter(address.options)
     for word in words:
         if word in _SSH_ALONE:
             continue

@@ -6,8 +6,7 @@ now, with their history; each turn works in a new subdirectory that is removed a
 Where root works in a directory that is another user's, he could exchange the subdirectory at any
 moment. So it is mounted in the scratch folder for the turn, and reached there.
 
-Kind ``remote`` is the same on another host that ssh reaches; nothing that is timed passes through
-ssh.
+Kind ``remote`` is the same on another host; nothing that is timed passes through what reaches it.
 """
 
 import os
@@ -19,13 +18,13 @@ from typing import Final
 
 from pydantic import Field
 
+from tiltyard.address import OTHER, HostName, Reached
 from tiltyard.errors import RefusedError
 from tiltyard.folder import sha256
 from tiltyard.host.op import MakeDirectory, Mount
 from tiltyard.host.place import HERE, MOUNTS, Place
 from tiltyard.host.steps import Step, Steps, TakeBack, UndoTemporarily
 from tiltyard.ownership import expanded, led_to, stranger_above
-from tiltyard.study.model import HostName
 from tiltyard.systems import brought
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.service.settings import ServiceableSettings
@@ -44,13 +43,10 @@ class DirectorySettings(ServiceableSettings):
     )
 
 
-class RemoteSettings(ServiceableSettings):
+class RemoteSettings(Reached, ServiceableSettings):
     """Which directory, on which host."""
 
-    host: HostName = Field(description='The other host as ssh knows it: "user@host".')
-    ssh_options: tuple[str, ...] = Field(
-        default=(), description='Options for ssh, one word each: ["-p", "2222"].'
-    )
+    host: HostName = Field(description=OTHER)
     directory: str = Field(
         description="An existing directory there; a relative path begins at the user's home.",
         pattern=r"^[^-\n][^\n]*$",
@@ -147,7 +143,9 @@ class DirectoryThere(System):
         return _room_in(path, self.place)
 
     def _problem(self, text: str) -> Problem:
-        return Problem("error", text, shlex.join(self.place.argv(("ls", "-ld", self._directory))))
+        return Problem(
+            "error", text, shlex.join(self.place.address.argv(("ls", "-ld", self._directory)))
+        )
 
     def _found(self, path: str) -> Path | None:
         """Where it really is."""
@@ -176,7 +174,7 @@ class DirectoryThere(System):
 
 def open_directory(name: str, settings: DirectorySettings, site: Site) -> System:
     """The directory on this host, or on that of a placement."""
-    if site.place.ssh:
+    if site.place.is_remote:
         return DirectoryThere(str(settings.directory), site)
     return Directory(name, settings, site)
 
@@ -225,5 +223,5 @@ REMOTE = Kind(
     elsewhere=True,
     placed=False,
     redraws=lambda _: "a new subdirectory",
-    brings=lambda settings, _: brought.ssh("host", settings.host, settings.ssh_options),
+    brings=lambda settings, _: brought.way("host", settings.address),
 )

@@ -18,7 +18,7 @@ class HostSettings(ServiceableSettings):
 def _open(name: str, settings: HostSettings, site: Site) -> System:
     """A directory of the scratch folder, which is there while systems are up."""
     del settings
-    place = Path(site.there or ".") if site.place.ssh else Path(site.there or site.work)
+    place = Path(site.there or ".") if site.place.is_remote else Path(site.there or site.work)
     return open_directory(name, DirectorySettings(directory=place), site)
 
 

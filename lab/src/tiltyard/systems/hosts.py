@@ -1,7 +1,7 @@
-"""Kind ``hosts``: the client on this host, the server on another one that ssh reaches.
+"""Kind ``hosts``: the client on this host, the server on another one.
 
 The agent there starts its own file as the server in each turn, and ends it with the turn, and also
-when the connection by ssh is lost. What is measured does not pass through ssh.
+when the connection to it is lost. What is measured does not pass through that.
 """
 
 import re
@@ -12,6 +12,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from tiltyard.address import OTHER, Address, HostName, SshOptions
 from tiltyard.errors import TiltyardError
 from tiltyard.host import commands, sysctls
 from tiltyard.host.facts import ABSENT
@@ -19,14 +20,13 @@ from tiltyard.host.packages import find_program
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.host.telemetry import watch_of
-from tiltyard.study.model import HostName
 from tiltyard.study.problems import shown
 from tiltyard.systems import brought
 from tiltyard.systems.booting import boot, boot_problems
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.ends import both
 from tiltyard.systems.kind import Kind, Problem, Profiles, ServerEnd, Site, System, Up
-from tiltyard.systems.other_host import SSH, OtherHost
+from tiltyard.systems.other_host import OtherHost
 from tiltyard.systems.parameters import CONGESTION_CONTROL, TELLING
 from tiltyard.systems.placement import (
     PlacedSettings,
@@ -46,14 +46,12 @@ _SERVER_DEVICE = "device of the server"
 class HostsSettings(PlacedSettings):
     """Where the server is, and how it is reached."""
 
-    server: HostName = Field(description='The other host as ssh knows it: "user@host".')
+    server: HostName = Field(description=OTHER)
     address: str | None = Field(
         default=None,
         description="Name or address at which the server listens; that of ssh if left out.",
     )
-    ssh_options: tuple[str, ...] = Field(
-        default=(), description='Options for ssh, one word each: ["-p", "2222"].'
-    )
+    ssh_options: SshOptions = ()
     port: int = Field(
         default=0, ge=0, le=65535, description="Port of the server; 0: one that is free."
     )
@@ -80,6 +78,11 @@ class HostsSettings(PlacedSettings):
         return self
 
     @property
+    def of_server(self) -> Address:
+        """The server's host."""
+        return Address(self.server, self.ssh_options)
+
+    @property
     def boots_server(self) -> bool:
         """Whether the server's host is booted before each turn."""
         return self.reset == "reboot" and self.reboots != "client"
@@ -102,12 +105,12 @@ class Hosts(System):
         del name
         self._settings = settings
         self._site = site
-        self._there = OtherHost(Place.over_ssh(settings.server, settings.ssh_options))
+        self._there = OtherHost(Place(settings.of_server))
         self.far = self._there.place
         self.steps = Steps(site.ledger, site.check, place=self.far)
 
     def problems(self) -> list[Problem]:
-        """No ssh, no way in, or a host that cannot run this engine."""
+        """No way in, or a host that cannot run this engine."""
         if problems := self._there.problems():
             return problems
         try:
@@ -191,9 +194,8 @@ class Hosts(System):
         """The name or address at which the server shall listen."""
         if self._settings.address is not None:
             return self._settings.address
-        options = (*self._settings.ssh_options, "-G", self._settings.server)
-        lines = commands.run((SSH.command, *options)).stdout.splitlines()
-        return next(line.split()[1] for line in lines if line.startswith("hostname "))
+        server = self._settings.of_server
+        return server.name_in(commands.run(server.lookup).stdout)
 
 
 def _resolved(name: str) -> str:
@@ -219,7 +221,7 @@ def _way_to(address: str) -> dict[str, str]:
 
 def _brings(settings: HostsSettings, root: Path) -> Iterator[Brought]:
     """The way there, and what boots the host there."""
-    yield from brought.ssh("server", settings.server, settings.ssh_options)
+    yield from brought.way("server", settings.of_server)
     yield from brings(settings, root)
 
 

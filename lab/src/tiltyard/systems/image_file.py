@@ -54,7 +54,7 @@ class MemoryBacking:
     def steps(self) -> Iterator[Step]:
         """Mount it, unless it is there."""
         made = MakeDirectory(path=self.path, lasts="run")
-        if self._site.ledger.holds(made.made(self._site.place.ssh)):
+        if self._site.ledger.holds(made.made(self._site.place.address)):
             return
         yield made
         size = f"size={self._size_bytes + _BESIDE_BYTES}"
@@ -131,7 +131,7 @@ class ImageFile:
             in_memory=self._memory is not None,
             lasts="run",
         )
-        if self._site.ledger.holds(laid_out.made(self._place.ssh)):
+        if self._site.ledger.holds(laid_out.made(self._place.address)):
             return
         if self._memory is not None:
             yield from self._memory.steps()

@@ -14,6 +14,7 @@ from pydantic import (
 )
 from pydantic.json_schema import JsonSchemaValue
 
+from tiltyard.address import Reached
 from tiltyard.executors.engine import FarPlace, Inject, Target
 from tiltyard.frozen import Frozen
 from tiltyard.host.commands import Command
@@ -24,7 +25,7 @@ from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.host.telemetry import Watching
 from tiltyard.ownership import expanded
 from tiltyard.recipe import Recipe
-from tiltyard.study.model import Clock, HostName
+from tiltyard.study.model import Clock
 from tiltyard.study.problems import not_a, shown
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.planned import PlannedPart
@@ -172,18 +173,8 @@ class SystemSettings(KindSettings):
         return Inject(delay_ns=self.inject_ns, every=self.inject_every, into=self.inject_into)
 
 
-class ReachableSettings(SystemSettings):
+class ReachableSettings(Reached, SystemSettings):
     """Base of the settings of kinds whose systems may be on another host."""
-
-    host: HostName | None = Field(
-        None,
-        description='Another host that has the system, as ssh knows it: "user@host". What is '
-        "named is there; all of it is done there, and taken back there.",
-    )
-    ssh_options: tuple[str, ...] = Field(
-        (),
-        description='Options for ssh, one word each: ["-p", "2222"].',
-    )
 
 
 class OneHostSettings(SystemSettings):
@@ -232,11 +223,11 @@ class Site:
     @property
     def scratch(self) -> Path:
         """Where images and mount points are made, on the host of the systems."""
-        return self.place.home if self.place.ssh else self.work.resolve()
+        return self.place.home if self.place.is_remote else self.work.resolve()
 
     def given(self, path: Path) -> Path:
         """A path of a study: it begins at the study file, on another host at the login's home."""
-        if self.place.ssh:
+        if self.place.is_remote:
             return self.scratch / str(path).removeprefix("~/")
         return (self.root / expanded(path)).resolve()
 
@@ -282,7 +273,7 @@ class Up:
     prefix: tuple[str, ...] = ()
     """Command that starts the measuring engine where its end of the system is."""
     engine: tuple[str, ...] = ()
-    """Command that stands for the engine, where it is not on this host: through ssh, or into a
+    """Command that stands for the engine, where it is not on this host: to another one, or into a
     guest. It takes the engine's verbs and has its pipes. Empty: this installation's engine."""
     place: Place = HERE
     """The host that trials run on. On another one the engine stops when its input

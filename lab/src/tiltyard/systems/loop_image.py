@@ -51,11 +51,11 @@ class LoopImage(Volume):
         """Nothing is touched yet."""
         slug = sha256(name.encode())[:8] if not settings.makes_anew else "shared"
         self._file = ImageFile(settings.backing, site, slug)
-        super().__init__(settings, site, slug, None if site.place.ssh else self._file.home)
+        super().__init__(settings, site, slug, None if site.place.is_remote else self._file.home)
         self._backing = settings.backing
         self._bandwidth = settings.bandwidth
         asks_root = not self._filesystem.driver.takes_files
-        self._looped = bool(site.place.ssh) or os.geteuid() == 0 or asks_root
+        self._looped = site.place.is_remote or os.geteuid() == 0 or asks_root
 
     def problems(self) -> list[Problem]:
         """Root, loop devices, mkfs, the kernel's driver, size and room."""

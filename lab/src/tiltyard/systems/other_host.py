@@ -1,16 +1,16 @@
-"""Another host that ssh reaches: whether it will do, and how an engine is started there."""
+"""Another host: whether it will do, and how an engine is started there."""
 
 from collections.abc import Sequence
 
+from tiltyard.address import THIS_HOST
 from tiltyard.errors import TiltyardError, UnreachableError
 from tiltyard.host.packages import Tool, find_program, install_command
 from tiltyard.host.place import Place
 from tiltyard.systems.kind import Problem
 
-SSH = Tool("ssh", "openssh-client", ("-V",), "systems on other hosts cannot be reached")
-_SRUN_PACKAGE = "slurm-client"
+CLIENT = Tool(*THIS_HOST.program, ("-V",), "systems on other hosts cannot be reached")
 _WAIT = 'engine=$1; shift; "$engine" "$@"; exit $?'
-"""A shell stays between ssh and the engine, so that an engine that is killed is told from a
+"""A shell stays above the engine, so that an engine that is killed is told from a
 connection that is lost."""
 
 
@@ -26,16 +26,15 @@ class OtherHost:
         self.place = place
 
     def problems(self) -> list[Problem]:
-        """No ssh, no way in, or a host that cannot run this engine."""
-        by = self.place.ssh[0]
-        if find_program(by) is None:
-            package = SSH.package if by == SSH.command else _SRUN_PACKAGE
-            return [Problem("error", f"{by} is not installed", install_command(package))]
+        """No program that leads there, no way in, or a host that cannot run this engine."""
+        address = self.place.address
+        program, package = address.program
+        if find_program(program) is None:
+            return [Problem("error", f"{program} is not installed", install_command(package))]
         try:
             self.place.ask(lambda host: host.read())
         except UnreachableError as error:
-            remedy = f"ssh {self.place} must work without a question" if by == SSH.command else None
-            return [Problem("error", str(error), remedy)]
+            return [Problem("error", str(error), address.remedy)]
         except TiltyardError as error:
             return [Problem("error", str(error))]
         return []
@@ -47,4 +46,4 @@ class OtherHost:
             engine: how it is started.
             prefix: starts it where the system is, as :attr:`tiltyard.systems.kind.Up.prefix`.
         """
-        return self.place.argv((*prefix, "sh", "-c", _WAIT, "sh", *engine))
+        return self.place.address.argv((*prefix, "sh", "-c", _WAIT, "sh", *engine))

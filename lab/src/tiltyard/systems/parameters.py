@@ -66,7 +66,7 @@ def allow_congestion_control(name: str, place: Place) -> Iterator[Step]:
 
 def _set(key: str, value: str, place: Place) -> SetValue:
     path, before = str(sysctls.path_of(key)), sysctls.read(key, place)
-    return SetValue(name=key, path=path, value=value, before=before, ssh=place.ssh)
+    return SetValue(name=key, path=path, value=value, before=before, address=place.address)
 
 
 def _unknown_congestion_control(wanted: str, place: Place) -> list[Problem]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from tiltyard.address import Reached
 from tiltyard.errors import HostLacksError, RefusedError, TiltyardError, UnreachableError
 from tiltyard.host.devices.disks import DISKS, LOOKED_AT
 from tiltyard.host.facts import facts_of_another
@@ -28,7 +29,7 @@ _OF_A_HOST: Final = (TiltyardError, HostLacksError, RefusedError)
 """Errors that may not say on which host they were."""
 
 
-def anywhere(kind: AnyKind) -> AnyKind:
+def with_remote(kind: AnyKind) -> AnyKind:
     """The same kind, whose systems heed the setting ``host``, or are where a placement has them."""
 
     def opened(name: str, settings: Any, site: Site) -> System:
@@ -41,8 +42,8 @@ def anywhere(kind: AnyKind) -> AnyKind:
         return There(kind.open(name, settings, there), there, command)
 
     def brings(settings: Any, root: Path) -> Iterator[Brought]:
-        if isinstance(settings, ReachableSettings) and settings.host:
-            yield from brought.ssh("host", settings.host, settings.ssh_options)
+        if isinstance(settings, ReachableSettings):
+            yield from brought.way("host", settings.address)
         yield from kind.brings(settings, root)
 
     return replace(kind, open=opened, brings=brings)
@@ -50,9 +51,9 @@ def anywhere(kind: AnyKind) -> AnyKind:
 
 def _place_of(kind: AnyKind, settings: Any, site: Site) -> Place | None:
     """Another host that has the system."""
-    if host := getattr(settings, "host", None):
-        return Place.over_ssh(host, settings.ssh_options)
-    return site.place if site.place.ssh and kind.placed else None
+    if isinstance(settings, Reached) and settings.host:
+        return Place(settings.address)
+    return site.place if site.place.is_remote and kind.placed else None
 
 
 class There(System):

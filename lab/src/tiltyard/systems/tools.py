@@ -18,7 +18,7 @@ def tools() -> tuple[Tool, ...]:
         *(tool for one in known for tool in one.driver.tools),
         overlay.SERVER,
         *pair_checks.TOOLS,
-        other_host.SSH,
+        other_host.CLIENT,
         placement.TASKSET,
         of_machines.UML,
         *of_machines.OF_IMAGES,

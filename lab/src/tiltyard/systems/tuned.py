@@ -45,7 +45,7 @@ _HANDLERS: Final = "fs.binfmt_misc."
 _ELSEWHERE: Final = "the workload is started on another host, or in a guest"
 
 
-def tunable(kind: AnyKind) -> AnyKind:
+def with_tuning(kind: AnyKind) -> AnyKind:
     """The same kind, whose systems heed the setting ``tuning``."""
 
     def opened(name: str, settings: Any, site: Site) -> System:
@@ -95,8 +95,8 @@ class Tuned(System):
         system = kind.open(name, settings, site)
         self._known_as = (kind, name, settings, site)
         # Where an agent prepares it, its own file is what is started.
-        self._starts_there = bool(system.place.ssh) and not kind.in_guest
-        self._is_elsewhere = kind.elsewhere or bool(system.place.ssh)
+        self._starts_there = system.place.is_remote and not kind.in_guest
+        self._is_remote = kind.elsewhere or system.place.is_remote
         self._begin(system, system.place, settings.profiles, settings, site)
 
     def _begin(
@@ -143,7 +143,7 @@ class Tuned(System):
         """Those of the system, and what the host lacks of the profile, as far as it is known."""
         self._open()
         problems = self._system.problems()
-        if self._at.ssh and any(problem.severity == "error" for problem in problems):
+        if self._at.is_remote and any(problem.severity == "error" for problem in problems):
             return problems  # A host that is not reached has nothing to be looked at.
         scene = self._scene_ahead()
         stages = (self._profile.settings(stage, scene) for stage in self._known_ahead)
@@ -231,7 +231,7 @@ class Tuned(System):
 
     def _starts(self) -> Iterator[Setting]:
         """How the engine is started, where we start it."""
-        if self._starts_there or not self._is_elsewhere:
+        if self._starts_there or not self._is_remote:
             yield from self._profile.settings("engine", Scene(self._at))
             return
         for setting in self._profile.settings("engine", Scene()):
@@ -265,7 +265,7 @@ class Tuned(System):
     def _without_root(self, outcomes: Sequence[Outcome]) -> list[Problem]:
         """What is there, and only root can set."""
         names = [outcome.name for outcome in outcomes if outcome.status == "set"]
-        if not names or self._at.ssh or os.geteuid() == 0:
+        if not names or self._at.is_remote or os.geteuid() == 0:
             return []
         others = f" and {len(names) - 1} more" if names[1:] else ""
         text = f"{self._key}: only root can set {names[0]}{others}"
@@ -303,7 +303,7 @@ class TunedServer(Tuned):
         asked = _of_server(settings)
         self._profile = load_profiles(asked, site.root)
         self._names, self._taken, self._required = self._profile.names, [], frozenset()
-        self._is_elsewhere, self._starts_there = True, False
+        self._is_remote, self._starts_there = True, False
         assert system.far is not None
         self._begin(system, system.far, asked, settings, site)
 
@@ -329,5 +329,5 @@ def _devices(up: Up) -> tuple[str, ...]:
     """Block devices of a system that is up; under a directory, what it is mounted from."""
     if up.devices or not isinstance(up.target, Path):
         return up.devices
-    source = up.facts.get("device", "") if up.place.ssh else mount_of(up.target).source
+    source = up.facts.get("device", "") if up.place.is_remote else mount_of(up.target).source
     return (source,) if source.startswith("/dev/") else ()

@@ -61,7 +61,7 @@ class FileSetting(Setting):
             before=before,
             excludes=self.excludes,
             skip=True,
-            ssh=self.place.ssh,
+            address=self.place.address,
         )
 
     def why_not_set(self, now: str, wanted: str, said: str) -> str:

@@ -142,7 +142,7 @@ def gates_sentence(plan: Plan, run: RunRecord) -> str:
     gates, canaries = plan.gates, run.canaries
     if gates is None:
         return ""
-    too_short = bool(gates.canary) and not canaries and not plan.is_elsewhere
+    too_short = bool(gates.canary) and not canaries and not plan.is_remote
     canary = (
         f"a fixed piece of work before or after it is off by more than {_share(gates.canary)}; "
         if gates.canary and canaries

@@ -368,7 +368,7 @@ def _virtual(evidence: Evidence) -> Iterator[Notice]:
     if plan.clock == "instructions":
         return
     here = next((value for name, value in run.host.items() if "virtual" in name.lower()), "")
-    told = {} if plan.is_elsewhere else {"The host": here}
+    told = {} if plan.is_remote else {"The host": here}
     for host, record in run.other_hosts.items():
         told[host] = record.get("virtualisation", {}).get("hypervisor", "")
     caches = "" if _is_of_network(plan) else ", and its disks may be cached outside of it"

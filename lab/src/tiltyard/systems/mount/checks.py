@@ -25,7 +25,7 @@ _ADMIT = "sudo; or let users have namespaces (sysctl user.max_user_namespaces)"
 
 def strangers(directory: Path, place: Place = HERE) -> list[Problem]:
     """Another user who could have root write, format or mount in another place than is meant."""
-    reason = _stranger_there(directory, place) if place.ssh else stranger_above(directory)
+    reason = _stranger_there(directory, place) if place.is_remote else stranger_above(directory)
     return [exchangeable(directory, reason)] if reason else []
 
 
@@ -58,7 +58,7 @@ def rights_to_mount(place: Place = HERE, *, served: bool) -> list[Problem]:
     """
     if place.is_root:
         return []
-    if place.ssh:
+    if place.is_remote:
         return [Problem("error", "only root can mount there", "root@ before the host's name")]
     if refusal := _why_not():
         text = f"only root can mount here: users have no namespaces of their own ({refusal})"

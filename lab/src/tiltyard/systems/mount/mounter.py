@@ -117,7 +117,7 @@ class RootMounter(Mounter):
             outlives=True,
         )
         self._again = (
-            UndoTemporarily(change=start.made(self.steps.place.ssh)),
+            UndoTemporarily(change=start.made(self.steps.place.address)),
             start.model_copy(update={"again": True}),
         )
         return start
@@ -216,6 +216,6 @@ def _told(found: HostDirect) -> str:
 
 def mounter(steps: Steps, mark: str) -> Mounter:
     """What this process may use; on other hosts only root is asked to mount."""
-    if steps.place.ssh or os.geteuid() == 0:
+    if steps.place.is_remote or os.geteuid() == 0:
         return RootMounter(steps, mark)
     return UserMounter(steps, mark)

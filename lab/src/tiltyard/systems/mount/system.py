@@ -129,7 +129,7 @@ class MountSystem(System):
             target=directory,
             commands=self.steps.executed,
             prefix=self.mounter.prefix,
-            devices=() if self.place.ssh or not is_device(source) else (source,),
+            devices=() if self.place.is_remote or not is_device(source) else (source,),
             servers=self.servers,
             lost=lost_with(self.mounter.servers),
             place=self.place,

@@ -43,7 +43,7 @@ _COMMAND_S: Final = 10.0
 """How long what a command has left behind may take to end."""
 
 
-def serviceable(kind: AnyKind) -> AnyKind:
+def with_service(kind: AnyKind) -> AnyKind:
     """The same kind, whose systems heed the setting ``service``."""
 
     def opened(name: str, settings: Any, site: Site) -> System:
@@ -89,7 +89,7 @@ class Serviced(System):
     def problems(self) -> list[Problem]:
         """Those of the system, and what the service lacks."""
         found, place = self._system.problems(), self._own.place
-        if place.ssh and any(each.severity == "error" for each in found):
+        if place.is_remote and any(each.severity == "error" for each in found):
             return found  # A host that is not reached has nothing to be looked at.
         return [*found, *strangers(self._home.parent, place), *self._wrong_user(), *self._missing()]
 
@@ -204,7 +204,7 @@ class Serviced(System):
     def _program(self) -> str:
         """The program of its start, by its hash."""
         name, place = self._start.argv[0], self._own.place
-        if not place.ssh:
+        if not place.is_remote:
             found = find_program(name)
             return "" if found is None else hashed(Path(found).resolve())
         found = place.ask(lambda host: host.read(programs=[name])).programs.get(name)
@@ -242,11 +242,11 @@ class Serviced(System):
 
     def _pause(self) -> Iterator[Step]:
         """Nothing of it holds the system."""
-        ssh = self._own.place.ssh
-        yield UndoTemporarily(change=self._start.made(ssh))
+        address = self._own.place.address
+        yield UndoTemporarily(change=self._start.made(address))
         if isinstance(self._show, Mount):
             shown = self._show.with_outputs(self._own.outputs)
-            yield UndoTemporarily(change=shown.made(ssh))
+            yield UndoTemporarily(change=shown.made(address))
 
     def _go_on(self) -> Iterator[Step]:
         if isinstance(self._show, Mount):

@@ -165,7 +165,7 @@ def short_path(name: str, place: Place) -> Path:
     Raises:
         HostLacksError: if it would not be: unix(7) takes 107 characters.
     """
-    path = Path("/tmp" if place.ssh else tempfile.gettempdir()) / name
+    path = Path("/tmp" if place.is_remote else tempfile.gettempdir()) / name
     if len(os.fsencode(path)) + _SOCKET_BYTES > _SUN_PATH_BYTES:
         raise HostLacksError(f"{path} is too long for sockets; TMPDIR names another directory")
     return path

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, Literal
 
+from tiltyard.address import THIS_HOST, Address
 from tiltyard.host.changes import KeptCopy, MadeByOp
 from tiltyard.host.op import Mount
 from tiltyard.host.steps import Op, Say, Step, Text
@@ -42,11 +43,12 @@ class Keeper:
     @property
     def _known(self) -> KeptCopy | None:
         """The copy, if it has been made since this run began."""
-        ssh = self._site.place.ssh
+        address = self._site.place.address
         mine = (
             change
             for change in self._site.ledger.outstanding
-            if isinstance(change, KeptCopy) and (change.path, change.ssh) == (self.copy, ssh)
+            if isinstance(change, KeptCopy)
+            and (change.path, change.address) == (self.copy, address)
         )
         return next(mine, None)
 
@@ -184,9 +186,10 @@ class KeepCopy(Op):
         assert did.digest, "whoever has heard the answer has looked"
         return {_DIGEST: did.digest}
 
-    def made(self, ssh: tuple[str, ...] = ()) -> MadeByOp:
+    def made(self, address: Address = THIS_HOST) -> MadeByOp:
         """With what is known of it."""
-        made = super().made(ssh).model_dump(exclude={"kind"})
+        made = dict(super().made(address))
+        del made["kind"]
         return KeptCopy(**made, path=self.copy_to, sha256=self.sha256, facts=self.facts)
 
 

@@ -73,7 +73,7 @@ def kernel_of_series(name: str, place: Place = HERE) -> Path | None:
     """Where the kernel of a series is expected, ``6.12``; ``None`` if that is no series."""
     if not _SERIES.fullmatch(name):
         return None
-    above = place.home / _THERE if place.ssh else kernels_directory()
+    above = place.home / _THERE if place.is_remote else kernels_directory()
     return above / name / "vmlinuz"
 
 
@@ -100,7 +100,7 @@ def beside(root: Path) -> Callable[[Path], Path]:
 
 def is_file(path: Path, place: Place = HERE) -> bool:
     """Whether there is a file."""
-    return place.passes(("-f", str(path)))[0] if place.ssh else path.is_file()
+    return place.passes(("-f", str(path)))[0] if place.is_remote else path.is_file()
 
 
 def look_at(file: Path, place: Place = HERE) -> Kernel:

@@ -214,7 +214,7 @@ class VirtualMachine(System):
 
     def _console(self) -> Path:
         """Evidence, and kept; of another host once the turn is over."""
-        if self._site.place.ssh:
+        if self._site.place.is_remote:
             return self._directory / "console"
         folder = self._site.root / CONSOLES
         make_directory(folder, exist_ok=True)
@@ -223,7 +223,7 @@ class VirtualMachine(System):
     def _keep_console(self) -> None:
         """What it has said on another host, as far as that tells it; its directory goes."""
         place = self._site.place
-        if not place.ssh:
+        if not place.is_remote:
             return
         with contextlib.suppress(TiltyardError):
             if said := place.read(self._console()):

@@ -58,7 +58,7 @@ def kept(site: Site, steps: Steps, name: str, fill: Callable[[Path], None]) -> P
     """
     ledger = steps.ledger
     step = MakeKept(path=site.scratch / ledger.name(name), lasts="run")
-    made = step.made(site.place.ssh)
+    made = step.made(site.place.address)
     if not ledger.holds(made):
         steps.take([step])
         try:

@@ -68,11 +68,12 @@ class HeldLatency(Setting):
 
     def step(self, before: str, wanted: str) -> Step:  # noqa: ARG002  the base's names
         """Ask for it here ourselves; on another host by a process, which is known by its mark."""
-        if not self.place.ssh:
+        if not self.place.is_remote:
             return KeepLatency(latency_us=self.latency_us)
         hold = f"{KeepLatency(latency_us=self.latency_us).script} && echo held && exec cat"
-        # The sleeper keeps the standard input of the holder open through ssh.
-        words = ("sh", "-c", 'sleep infinity | "$@"', "sh", *self.place.argv(("sh", "-c", hold)))
+        # The sleeper keeps the standard input of the holder open.
+        there = self.place.address.argv(("sh", "-c", hold))
+        words = ("sh", "-c", 'sleep infinity | "$@"', "sh", *there)
         mark = f"{PREFIX}latency-{secrets.token_hex(4)}"
         return Start(argv=words, mark=mark, ready=Ready(line=True))
 

@@ -107,7 +107,7 @@ class InterfaceSetting(Setting):
             back=ethtool.command(self.interface, self.group, self.key, before),
             ends_with_boot=True,
             skip=True,
-            ssh=self.place.ssh,
+            address=self.place.address,
         )
 
 

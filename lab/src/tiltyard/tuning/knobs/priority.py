@@ -83,7 +83,7 @@ class Priority(Launch):
 
 def _niceness(place: Place) -> int:
     """Of what we start."""
-    if place.ssh:
+    if place.is_remote:
         return int(place.run(("cat", _STAT)).stdout.rpartition(")")[2].split()[_NICE])
     return os.getpriority(os.PRIO_PROCESS, 0)
 

@@ -82,7 +82,7 @@ class Stopped(Setting):
             value=wanted,
             back=services.command("start", self.service),
             skip=True,
-            ssh=self.place.ssh,
+            address=self.place.address,
         )
 
     def why_not_set(self, now: str, wanted: str, said: str) -> str:

@@ -63,7 +63,7 @@ class Swap(Setting):
             back=swaps.command(self.path, int(before.rpartition(" ")[2])),
             ends_with_boot=True,
             skip=True,
-            ssh=self.place.ssh,
+            address=self.place.address,
         )
 
     def why_not_set(self, now: str, wanted: str, said: str) -> str:

@@ -53,7 +53,7 @@ class ActiveProfile(Setting):
             value=wanted,
             back=tuned.command(was),
             skip=True,
-            ssh=self.place.ssh,
+            address=self.place.address,
         )
 
     def why_not_set(self, now: str, wanted: str, said: str) -> str:
