@@ -7,12 +7,13 @@ stopped at once, for what they do from then on is another load.
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from tiltyard.errors import TiltyardError
-from tiltyard.executors.barrier import Barrier, hear_together
+from tiltyard.executors.barrier import Barrier, Start, hear_together
 from tiltyard.executors.engine import ConditionsWanted, Inject, Job
 from tiltyard.executors.runner import Trial
 from tiltyard.folder import create_file, partial_beside, sha256
@@ -22,12 +23,16 @@ from tiltyard.host.steps import Steps
 from tiltyard.host.telemetry import Telemetry, Watching, watch_of
 from tiltyard.ownership import named_in_errors
 from tiltyard.run.context import Context
-from tiltyard.run.pooled import ClientStream, NotPooledError, pool
 from tiltyard.run.stream import Stream, read_stream
 from tiltyard.study.model import ClientSpec
 from tiltyard.systems.kind import Up
 from tiltyard.systems.other_host import OtherHost
 from tiltyard.wire import HelloEvent, written_event
+
+SKEW_MAX_S: Final = 0.025
+"""Later than that nobody may begin: longer than a scheduler lets another task have a processor."""
+SKEW_MAX_SHARE: Final = 0.01
+"""In a longer region as much of it: that moves a sum by half of the equivalence margin, at most."""
 
 
 @dataclass(frozen=True)
@@ -95,28 +100,40 @@ def execute_together(
             if reason := hearing.flaw(trials[place], streams[place], at):
                 flaw = f"client {clients[place].name}: {reason}"
                 return _kept(clients, streams[place]), flaw, seen
-        of_clients = [
-            ClientStream(
-                name=client.name,
-                file=f"{path.parent.name}/{client.path.name}",
-                sha256=sha256(data),
-                stream=stream,
-                starts=trial.starts,
-            )
-            for client, data, stream, trial in zip(clients, said, streams, trials, strict=True)
+        told = [
+            to_pool(client.name, client.partial, client.path, sha256(data), trial.starts)
+            for client, data, trial in zip(clients, said, trials, strict=True)
         ]
         try:
-            events = pool(of_clients)
-        except NotPooledError as error:
+            pooled = context.engine.pool(
+                {"clients": told, "late_s": SKEW_MAX_S, "late_share": SKEW_MAX_SHARE}
+            )
+        except TiltyardError as error:
             return _kept(clients, streams[0]), str(error), seen
         _keep(clients)
-        return b"".join(map(written_event, events)), None, seen
+        return pooled, None, seen
     finally:
         for client in clients:
             client.partial.unlink(missing_ok=True)
         with contextlib.ExitStack() as stack:
             for steps in made:
                 stack.callback(steps.undo)
+
+
+def to_pool(
+    name: str, path: Path, kept: Path, digest: str, starts: Iterable[Start]
+) -> dict[str, object]:
+    """A client as the wire's ``PoolClient``: its stream is at a path now, and will be kept."""
+    at = [
+        {
+            "at_ns": start.at_ns,
+            "ahead_ns": start.clock.ahead_ns,
+            "uncertainty_ns": start.clock.uncertainty_ns,
+        }
+        for start in starts
+    ]
+    file = f"{kept.parent.name}/{kept.name}"
+    return {"name": name, "path": str(path), "file": file, "sha256": digest, "starts": at}
 
 
 def _kept(clients: Sequence[_Client], failed: Stream) -> bytes:
