@@ -11,7 +11,7 @@ import numpy as np
 
 from simulation.section import Line, Section, percent, span, table
 from tiltyard.analysis.quantity import log_width
-from tiltyard.run.samples import BIN_WIDTH, SUB_BUCKET_BITS
+from tiltyard.run.samples import BIN_WIDTH
 from tiltyard.stats.estimators import PairedBlocks
 from tiltyard.stats.family import EQUIVALENT, FamilyRules, judge_family
 from tiltyard.stats.sequential import Spending, looks
@@ -81,7 +81,7 @@ def _at(place: float, noise: float, paths: int, rng: np.random.Generator) -> tup
 
 def _in_buckets(times_ns: FloatArray) -> FloatArray:
     """The upper edge of each one's bucket, as the engine reads a percentile."""
-    width = 2.0 ** (np.floor(np.log2(times_ns)) - SUB_BUCKET_BITS)
+    width = BIN_WIDTH * 2.0 ** np.floor(np.log2(times_ns))
     edges: FloatArray = (np.floor(times_ns / width) + 1) * width - 1
     return edges
 

@@ -42,4 +42,4 @@ def recorded_unfinished_study(tmp_path: Path) -> StudyFolder:
 @pytest.fixture
 def patience_with_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that gets a processor late does not fail its trial: that is not what is tested."""
-    monkeypatch.setattr("tiltyard.run.pooled.SKEW_MAX_S", LATEST_S)
+    monkeypatch.setattr("tiltyard.run.clients.SKEW_MAX_S", LATEST_S)

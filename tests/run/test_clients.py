@@ -18,10 +18,10 @@ from support.sshd import sshd
 from tiltyard.analysis.findings import analyse
 from tiltyard.errors import UsageError
 from tiltyard.executors.barrier import Reading, Start
-from tiltyard.executors.engine import Engine
+from tiltyard.executors.engine import Engine, JobRefused
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
-from tiltyard.run.pooled import ClientStream, NotPooledError, pool
+from tiltyard.run.clients import SKEW_MAX_S, SKEW_MAX_SHARE, to_pool
 from tiltyard.run.read import read_run
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.runner import run_study
@@ -230,21 +230,14 @@ def test_a_client_that_cannot_be_had_is_named_with_a_fix(tmp_path: Path, engine:
 
 
 def test_clients_that_do_not_begin_together_are_not_added_up(
-    tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, engine: Engine
 ) -> None:
     _, _, trial = run(tmp_path, engine, mixed(HERE, HERE))
-    monkeypatch.undo()
-    clients = [
-        ClientStream(client.name, client.file, client.sha256, stream, (start(late_ns),))
-        for client, stream, late_ns in zip(
-            trial.clients, streams(tmp_path, trial), (0, 60 * 10**9), strict=True
-        )
+    told = [
+        to_pool(one.name, file, file, one.sha256, [Start(0, Reading(-late_ns, 1000))])
+        for one, late_ns in zip(trial.clients, (0, 60 * 10**9), strict=True)
+        for file in [tmp_path / "study" / one.file]
     ]
     text = r"client 2 began \d+\.\d ms after the first one \(limit 25 ms\)"
-    with pytest.raises(NotPooledError, match=text):
-        pool(clients)
-
-
-def start(behind_ns: int) -> Start:
-    """Of a host whose clock is behind ours by so much: what it did there was later."""
-    return Start(0, Reading(ahead_ns=-behind_ns, uncertainty_ns=1000))
+    with pytest.raises(JobRefused, match=text):
+        engine.pool({"clients": told, "late_s": SKEW_MAX_S, "late_share": SKEW_MAX_SHARE})

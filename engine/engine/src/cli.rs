@@ -49,6 +49,10 @@ pub enum Command {
         #[arg(long, value_name = "FILE")]
         job: Option<PathBuf>,
     },
+    /// Make one stream of those of several clients: whose they are on standard input, the common one on
+    /// standard output
+    #[command(hide = true)]
+    Pool,
     /// Print what this engine can do: backends, and workloads with parameters and metrics
     Describe,
     /// Print the JSON Schema of all that passes between engine and lab

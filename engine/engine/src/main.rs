@@ -12,6 +12,7 @@ mod hash;
 mod job;
 mod lease;
 mod output;
+mod pool;
 mod registry;
 mod runner;
 mod serve;
@@ -66,6 +67,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
             return output.check().map(|()| code);
         }
         Command::Validate { job } => return Ok(session::validate(job.as_deref(), &mut output)),
+        Command::Pool => return Ok(session::pool(&mut output)),
         Command::Classic { line } => {
             let mut arguments = line.into_iter();
             let name = arguments.next().unwrap_or_default();

@@ -16,7 +16,7 @@ use wire::{
 };
 
 use crate::output::{complain, Output};
-use crate::{exit, hash, job, registry};
+use crate::{exit, hash, job, pool, registry};
 
 /// Reads a job and executes it. The last line is an `end`, also when there was no first one.
 pub fn run(path: Option<&Path>, output: &mut Output) -> ExitCode {
@@ -89,6 +89,22 @@ pub fn validate(path: Option<&Path>, output: &mut Output) -> ExitCode {
     let done = match foreseen {
         Ok((trial, job)) => {
             output.event(&hello(&job, trial.as_ref(), Conditions::default()));
+            Ok(())
+        }
+        Err(failure) => conclude(not_begun(failure), &mut |event| output.event(event)),
+    };
+    ExitCode::from(code_of(output.check().and(done)))
+}
+
+/// Prints the common stream of the clients that standard input names, or an `end` that says why there
+/// is none.
+pub fn pool(output: &mut Output) -> ExitCode {
+    let pooled = job::text(None)
+        .and_then(|text| pool::read(&text).map_err(|wrong| failure(FailureKind::BadJob, wrong)));
+    let done = match pooled {
+        Ok((hello, events)) => {
+            output.text(&(hello + "\n"));
+            events.iter().for_each(|event| output.event(event));
             Ok(())
         }
         Err(failure) => conclude(not_begun(failure), &mut |event| output.event(event)),

@@ -4,6 +4,7 @@ mod agent;
 mod control;
 mod job;
 mod netperf;
+mod pool;
 
 /// Something that reads an input.
 pub struct Target {
@@ -18,7 +19,13 @@ pub struct Target {
 }
 
 /// All of them.
-pub static ALL: &[Target] = &[control::TARGET, netperf::TARGET, job::TARGET, agent::TARGET];
+pub static ALL: &[Target] = &[
+    control::TARGET,
+    netperf::TARGET,
+    job::TARGET,
+    agent::TARGET,
+    pool::TARGET,
+];
 
 /// Numbers and words that no program likes in JSON.
 macro_rules! json_tokens {

@@ -8,6 +8,10 @@ const SUB_BUCKET_BITS: u32 = 6;
 const SUB_BUCKETS: usize = 1 << SUB_BUCKET_BITS;
 /// Values below 64 have a bucket each; each of the 58 powers of two above has 64.
 const BUCKETS: usize = SUB_BUCKETS * (64 - SUB_BUCKET_BITS as usize + 1);
+/// A mean is known to that share of it.
+const ROUNDED: f64 = 1e-12;
+/// Two years of a hundred threads; a hundred times that is still a number of ours.
+const MOST_SUM_NS: f64 = (1_u64 << 57) as f64;
 
 /// Counts of durations in nanoseconds.
 #[derive(Clone)]
@@ -110,6 +114,33 @@ impl Histogram {
         })
     }
 
+    /// What [`Histogram::to_wire`] gave, from elsewhere; `None` when it cannot have: its counts do not
+    /// add up, or its figures lie outside its buckets.
+    pub fn from_wire(told: &Latency) -> Option<Self> {
+        let mut found = Self::new();
+        for &(low, count) in &told.buckets {
+            let index = bucket_of(low);
+            found.buckets[index] = found.buckets[index].checked_add(count)?;
+            found.count = found.count.checked_add(count)?;
+            if lowest_of(index) != low || count == 0 {
+                return None;
+            }
+        }
+        let bucket_at = |place: Option<&(u64, u64)>| place.map(|bucket| bucket_of(bucket.0));
+        let (min, max) = (Some(bucket_of(told.min)), Some(bucket_of(told.max)));
+        let is_ascending = told.buckets.is_sorted_by(|one, next| one.0 < next.0);
+        let has_figures = bucket_at(told.buckets.first()) == min
+            && bucket_at(told.buckets.last()) == max
+            && (told.min as f64 * (1.0 - ROUNDED)..=told.max as f64 * (1.0 + ROUNDED))
+                .contains(&told.mean);
+        let sum_ns = (told.mean * told.count as f64).round();
+        if !is_ascending || !has_figures || found.count != told.count || sum_ns > MOST_SUM_NS {
+            return None;
+        }
+        (found.sum_ns, found.min_ns, found.max_ns) = (sum_ns as u64, told.min, told.max);
+        Some(found)
+    }
+
     /// The mean duration as the value of a metric at a point of the grid; `None` when nothing was
     /// recorded.
     pub fn sample(&self, metric: MetricCard, at: Map<String, Value>) -> Option<Sample> {
@@ -184,7 +215,46 @@ mod tests {
         assert!(Histogram::new().to_wire().is_none());
     }
 
+    #[test]
+    fn a_histogram_that_cannot_be_ours_is_none() {
+        let told = || filled(&[3, 100, 5_000]).to_wire().unwrap();
+        assert!(Histogram::from_wire(&told()).is_some());
+        let lies: [fn(&mut Latency); 9] = [
+            |told| told.count += 1,
+            |told| told.min = 50,
+            |told| told.max = u64::MAX,
+            |told| told.mean = 6_000.0,
+            |told| told.mean = f64::NAN,
+            |told| told.buckets.reverse(),
+            |told| told.buckets[2].0 += 1,
+            |told| told.buckets[0].1 = u64::MAX,
+            |told| told.buckets.clear(),
+        ];
+        for (number, lie) in lies.iter().enumerate() {
+            let mut lied = told();
+            lie(&mut lied);
+            assert!(Histogram::from_wire(&lied).is_none(), "lie {number}");
+        }
+        let mut long = filled(&[1 << 57]).to_wire().unwrap();
+        assert!(Histogram::from_wire(&long).is_some());
+        (long.count, long.buckets[0].1) = (2, 2);
+        assert!(
+            Histogram::from_wire(&long).is_none(),
+            "the sum of many would not be a number"
+        );
+    }
+
     proptest! {
+        #[test]
+        fn what_crossed_the_wire_is_what_was_recorded(
+            values in prop::collection::vec(0_u64..1 << 40, 1..400),
+        ) {
+            let told = filled(&values).to_wire().unwrap();
+            let found = Histogram::from_wire(&told).unwrap();
+            prop_assert_eq!(found.sum_ns(), values.iter().sum::<u64>());
+            prop_assert_eq!(found.to_wire().unwrap(), told);
+        }
+
         #[test]
         fn percentiles_agree_with_a_sorted_vector(
             mut values in prop::collection::vec(0_u64..1 << 40, 1..400), share in 0.0..=1.0_f64,

@@ -317,7 +317,7 @@ impl Native {
 }
 
 /// A log-linear histogram with the percentiles read from it.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
     /// Number of recorded operations; equals the sample's `operations`.
     pub count: u64,

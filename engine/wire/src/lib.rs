@@ -16,6 +16,7 @@ mod leave;
 mod machine;
 mod network;
 mod ops;
+mod pool;
 mod runner;
 mod start;
 
@@ -46,6 +47,7 @@ pub use ops::{
     OpHold, OpIsolate, OpKeep, OpLimit, OpLoop, OpMade, OpMake, OpMend, OpMount, OpNetwork, OpOwe,
     OpPool, OpProfile, OpPut, OpPutBack, OpRelease, OpRequire, OpRun, OpSet, OpStart, OpText,
 };
+pub use pool::{Pool, PoolClient, PoolStart};
 pub use runner::{Held, RunnerLine, RunnerReply, RunnerRequest, RECORD_SEPARATOR};
 pub use start::{HostServer, HostServers, HostStarted, Start, StartReady, StartStop};
 
@@ -64,6 +66,8 @@ pub struct Wire {
     pub event: Event,
     /// What `tiltyard-engine describe` prints.
     pub catalogue: Catalogue,
+    /// What `tiltyard-engine pool` reads; it prints events.
+    pub pool: Pool,
     /// What a runner is asked.
     pub request: RunnerRequest,
     /// What it says beside the events of trials.

@@ -151,7 +151,6 @@ SshOptions = Annotated[
     tuple[str, ...],
     Field(
         strict=False,
-        exclude_if=lambda options: not options,
         description='Options for ssh, one word each: ["-p", "2222"].',
     ),
 ]
@@ -166,7 +165,6 @@ class Reached(BaseModel):
 
     host: HostName | None = Field(
         None,
-        exclude_if=lambda host: not host,
         description='Another host that has the system, as ssh knows it: "user@host". What is '
         "named is there; all of it is done there, and taken back there.",
     )

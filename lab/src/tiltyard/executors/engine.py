@@ -25,6 +25,7 @@ from tiltyard.wire import (
     Call,
     Catalogue,
     EndEvent,
+    Event,
     Hello,
     HelloEvent,
     Output,
@@ -233,13 +234,39 @@ class Engine:
             elsewhere=elsewhere,
         )
         answer = self._ask("validate", job.message())
-        for event in read_events(answer.stdout.splitlines()):
+        for event in self._accepted(answer):
             if isinstance(event, HelloEvent):
                 return event.data
+        raise self._no_answer(answer)
+
+    def pool(self, clients: Mapping[str, object]) -> bytes:
+        """The common stream of clients that have executed one job at the same time.
+
+        Args:
+            clients: as the wire's ``Pool``.
+
+        Raises:
+            JobRefused: if theirs make none.
+            TiltyardError: if it gives no answer.
+        """
+        answer = self._ask("pool", json.dumps(clients).encode())
+        if answer.returncode:
+            list(self._accepted(answer))
+            raise self._no_answer(answer)
+        return answer.stdout
+
+    @staticmethod
+    def _accepted(answer: subprocess.CompletedProcess[bytes]) -> Iterator[Event]:
+        """What the engine says of what it was asked, unless it does not accept that."""
+        for event in read_events(answer.stdout.splitlines()):
             if isinstance(event, EndEvent) and event.data.failure is not None:
                 raise JobRefused(event.data.failure.parameter, event.data.failure.message)
+            yield event
+
+    @staticmethod
+    def _no_answer(answer: subprocess.CompletedProcess[bytes]) -> TiltyardError:
         said = answer.stderr.decode(errors="replace").strip() or f"exit status {answer.returncode}"
-        raise TiltyardError(f"{self.path} validate: no answer: {said}")
+        return TiltyardError(f"{shlex.join(map(str, answer.args))}: no answer: {said}")
 
     def _ask(self, verb: str, message: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         """Run a verb that answers at once."""

@@ -6,29 +6,34 @@ stopped at once, for what they do from then on is another load.
 """
 
 import contextlib
-import io
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from tiltyard.errors import TiltyardError
-from tiltyard.executors.barrier import Barrier, hear_together
+from tiltyard.executors.barrier import Barrier, Start, hear_together
 from tiltyard.executors.engine import ConditionsWanted, Inject, Job
 from tiltyard.executors.runner import Trial
-from tiltyard.folder import sha256
+from tiltyard.folder import create_file, partial_beside, sha256
 from tiltyard.host.op import MakeDirectory
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Steps
 from tiltyard.host.telemetry import Telemetry, Watching, watch_of
+from tiltyard.ownership import named_in_errors
 from tiltyard.plan.model import STREAM_SUFFIX
 from tiltyard.run.context import Context
-from tiltyard.run.pooled import ClientStream, NotPooledError, pool
 from tiltyard.run.stream import Stream, keep_stream, kept, stream_of
 from tiltyard.study.model import ClientSpec
 from tiltyard.systems.kind import Up
-from tiltyard.systems.other_host import OtherHost
+from tiltyard.systems.other_host import engine_command, problems_of
 from tiltyard.wire import HelloEvent, written_event
+
+SKEW_MAX_S: Final = 0.025
+"""Later than that nobody may begin: longer than a scheduler lets another task have a processor."""
+SKEW_MAX_SHARE: Final = 0.01
+"""In a longer region as much of it: that moves a sum by half of the equivalence margin, at most."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +60,8 @@ class _Client:
     job: Job
     path: Path
     """Where its stream is kept."""
-    said: io.BytesIO
-    """What it has said so far."""
+    partial: Path
+    """Where it is until it is whole."""
 
 
 def execute_together(
@@ -89,33 +94,47 @@ def execute_together(
             return b"", str(error), ()
         trials, ended, seen = _execute(context, clients, hearing, watches)
         context.interrupt.check()
-        said = [client.said.getvalue() for client in clients]
-        streams = [stream_of(one) for one in said]
+        said = [client.partial.read_bytes() for client in clients]
+        streams = [stream_of(data) for data in said]
         for place in ended:
             at = replace(up, place=clients[place].place)
             if reason := hearing.flaw(trials[place], streams[place], at):
                 flaw = f"client {clients[place].name}: {reason}"
                 return _kept(clients, streams[place]), flaw, seen
-        of_clients = [
-            ClientStream(
-                name=client.name,
-                file=f"{path.parent.name}/{client.path.name}",
-                sha256=sha256(kept(data)),
-                stream=stream,
-                starts=trial.starts,
-            )
-            for client, data, stream, trial in zip(clients, said, streams, trials, strict=True)
+        told = [
+            to_pool(client.name, client.partial, client.path, sha256(kept(data)), trial.starts)
+            for client, data, trial in zip(clients, said, trials, strict=True)
         ]
         try:
-            events = pool(of_clients)
-        except NotPooledError as error:
+            pooled = context.engine.pool(
+                {"clients": told, "late_s": SKEW_MAX_S, "late_share": SKEW_MAX_SHARE}
+            )
+        except TiltyardError as error:
             return _kept(clients, streams[0]), str(error), seen
         _keep(clients)
-        return b"".join(map(written_event, events)), None, seen
+        return pooled, None, seen
     finally:
+        for client in clients:
+            client.partial.unlink(missing_ok=True)
         with contextlib.ExitStack() as stack:
             for steps in made:
                 stack.callback(steps.undo)
+
+
+def to_pool(
+    name: str, path: Path, its: Path, digest: str, starts: Iterable[Start]
+) -> dict[str, object]:
+    """A client as the wire's ``PoolClient``: its stream is at a path now, and will be kept."""
+    at = [
+        {
+            "at_ns": start.at_ns,
+            "ahead_ns": start.clock.ahead_ns,
+            "uncertainty_ns": start.clock.uncertainty_ns,
+        }
+        for start in starts
+    ]
+    file = f"{its.parent.name}/{its.name}"
+    return {"name": name, "path": str(path), "file": file, "sha256": digest, "starts": at}
 
 
 def _kept(clients: Sequence[_Client], failed: Stream) -> bytes:
@@ -127,7 +146,7 @@ def _kept(clients: Sequence[_Client], failed: Stream) -> bytes:
 
 def _keep(clients: Sequence[_Client]) -> None:
     for client in clients:
-        keep_stream(client.path, client.said.getvalue(), sync=True)
+        keep_stream(client.path, client.partial.read_bytes(), sync=True)
 
 
 def _watches(clients: Sequence[_Client], up: Up) -> list[Callable[[], Watching]]:
@@ -170,6 +189,8 @@ def _execute(
             stop()
 
     with contextlib.ExitStack() as stack:
+        clients[0].partial.parent.mkdir(exist_ok=True)
+        keeps = [stack.enter_context(create_file(client.partial)) for client in clients]
         runners = [
             stack.enter_context(
                 contextlib.closing(
@@ -178,19 +199,18 @@ def _execute(
             )
             for client in clients
         ]
-        for client, runner in zip(clients, runners, strict=True):
-            trial = Trial(
-                runner,
-                client.job.message(),
-                client.said,
-                limit_s=hearing.limit_s,
-                is_of_silence=hearing.is_of_silence,
-                held_by=barrier,
+        for client, runner, keep in zip(clients, runners, keeps, strict=True):
+            job = client.job.message()
+            limit = (hearing.limit_s, hearing.is_of_silence)
+            trials.append(
+                Trial(runner, job, keep, limit_s=limit[0], is_of_silence=limit[1], held_by=barrier)
             )
-            trials.append(trial)
         with context.interrupt.stops(stop):
             hear_together(hear, len(trials), stop)
         seen = tuple(one.telemetry(last=True) for one in watching)
+        for client, keep in zip(clients, keeps, strict=True):
+            with named_in_errors(client.partial):
+                keep.flush()
     return trials, ended, seen
 
 
@@ -224,21 +244,20 @@ def _ready(
         stem = path.name.removesuffix(STREAM_SUFFIX)
         own = path.with_name(f"{stem}.client-{number}{STREAM_SUFFIX}")
         its = job.model_copy(update=update)
-        yield _Client(name, argv, place, its, own, io.BytesIO())
+        yield _Client(name, argv, place, its, own, partial_beside(own))
 
 
 def _there(
     context: Context, place: Place, directory: Path | None, up: Up, steps: Steps
 ) -> tuple[str, ...]:
     """The command of the client's engine, when its directory is made."""
-    host = OtherHost(place)
-    if place.is_remote and (problems := [one.text for one in host.problems()]):
+    if place.is_remote and (problems := [one.text for one in problems_of(place)]):
         raise TiltyardError("; ".join(problems))
     steps.begin()
     if directory is not None:
         steps.take([MakeDirectory(path=directory, private=place.is_remote)])
     if place.is_remote:
-        return host.argv(place.host.engine)
+        return engine_command(place, place.host.engine)
     return (*context.apart, *up.prefix, str(context.engine.path))
 
 

@@ -19,10 +19,9 @@ from tiltyard.wire import Latency, Sample, Unit
 
 PERCENTILES: Final = ("p50", "p90", "p99", "p999")
 """Percentiles of single operations that are reported, by their names on the wire."""
-SUB_BUCKET_BITS: Final = 6
-"""The engine's histogram has so many bits of a value; the others are the width of its bucket."""
-BIN_WIDTH: Final = 2.0**-SUB_BUCKET_BITS
-"""Widest bucket, as a share of the value: what a percentile of single operations is known to."""
+BIN_WIDTH: Final = 1 / 64
+"""Widest bucket of the engine's histogram, as a share of the value: what a percentile of single
+operations is known to."""
 TIMED: Final = 100
 """Fewer operations have no percentiles worth the name."""
 _LATENCY: Final = ("count", "min", "max", "mean", "p50", "p90", "p99", "p999", "p9999")

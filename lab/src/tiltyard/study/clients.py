@@ -30,7 +30,6 @@ class ClientTable(Reached, Typed):
 
     host: HostName = Field(
         "",
-        exclude_if=lambda host: not host,
         description='Its host as ssh knows it: "user@host"; else this one.',
     )
     directory: Annotated[str, StringConstraints(pattern=r"^/[^\n]*$")] = Field(
