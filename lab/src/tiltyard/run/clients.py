@@ -26,7 +26,7 @@ from tiltyard.run.pooled import ClientStream, NotPooledError, pool
 from tiltyard.run.stream import Stream, read_stream
 from tiltyard.study.model import ClientSpec
 from tiltyard.systems.kind import Up
-from tiltyard.systems.other_host import OtherHost
+from tiltyard.systems.other_host import engine_command, problems_of
 from tiltyard.wire import HelloEvent, written_event
 
 
@@ -232,14 +232,13 @@ def _there(
     context: Context, place: Place, directory: Path | None, up: Up, steps: Steps
 ) -> tuple[str, ...]:
     """The command of the client's engine, when its directory is made."""
-    host = OtherHost(place)
-    if place.is_remote and (problems := [one.text for one in host.problems()]):
+    if place.is_remote and (problems := [one.text for one in problems_of(place)]):
         raise TiltyardError("; ".join(problems))
     steps.begin()
     if directory is not None:
         steps.take([MakeDirectory(path=directory, private=place.is_remote)])
     if place.is_remote:
-        return host.argv(place.host.engine)
+        return engine_command(place, place.host.engine)
     return (*context.apart, *up.prefix, str(context.engine.path))
 
 
