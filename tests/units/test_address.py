@@ -3,7 +3,7 @@
 import pytest
 
 from tiltyard.address import THIS_HOST, Address, Reached
-from tiltyard.cli.other_host import OtherHost
+from tiltyard.cli.host_options import HostOptions
 from tiltyard.errors import UsageError
 
 FAR = Address("root@sut", ("-p", "2222", "-i", "a key"))
@@ -11,10 +11,10 @@ NODE = Address("n1", by="slurm", job="7")
 
 
 def test_what_is_typed_is_what_a_study_has() -> None:
-    assert OtherHost("root@sut", "-p 2222 -i 'a key'").address == FAR
+    assert HostOptions("root@sut", "-p 2222 -i 'a key'").address == FAR
     assert Reached.model_validate(FAR.settings).address == FAR
     assert Address.in_settings(Reached.model_validate(FAR.settings).model_dump()) == FAR
-    assert Address.in_settings({}) == Reached().address == OtherHost().address == THIS_HOST
+    assert Address.in_settings({}) == Reached().address == HostOptions().address == THIS_HOST
     assert Address.in_settings({"ssh_options": ["-4"]}) == THIS_HOST
     assert [one.is_remote for one in (FAR, NODE, THIS_HOST)] == [True, True, False]
 
@@ -28,7 +28,7 @@ def test_what_is_typed_is_what_a_study_has() -> None:
 )
 def test_options_that_cannot_be_used_are_named(host: str | None, options: str, why: str) -> None:
     with pytest.raises(UsageError) as caught:
-        _ = OtherHost(host, options).address
+        _ = HostOptions(host, options).address
     assert str(caught.value) == why
 
 

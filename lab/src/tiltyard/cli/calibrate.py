@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tiltyard.cli.other_host import THIS, OtherHost
+from tiltyard.cli.host_options import THIS, HostOptions
 
 _COMPARISONS = 10
 _COMPARISONS_LONG = 60
@@ -22,7 +22,7 @@ def calibrate(
     long: bool = False,
     keep_spoiled: bool = False,
     folder: Path = Path("calibration"),
-    other: OtherHost = THIS,
+    other: HostOptions = THIS,
     document: Path | None = None,
 ) -> int:
     """Let Tiltyard show its own error rates on this host.

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiltyard.cli.other_host import THIS, OtherHost
+from tiltyard.cli.host_options import THIS, HostOptions
 
 if TYPE_CHECKING:
     from tiltyard.host.place import Place
@@ -14,7 +14,7 @@ def record(
     directory: Path | None = None,
     /,
     *,
-    other: OtherHost = THIS,
+    other: HostOptions = THIS,
     json: bool = False,
 ) -> int:
     """Print the system record of this host, or of another one.

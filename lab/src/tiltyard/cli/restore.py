@@ -1,11 +1,11 @@
 """``tiltyard restore``: put back what a killed run left changed."""
 
-from tiltyard.cli.other_host import THIS, OtherHost
+from tiltyard.cli.host_options import THIS, HostOptions
 
 
 def restore(
     *,
-    other: OtherHost = THIS,
+    other: HostOptions = THIS,
 ) -> int:
     """Restore what a killed run has left changed on this host, or on another one.
 

@@ -31,7 +31,7 @@ from tiltyard.host.steps import Steps
 from tiltyard.run.journal import CanaryRun
 from tiltyard.run.record import Reason
 from tiltyard.run.stream import stream_of
-from tiltyard.systems.other_host import OtherHost
+from tiltyard.systems.other_host import engine_command
 from tiltyard.wire import SampleEvent
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _there(context: "Context", host: Place) -> tuple[float | None, float | None]
         steps.begin()
         directory = host.home / context.ledger.name("canary")
         steps.take([MakeDirectory(path=directory, private=True)])
-        engine = OtherHost(host).argv(host.host.engine)
+        engine = engine_command(host, host.host.engine)
         with contextlib.closing(context.runners.another(engine, is_far=True)) as runner:
             return _times_s(context, runner, directory)
     except InterruptedRunError:

@@ -26,7 +26,7 @@ from tiltyard.systems.booting import boot, boot_problems
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.ends import both
 from tiltyard.systems.kind import Kind, Problem, Profiles, ServerEnd, Site, System, Up
-from tiltyard.systems.other_host import OtherHost
+from tiltyard.systems.other_host import problems_of
 from tiltyard.systems.parameters import CONGESTION_CONTROL, TELLING
 from tiltyard.systems.placement import (
     PlacedSettings,
@@ -100,18 +100,19 @@ class HostsSettings(PlacedSettings):
 class Hosts(System):
     """This host and another one."""
 
+    far: Place
+
     def __init__(self, name: str, settings: HostsSettings, site: Site) -> None:
         """Nothing is touched yet."""
         del name
         self._settings = settings
         self._site = site
-        self._there = OtherHost(Place(settings.of_server))
-        self.far = self._there.place
+        self.far = Place(settings.of_server)
         self.steps = Steps(site.ledger, site.check, place=self.far)
 
     def problems(self) -> list[Problem]:
         """No way in, or a host that cannot run this engine."""
-        if problems := self._there.problems():
+        if problems := problems_of(self.far):
             return problems
         try:
             _resolved(self._name())
@@ -122,18 +123,18 @@ class Hosts(System):
     def _problems_of_boot(self) -> list[Problem]:
         if not self._settings.boots_server:
             return []
-        return boot_problems(self._there.place, self._settings.reboot_command)
+        return boot_problems(self.far, self._settings.reboot_command)
 
     def boot(self) -> Mapping[str, str]:
         """Boot the server's host, if the study asks for it."""
         if not self._settings.boots_server:
             return {}
-        said = boot(self._there.place, self._site, self._settings.reboot_command)
+        said = boot(self.far, self._site, self._settings.reboot_command)
         return {"host of the server booted before the turn": said}
 
     def far_interfaces(self) -> tuple[str, ...]:
         """The device that has the address of the server, if one of that host has it."""
-        place = self._there.place
+        place = self.far
         ask = ("ip", "-o", "addr", "show", "to", _resolved(self._name()))
         found = place.ask(lambda host: host.read(outputs=[ask]))
         told = "".join(one.stdout for one in found.outputs)
@@ -158,12 +159,10 @@ class Hosts(System):
             target=end_of(known, self._address),
             commands=self.steps.executed,
             facts=facts,
-            far=self._there.place,
+            far=self.far,
             cpus=self._settings.client_cpus,
             interfaces=tuple(filter(None, (facts.get(_CLIENT_DEVICE),))),
-            watch_far=watch_of(
-                self._there.place, {"servers": [known.keeper]}, self._settings.server_cpus
-            ),
+            watch_far=watch_of(self.far, {"servers": [known.keeper]}, self._settings.server_cpus),
         )
 
     def _facts(self, address: str, engine: str) -> dict[str, str]:
@@ -171,7 +170,7 @@ class Hosts(System):
         told = (CONGESTION_CONTROL, *TELLING)
         paths = {str(sysctls.path_of(key)): key for key in told}
         # What that kernel does not have is left out.
-        place, asked = self._there.place, (("uname", "-srm"), ("nproc",))
+        place, asked = self.far, (("uname", "-srm"), ("nproc",))
         found = place.ask(lambda host: host.read(files=paths, outputs=asked))
         with place.understood():
             kernel, cpus = (one.stdout.strip() for one in found.outputs)

@@ -14,36 +14,27 @@ _WAIT = 'engine=$1; shift; "$engine" "$@"; exit $?'
 connection that is lost."""
 
 
-class OtherHost:
-    """A host, and what a turn does there."""
+def problems_of(place: Place) -> list[Problem]:
+    """No program that leads there, no way in, or a host that cannot run this engine."""
+    address = place.address
+    program, package = address.program
+    if find_program(program) is None:
+        return [Problem("error", f"{program} is not installed", install_command(package))]
+    try:
+        place.ask(lambda host: host.read())
+    except UnreachableError as error:
+        return [Problem("error", str(error), address.remedy)]
+    except TiltyardError as error:
+        return [Problem("error", str(error))]
+    return []
 
-    def __init__(self, place: Place) -> None:
-        """Nothing is touched yet.
 
-        Args:
-            place: how it is reached.
-        """
-        self.place = place
+def engine_command(place: Place, *engine: str, prefix: Sequence[str] = ()) -> tuple[str, ...]:
+    """The command that stands for an engine there; it takes the engine's verbs.
 
-    def problems(self) -> list[Problem]:
-        """No program that leads there, no way in, or a host that cannot run this engine."""
-        address = self.place.address
-        program, package = address.program
-        if find_program(program) is None:
-            return [Problem("error", f"{program} is not installed", install_command(package))]
-        try:
-            self.place.ask(lambda host: host.read())
-        except UnreachableError as error:
-            return [Problem("error", str(error), address.remedy)]
-        except TiltyardError as error:
-            return [Problem("error", str(error))]
-        return []
-
-    def argv(self, *engine: str, prefix: Sequence[str] = ()) -> tuple[str, ...]:
-        """The command that stands for an engine there; it takes the engine's verbs.
-
-        Args:
-            engine: how it is started.
-            prefix: starts it where the system is, as :attr:`tiltyard.systems.kind.Up.prefix`.
-        """
-        return self.place.address.argv((*prefix, "sh", "-c", _WAIT, "sh", *engine))
+    Args:
+        place: the host.
+        engine: how it is started.
+        prefix: starts it where the system is, as :attr:`tiltyard.systems.kind.Up.prefix`.
+    """
+    return place.address.argv((*prefix, "sh", "-c", _WAIT, "sh", *engine))

@@ -23,7 +23,7 @@ from tiltyard.systems import brought
 from tiltyard.systems.booting import BOOTED, boot, boot_problems
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import AnyKind, Problem, ReachableSettings, Site, System, Up
-from tiltyard.systems.other_host import OtherHost
+from tiltyard.systems.other_host import engine_command, problems_of
 
 _OF_A_HOST: Final = (TiltyardError, HostLacksError, RefusedError)
 """Errors that may not say on which host they were."""
@@ -68,7 +68,6 @@ class There(System):
             boot_command: what boots its host before each turn; none: that is not booted.
         """
         self._system = system
-        self._host = OtherHost(site.place)
         self._site = site
         self._boot_command = boot_command
         self._isolations, self._note = site.isolations, site.note
@@ -78,7 +77,7 @@ class There(System):
 
     def problems(self) -> list[Problem]:
         """That it is not reached, or what is found there."""
-        if problems := self._host.problems():
+        if problems := problems_of(self.place):
             return problems
         try:
             with self.place.understood():
@@ -161,7 +160,8 @@ class There(System):
                 **up.facts,
                 **(self._isolations.fact(apart) if apart else {}),
             },
-            engine=self._host.argv(
+            engine=engine_command(
+                place,
                 *(up.engine or (agent.engine,)),
                 prefix=(*(apart.command if apart else ()), *up.prefix),
             ),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class OtherHost:
+class HostOptions:
     """Options of where.
 
     Attributes:
@@ -43,5 +43,5 @@ class OtherHost:
             raise UsageError(text) from None
 
 
-THIS: Final = OtherHost()
+THIS: Final = HostOptions()
 """The default: this host."""
