@@ -268,7 +268,8 @@ def tcp_rr(systems: Sequence[str], blocks: int) -> WorkloadFindings:
         answer="The systems differ in TCP_RR.", index=mean(headline), by_metric=(),
         cells=headline,
         latencies=Latencies(
-            cells=latency, index=mean(latency), averages=averages([{s.system: s.median for s in c.summaries} for c in latency])
+            cells=latency, index=mean(latency),
+            averages=averages([{s.system: s.median for s in c.summaries} for c in latency]),
         ),
         details=(), ends={}, losses=(), tally=dict.fromkeys(VERDICTS, 0),
     )  # fmt: skip

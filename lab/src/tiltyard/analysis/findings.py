@@ -54,7 +54,7 @@ from tiltyard.analysis.tables import ComparisonBuilder
 from tiltyard.analysis.workload import (
     JudgedWorkload,
     Quantities,
-    cells_by_metric,
+    by_metric,
     quantities_of,
     unmeasured,
     workload_findings,
@@ -311,7 +311,7 @@ def _overall(plan: Plan, quantities: Sequence[Quantities], to_come: int) -> tupl
     block yields one number, so that whatever tests share within it is contained and needs no
     assumption.
     """
-    every = [cells for q in quantities for cells in cells_by_metric(q.measured)]
+    every = [cells for q in quantities for cells in by_metric(q.measured.cells)]
     tests = [mean_of("", cells) for cells in alike(every, lambda cells: cells[0].metric)]
     if len(tests) < 2:
         return ()

@@ -3,14 +3,15 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
-from typing import Generic, TypeAlias, TypeVar, get_args
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, get_args
 
-from tiltyard.analysis.alike import alike
+from tiltyard.analysis.alike import Measure, alike
 from tiltyard.analysis.clients import client_lines
 from tiltyard.analysis.contrast import Judged, Withheld
-from tiltyard.analysis.model import Cell, Index, Latencies, Loss, WorkloadFindings
-from tiltyard.analysis.network import Ends, what_ends_saw
+from tiltyard.analysis.model import Index, Latencies, Loss, WorkloadFindings
+from tiltyard.analysis.network import what_ends_saw
 from tiltyard.analysis.quantity import GridCell, Measured, Quantity, mean_over
 from tiltyard.analysis.replication import replication
 from tiltyard.analysis.statements.verdicts import answer
@@ -21,15 +22,23 @@ from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord
 from tiltyard.study.renamed import parameters_today
 
+
+class _OfMetric(Protocol):
+    @property
+    def metric(self) -> Measure: ...
+
+
+_Cell = TypeVar("_Cell", bound=_OfMetric)
+_Of = TypeVar("_Of")
 _Own = TypeVar("_Own")
 _Other = TypeVar("_Other")
 
 
 @dataclass(frozen=True)
-class Compared(Generic[_Own]):
+class Compared(Generic[_Of, _Own]):
     """What is compared of one workload: quantities, or the same judged."""
 
-    measured: Measured
+    measured: _Of
     index: _Own
     """Over the headline cells that are alike; a single such cell is the index, and so
     is the mean over a metric that alone is of its kind."""
@@ -52,7 +61,7 @@ class Compared(Generic[_Own]):
         """All but the index: what is corrected by the false discovery rate."""
         return self.every[1:]
 
-    def map(self, of: Callable[[_Own], _Other]) -> "Compared[_Other]":
+    def map(self, of: Callable[[_Own], _Other]) -> "Compared[_Of, _Other]":
         """The same of each; what is the index stays one with it."""
         found = {one: of(one) for one in self.every}
         several = (self.cells, self.by_metric, self.latencies)
@@ -61,32 +70,42 @@ class Compared(Generic[_Own]):
         return Compared(self.measured, found[self.index], cells, by_metric, latencies, cpu_time)
 
 
-Quantities: TypeAlias = Compared[Quantity]
-JudgedWorkload: TypeAlias = Compared[Judged]
+Quantities: TypeAlias = Compared[Measured, Quantity]
+JudgedWorkload: TypeAlias = Compared[Measured, Judged]
 
 
-def cells_by_metric(measured: Measured) -> list[list[GridCell]]:
-    """The headline cells, grouped by metric."""
-    grouped = groupby(measured.cells, key=lambda cell: cell.metric.name)
-    return [list(cells) for _, cells in grouped]
+def compared(
+    measured: _Of,
+    cells: Sequence[_Cell],
+    headline: Sequence[_Cell],
+    over: Callable[[tuple[_Cell, ...]], _Own],
+    latencies: tuple[_Own, ...] = (),
+    cpu_time: _Own | None = None,
+) -> Compared[_Of, _Own]:
+    """What is compared of the headline cells of a workload, and beside them.
 
-
-def quantities_of(measured: Measured) -> Quantities | None:
-    """What to compare of one workload; ``None`` while no trial of it is done."""
-    if not measured.cells:
-        return None
-
-    def over(cells: Sequence[GridCell]) -> Quantity:
-        return cells[0] if len(cells) == 1 else mean_over(measured.workload.display, cells)
-
-    groups, latencies = cells_by_metric(measured), measured.latencies
-    headline = alike(measured.cells, lambda cell: cell.metric)
-    index = over(headline)
-    by_metric = [index if own == headline else over(own) for own in groups if len(groups) > 1]
-    mean = (over(latencies),) if len(latencies) > 1 else ()
-    return Compared[Quantity](
-        measured, index, measured.cells, (*by_metric,), (*latencies, *mean), measured.cpu_time
+    Args:
+        measured: all of it.
+        cells: the headline ones, metric by metric.
+        headline: those of them whose mean is the index.
+        over: one cell, or the mean over several ones, as a quantity.
+        latencies: as :class:`Compared` has them.
+        cpu_time: as :class:`Compared` has it.
+    """
+    once, groups = cache(over), by_metric(cells)
+    return Compared(
+        measured,
+        once((*headline,)),
+        tuple(once((cell,)) for cell in cells),
+        tuple(once(own) for own in groups if len(groups) > 1),
+        latencies,
+        cpu_time,
     )
+
+
+def by_metric(cells: Sequence[_Cell]) -> list[tuple[_Cell, ...]]:
+    """The cells of each metric."""
+    return [(*own,) for _, own in groupby(cells, key=lambda cell: cell.metric.name)]
 
 
 def empty_index(name: str, label: str) -> Index:
@@ -101,6 +120,27 @@ def empty_index(name: str, label: str) -> Index:
         standings=(),
         comparisons=(),
     )
+
+
+def tally_of(verdicts: Iterable[Verdict]) -> dict[Verdict, int]:
+    """How many there are of each."""
+    counts = Counter(verdicts)
+    return {verdict: counts[verdict] for verdict in get_args(Verdict)}
+
+
+def quantities_of(measured: Measured) -> Quantities | None:
+    """What to compare of one workload; ``None`` while no trial of it is done."""
+    if not measured.cells:
+        return None
+
+    def over(cells: Sequence[GridCell]) -> Quantity:
+        return cells[0] if len(cells) == 1 else mean_over(measured.workload.display, cells)
+
+    latencies = measured.latencies
+    mean = (over(latencies),) if len(latencies) > 1 else ()
+    headline = alike(measured.cells, lambda cell: cell.metric)
+    beside = ((*latencies, *mean), measured.cpu_time)
+    return compared(measured, measured.cells, headline, over, *beside)
 
 
 def unmeasured(measured: Measured, withheld: Withheld | None) -> WorkloadFindings:
@@ -140,51 +180,49 @@ def workload_findings(
         return Table(measured, cells, plan.baseline, [(one, builder_of(one)) for one in own])
 
     whole = alike(measured.cells, lambda cell: cell.metric)
-    compared = table(measured.cells, judged.cells)
-    index = compared.index(name, judged.index.quantity.topic, judged.index, headline, whole)
-    found = _findings(
-        measured,
-        answer(index, judged.index, plan, headline.family),
-        index,
-        [verdict for cell in judged.cells for verdict in cell.contrasts.verdicts],
-        by_metric=tuple(
-            compared.index(own[0].metric.name, own[0].metric.label, over, builder_of(over), own)
-            for own, over in zip(cells_by_metric(measured), judged.by_metric, strict=False)
-        ),
-        cells=compared.cells,
-        losses=_losses(index, judged, builder_of),
-        ends=what_ends_saw(measured),
-    )
-    told: dict[str, object] = {
-        "steadiness": steadiness(measured) if plan.clock == "time" else None,
-        "replication": replication(plan, run, measured.workload),
-        "clients": client_lines(measured.trials),
-    }
+    headlines = table(measured.cells, judged.cells)
+    index = headlines.index(name, judged.index.quantity.topic, judged.index, headline, whole)
+    latencies = cpu_time = None
     if own := measured.latencies:
         times, over = table(own, judged.latencies[: len(own)]), judged.latencies[-1]
-        mean = times.index(own[0].metric.name, over.quantity.topic, over, grid, own)
-        told["latencies"] = Latencies(
+        latencies = Latencies(
             cells=times.cells,
-            index=mean,
+            index=times.index(own[0].metric.name, over.quantity.topic, over, grid, own),
             averages=averages([{s.system: s.median for s in c.summaries} for c in times.cells]),
         )
     if (cell := measured.cpu_time) and (spent := judged.cpu_time):
         named = cell.metric.name, spent.quantity.topic
-        told["cpu_time"] = table((cell,)).index(*named, spent, cpu_times, (cell,))
-    return found.model_copy(update=told)
+        cpu_time = table((cell,)).index(*named, spent, cpu_times, (cell,))
+    return _findings(
+        measured,
+        answer(index, judged.index, plan, headline.family),
+        index,
+        tally=tally_of(verdict for cell in judged.cells for verdict in cell.contrasts.verdicts),
+        by_metric=tuple(
+            headlines.index(own[0].metric.name, own[0].metric.label, over, builder_of(over), own)
+            for own, over in zip(by_metric(measured.cells), judged.by_metric, strict=False)
+        ),
+        cells=headlines.cells,
+        latencies=latencies,
+        losses=_losses(index, judged, builder_of),
+        ends=what_ends_saw(measured),
+        steadiness=steadiness(measured) if plan.clock == "time" else None,
+        replication=replication(plan, run, measured.workload),
+        clients=client_lines(measured.trials),
+        cpu_time=cpu_time,
+    )
 
 
-def _findings(
-    measured: Measured,
-    sentence: str,
-    index: Index,
-    verdicts: Sequence[Verdict] = (),
-    by_metric: tuple[Index, ...] = (),
-    cells: tuple[Cell, ...] = (),
-    losses: tuple[Loss, ...] = (),
-    ends: Ends | None = None,
-) -> WorkloadFindings:
+def _findings(measured: Measured, sentence: str, index: Index, **told: Any) -> WorkloadFindings:
+    """With what is told of what was measured, if anything."""
     workload = measured.workload
+    nothing: dict[str, Any] = {
+        "by_metric": (),
+        "cells": (),
+        "latencies": None,
+        "ends": {},
+        "losses": (),
+    }
     return WorkloadFindings(
         name=workload.spec.name,
         title=workload.title,
@@ -196,20 +234,9 @@ def _findings(
         grid=workload.grid,
         answer=sentence,
         index=index,
-        by_metric=by_metric,
-        cells=cells,
-        latencies=None,
         details=Table(measured, measured.details).cells,
-        ends=ends or {},
-        losses=losses,
-        tally=tally_of(verdicts),
+        **{**nothing, "tally": tally_of(()), **told},
     )
-
-
-def tally_of(verdicts: Iterable[Verdict]) -> dict[Verdict, int]:
-    """How many there are of each."""
-    counts = Counter(verdicts)
-    return {verdict: counts[verdict] for verdict in get_args(Verdict)}
 
 
 def _losses(
