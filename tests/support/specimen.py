@@ -29,7 +29,7 @@ from tiltyard.analysis.model import (
     WorkloadFindings,
 )
 from tiltyard.analysis.pairs import beside_ratios
-from tiltyard.analysis.tables import averages_of
+from tiltyard.analysis.tables import averages
 from tiltyard.plan.model import Design, Look
 from tiltyard.run.differences import Difference
 
@@ -268,7 +268,8 @@ def tcp_rr(systems: Sequence[str], blocks: int) -> WorkloadFindings:
         answer="The systems differ in TCP_RR.", index=mean(headline), by_metric=(),
         cells=headline,
         latencies=Latencies(
-            cells=latency, index=mean(latency), averages=averages_of(latency)
+            cells=latency, index=mean(latency),
+            averages=averages([{s.system: s.median for s in c.summaries} for c in latency]),
         ),
         details=(), ends={}, losses=(), tally=dict.fromkeys(VERDICTS, 0),
     )  # fmt: skip

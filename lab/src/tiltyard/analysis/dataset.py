@@ -46,7 +46,7 @@ repeated, of a summary 1 where the source does not say. ``value``: in the unit o
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Point:
     """One cell: one metric of a workload at one point of its grid."""
 
@@ -64,15 +64,6 @@ class Point:
     def topic(self) -> str:
         """What a sentence calls it."""
         return ", ".join(filter(None, (self.metric.label, self.label)))
-
-
-Cells = tuple[int, ...]
-"""Numbers of cells: what is compared is a cell, or the mean over several."""
-
-
-def cells_of(points: Iterable[Point]) -> Cells:
-    """Their numbers."""
-    return tuple(point.cell for point in points)
 
 
 @dataclass(frozen=True)
@@ -133,6 +124,20 @@ def together(found: Sequence[Sample]) -> Sample:
 
 
 @dataclass(frozen=True, eq=False)
+class CollectedQuantity:
+    """One number of each system, on the log scale: of a cell, or the mean over several."""
+
+    topic: str
+    """``random write, 64 KiB record``."""
+    unit: str
+    """``s`` of a time; empty over several units."""
+    direction: Direction
+    samples: Mapping[str, Sample]
+    """Of the systems that have a value in every cell."""
+    points: tuple[Point, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Dataset:
     """The table, with what its numbers stand for."""
 
@@ -141,7 +146,7 @@ class Dataset:
     cells: tuple[Point, ...]
     systems: tuple[str, ...]
     sessions: tuple[str, ...] = ()
-    _sampled: dict[Cells, dict[str, Sample]] = field(default_factory=dict, repr=False)
+    _sampled: dict[tuple[int, ...], dict[str, Sample]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, points: Sequence[Point], systems: Sequence[str]) -> "Dataset":
@@ -190,6 +195,17 @@ class Dataset:
         for point in self.cells:
             found[point.workload].append(point)
         return found
+
+    def over(self, points: Sequence[Point], topic: str) -> CollectedQuantity:
+        """Some of the cells as one quantity."""
+        units = {point.metric.unit for point in points}
+        return CollectedQuantity(
+            topic,
+            units.pop() if len(units) == 1 else "",
+            direction_of(points),
+            self.samples(point.cell for point in points),
+            (*points,),
+        )
 
     def samples(self, cells: Iterable[int]) -> Mapping[str, Sample]:
         """Of the systems that have a positive value in every cell, over all of them.

@@ -75,23 +75,7 @@ def withhold(judged: Sequence[JudgedWorkload], withheld: Withheld) -> list[Judge
     def without_verdicts(found: Judged) -> Judged:
         return replace(found, contrasts=found.contrasts.without_verdicts(withheld))
 
-    def without(one: JudgedWorkload) -> JudgedWorkload:
-        parts = {id(found): without_verdicts(found) for found in one.judged}
-
-        def of(several: Sequence[Judged]) -> tuple[Judged, ...]:
-            return tuple(parts[id(found)] for found in several)
-
-        # What is the index stays one with it.
-        return replace(
-            one,
-            index=parts[id(one.index)],
-            cells=of(one.cells),
-            metrics=of(one.metrics),
-            latencies=of(one.latencies),
-            cpu_time=one.cpu_time and without_verdicts(one.cpu_time),
-        )
-
-    return [without(one) for one in judged]
+    return [one.map(without_verdicts) for one in judged]
 
 
 def disturbed_blocks(run: RunRecord, course: PlanProgress, headlines: Headlines) -> Spoiled | None:

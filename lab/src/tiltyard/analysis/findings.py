@@ -18,6 +18,7 @@ Rules that hold for the whole study:
 
 import math
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -31,7 +32,7 @@ from tiltyard.analysis.effects import with_effects
 from tiltyard.analysis.judging import judge
 from tiltyard.analysis.model import FORMAT, Comparison, Findings, WorkloadFindings
 from tiltyard.analysis.order import drifts, trial_lines
-from tiltyard.analysis.quantity import Measured, Quantity, collect, mean_quantity
+from tiltyard.analysis.quantity import Measured, Quantity, collect, mean_of
 from tiltyard.analysis.statements import foreign
 from tiltyard.analysis.statements.conditions import (
     conditions_sentence,
@@ -53,7 +54,7 @@ from tiltyard.analysis.tables import ComparisonBuilder
 from tiltyard.analysis.workload import (
     JudgedWorkload,
     Quantities,
-    cells_by_metric,
+    by_metric,
     quantities_of,
     unmeasured,
     workload_findings,
@@ -191,36 +192,17 @@ def _judge_all(
     plan: Plan, quantities: Sequence[Quantities], to_come: int, others: int
 ) -> list[JudgedWorkload]:
     """Verdicts on everything that is compared, each family corrected as a whole."""
-    design = plan.design
-    systems = [system.name for system in plan.systems]
     indices = _judge_indices(plan, quantities, to_come, others)
-    cpu_times = iter(_judge_cpu_times(plan, quantities, to_come, others))
-    grid: list[Quantity] = [quantity for q in quantities for quantity in q.family]
-    own = [q.measured.covariates for q in quantities for _ in q.family]
-    of_grid = judge(
-        grid,
-        systems,
-        design,
-        benjamini_hochberg,
-        design.false_discovery_rate,
-        to_come=to_come,
-        covariates=own if design.verdict == "adjusted" else (),
-        baseline=plan.baseline,
+    grid = [(own, q.measured.covariates) for q in quantities for own in q.family]
+    cpu_times = [(q.cpu_time, q.measured.covariates) for q in quantities if q.cpu_time]
+    families = (
+        indices,
+        _judged(plan, grid, to_come, together=False),
+        # Of other studies there are as many.
+        _judged(plan, cpu_times, to_come, others),
     )
-    judged = iter(of_grid)
-    return [
-        JudgedWorkload(
-            measured=q.measured,
-            index=index,
-            cells=tuple(
-                index if cell.quantity is q.index else next(judged) for cell in q.measured.cells
-            ),
-            metrics=tuple(index if own is q.index else next(judged) for own in q.metrics),
-            latencies=tuple(next(judged) for _ in q.latencies),
-            cpu_time=None if q.cpu_time is None else next(cpu_times),
-        )
-        for q, index in zip(quantities, indices, strict=True)
-    ]
+    found = {judged.quantity: judged for family in families for judged in family}
+    return [q.map(found.__getitem__) for q in quantities]
 
 
 def _judge_indices(
@@ -240,33 +222,27 @@ def _judge_indices(
     return judged
 
 
-def _judge_cpu_times(
-    plan: Plan, quantities: Sequence[Quantities], to_come: int, others: int
-) -> tuple[Judged, ...]:
-    """Verdicts on the CPU time of each workload that has one; of other studies as many."""
-    own = [(q.cpu_time, q.measured.covariates) for q in quantities if q.cpu_time is not None]
-    return _by_holm(plan, [one for one, _ in own], [seen for _, seen in own], to_come, others)
-
-
-def _by_holm(
+def _judged(
     plan: Plan,
-    quantities: Sequence[Quantity],
-    covariates: Sequence[FloatArray],
+    own: Sequence[tuple[Quantity, FloatArray]],
     to_come: int,
     others: int = 0,
+    *,
+    together: bool = True,
 ) -> tuple[Judged, ...]:
-    """Verdicts on quantities that are a family by themselves."""
+    """Verdicts on quantities, each with its covariates, that are a family by themselves."""
+    design = plan.design
     return judge(
-        quantities,
+        [quantity for quantity, _ in own],
         [system.name for system in plan.systems],
-        plan.design,
-        holm,
-        HEADLINE_LEVEL,
-        together=True,
-        to_come=to_come,
-        covariates=covariates if plan.design.verdict == "adjusted" else (),
-        others=others,
-        baseline=plan.baseline,
+        design,
+        holm if together else benjamini_hochberg,
+        HEADLINE_LEVEL if together else design.false_discovery_rate,
+        together,
+        to_come,
+        [covariates for _, covariates in own] if design.verdict == "adjusted" else (),
+        others,
+        plan.baseline,
     )
 
 
@@ -335,29 +311,18 @@ def _overall(plan: Plan, quantities: Sequence[Quantities], to_come: int) -> tupl
     block yields one number, so that whatever tests share within it is contained and needs no
     assumption.
     """
-    every = [cells for q in quantities for cells in cells_by_metric(q.measured)]
-    own = alike(every, lambda cells: cells[0].metric)
-    tests = [mean_quantity(cells[0].quantity.topic, cells) for cells in own]
+    every = [cells for q in quantities for cells in by_metric(q.measured.cells)]
+    tests = [mean_of("", cells) for cells in alike(every, lambda cells: cells[0].metric)]
     if len(tests) < 2:
         return ()
-    covariates = [np.mean([q.measured.covariates for q in quantities], axis=0)]
-    (judged,) = _by_holm(plan, [_mean(tests)], covariates, to_come)
+    speeds = [
+        own
+        if own.direction == "higher"
+        else replace(own, direction="higher", log_values=-own.log_values)
+        for own in tests
+    ]
+    whole = mean_of(f"the geometric mean of {count_of(len(tests), 'test')}", speeds)
+    covariates = np.mean([q.measured.covariates for q in quantities], axis=0)
+    (judged,) = _judged(plan, [(replace(whole, unit=""), covariates)], to_come)
     family = Family.of(judged.contrasts, HOLM)
     return ComparisonBuilder(plan.design, family).comparisons(judged)
-
-
-def _mean(tests: Sequence[Quantity]) -> Quantity:
-    """One number a trial over all tests, each counted once."""
-    signs = [1 if test.direction == "higher" else -1 for test in tests]
-    return Quantity(
-        topic=f"the geometric mean of {count_of(len(tests), 'test')}",
-        unit="",
-        direction="higher",
-        cells=len(tests),
-        log_values=np.mean(
-            [sign * test.log_values for sign, test in zip(signs, tests, strict=True)], axis=0
-        ),
-        attempted=np.all([test.attempted for test in tests], axis=0),
-        sessions=tests[0].sessions,
-        rounding=float(np.mean([test.rounding for test in tests])),
-    )

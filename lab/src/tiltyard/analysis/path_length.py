@@ -66,7 +66,7 @@ def _string_moves(measured: Measured) -> Iterator[Notice]:
         yield Notice(
             severity="note" if left_out else "warning",
             text=f"Of the {format_number(whole, 4)} instructions of an operation of "
-            f"{cell.quantity.metric}, {format_number(moved, 4)} are string moves: the emulator "
+            f"{cell.named}, {format_number(moved, 4)} are string moves: the emulator "
             "counts one for each byte that the kernel copies, where a processor has one for all. "
             f"The other {format_number(whole - moved, 4)} are code. String moves {fate}.",
         )

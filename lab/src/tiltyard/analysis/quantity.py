@@ -5,7 +5,7 @@ geometric mean over several of those. Everything downstream treats all of them a
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, takewhile
 from math import log1p
 from statistics import fmean
@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from tiltyard.analysis.axes import Axis, Level, Point, label_of, spoken_axes
+from tiltyard.analysis.axes import Axis, Point, label_of, spoken_axes
 from tiltyard.analysis.readings import Readings, is_complete, read_trials
 from tiltyard.importers.live import bin_width
 from tiltyard.plan.model import Plan, PlannedWorkload, Unit
@@ -68,7 +68,7 @@ LATENCY: Final = "latency"
 """The metric of a workload that is the time of one operation; compared beside its headline."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Quantity:
     """One number a trial, on the log scale."""
 
@@ -83,7 +83,7 @@ class Quantity:
     """Shape (blocks, systems); nan where there is no value."""
     attempted: BoolArray
     """Shape (blocks, systems): a trial ended there, done or failed."""
-    metric: str = ""
+    named: str = ""
     """What is measured, without the place: ``tcp_rr transactions``; empty for several metrics."""
     sessions: IntArray | None = None
     """Shape (blocks,): the session of each block, where sessions are what is replicated."""
@@ -98,8 +98,8 @@ class Quantity:
         return "block" if self.sessions is None else "session"
 
 
-@dataclass(frozen=True)
-class GridCell:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GridCell(Quantity):
     """One metric at one point of the grid."""
 
     metric: MetricCard
@@ -109,7 +109,6 @@ class GridCell:
     """Shape (blocks, systems), in the metric's unit; nan where there is no value."""
     percentiles: FloatArray
     """Shape (blocks, systems, percentiles): see :data:`tiltyard.run.samples.PERCENTILES`."""
-    quantity: Quantity
 
     @property
     def at_label(self) -> str:
@@ -124,8 +123,7 @@ class GridCell:
     @property
     def is_cpu_time(self) -> bool:
         """Whether it is CPU time that was counted."""
-        counted = bool(np.isfinite(self.quantity.log_values).any())
-        return self.metric.name == CPU_TIME and counted
+        return self.metric.name == CPU_TIME and bool(np.isfinite(self.log_values).any())
 
     @property
     def label(self) -> str:
@@ -240,65 +238,36 @@ def _sessions(plan: Plan, blocks: Sequence[int]) -> IntArray | None:
 
 
 def _cells(
-    workload: PlannedWorkload,
-    readings: Readings,
-    attempted: BoolArray,
-    sessions: IntArray | None,
+    workload: PlannedWorkload, readings: Readings, attempted: BoolArray, sessions: IntArray | None
 ) -> Iterator[GridCell]:
-    """Every cell that some trial has measured, metric by metric."""
-    for metric in workload.metrics:
-        points = {at: row for row, (name, at) in enumerate(readings.keys) if name == metric.name}
-        rows = list(points.values())
-        yield from _cells_of(
-            workload,
-            metric,
-            list(points),
-            readings.values[rows],
-            readings.percentiles[rows],
-            attempted,
-            sessions,
-        )
-
-
-def _cells_of(
-    workload: PlannedWorkload,
-    metric: MetricCard,
-    points: Sequence[tuple[tuple[str, Level], ...]],
-    values: FloatArray,
-    percentiles: FloatArray,
-    attempted: BoolArray,
-    sessions: IntArray | None,
-) -> Iterator[GridCell]:
-    """One metric at every point, with the words for it; arrays of shape (points, …)."""
-    named = metric_of(workload.spec.name, workload.display, metric.label)
-    rounding = rounding_of(workload, metric)
-    axes = spoken_axes(dict(at) for at in points)
+    """Every cell that some trial has measured, metric by metric, with the words for it."""
     # A rate or time of zero has no logarithm: it counts as a trial without that value, and so does
     # an infinite one.
-    values = np.where(np.isfinite(values), values, np.nan)
-    if metric.role == "headline":
-        values = np.where(values > 0, values, np.nan)
-    log_values = np.log(values, out=np.full(values.shape, np.nan), where=values > 0)
-    for row, at in enumerate(points):
-        topic = ", ".join(filter(None, (named, label_of(dict(at), axes))))
-        yield GridCell(
-            metric=metric,
-            at=dict(at),
-            axes=axes,
-            values=values[row],
-            percentiles=percentiles[row],
-            quantity=Quantity(
-                topic,
-                metric.unit,
-                metric.direction,
-                1,
-                log_values[row],
-                attempted,
-                named,
-                sessions,
-                rounding,
-            ),
-        )
+    finite = np.where(np.isfinite(readings.values), readings.values, np.nan)
+    positive = finite > 0
+    logs = np.log(finite, out=np.full(finite.shape, np.nan), where=positive)
+    for metric in workload.metrics:
+        points = {at: row for row, (name, at) in enumerate(readings.keys) if name == metric.name}
+        axes = spoken_axes(dict(at) for at in points)
+        named = metric_of(workload.spec.name, workload.display, metric.label)
+        rounding, headline = rounding_of(workload, metric), metric.role == "headline"
+        for at, row in points.items():
+            yield GridCell(
+                topic=", ".join(filter(None, (named, label_of(dict(at), axes)))),
+                unit=metric.unit,
+                direction=metric.direction,
+                cells=1,
+                log_values=logs[row],
+                attempted=attempted,
+                named=named,
+                sessions=sessions,
+                rounding=rounding,
+                metric=metric,
+                at=dict(at),
+                axes=axes,
+                values=np.where(positive[row], finite[row], np.nan) if headline else finite[row],
+                percentiles=readings.percentiles[row],
+            )
 
 
 def log_width(bin_width: float) -> float:
@@ -351,47 +320,41 @@ def over(cells: Sequence[GridCell]) -> str:
     return f"over all {count_of(len(cells), 'cell')}"
 
 
-def mean_quantity(name: str, cells: Sequence[GridCell]) -> Quantity:
-    """The geometric mean over cells, block by block, as one quantity.
+def mean_over(name: str, cells: Sequence[GridCell]) -> Quantity:
+    """The mean over cells of a workload of this name, of one metric or of several ones."""
+    metrics = {cell.named for cell in cells}
+    named = metrics.pop() if len(metrics) == 1 else ""
+    return replace(mean_of(f"{named or name} {over(cells)}", cells), named=named)
 
-    A difference of two systems in it is the mean of the differences in the cells, so that a
-    correlation between cells is contained in the block and needs no assumption.
 
-    Args:
-        name: of the workload.
-        cells: of one metric or of several ones.
+def mean_of(topic: str, parts: Sequence[Quantity]) -> Quantity:
+    """The geometric mean, block by block, as one quantity.
+
+    A difference of two systems in it is the mean of the differences in its parts, so that a
+    correlation between these is contained in the block and needs no assumption.
     """
-    metrics = {cell.quantity.metric for cell in cells}
-    metric = metrics.pop() if len(metrics) == 1 else ""
-    direction, stack = oriented(cells)
-    units = {cell.metric.unit for cell in cells}
-    directions = {cell.metric.direction for cell in cells}
+    direction, stack = oriented(parts)
+    kinds = {(own.unit, own.direction) for own in parts}
     return Quantity(
-        topic=f"{metric or name} {over(cells)}",
-        unit=units.pop() if len(units) == len(directions) == 1 else "",
+        topic=topic,
+        unit=parts[0].unit if len(kinds) == 1 else "",
         direction=direction,
-        cells=len(cells),
+        cells=len(parts),
         log_values=stack.mean(axis=0),
-        attempted=cells[0].quantity.attempted,
-        metric=metric,
-        sessions=cells[0].quantity.sessions,
-        rounding=fmean(cell.quantity.rounding for cell in cells),
+        attempted=np.all([own.attempted for own in parts], axis=0),
+        sessions=parts[0].sessions,
+        rounding=fmean(own.rounding for own in parts),
     )
 
 
-def oriented(cells: Sequence[GridCell]) -> tuple[Direction, FloatArray]:
-    """Log values of all cells that point the same way, shape (cells, blocks, systems).
+def oriented(parts: Sequence[Quantity]) -> tuple[Direction, FloatArray]:
+    """Log values that point the same way, shape (parts, blocks, systems).
 
-    Where metrics point both ways, those of which less is better are inverted: higher is then
-    better.
+    Where they point both ways, those of which less is better are inverted: higher is then better.
     """
-    directions = {cell.metric.direction for cell in cells}
+    directions = {own.direction for own in parts}
     direction: Direction = directions.pop() if len(directions) == 1 else "higher"
+    signs = (1 if own.direction == direction else -1 for own in parts)
     return direction, np.stack(
-        [
-            cell.quantity.log_values
-            if cell.metric.direction == direction
-            else -cell.quantity.log_values
-            for cell in cells
-        ]
+        [sign * own.log_values for sign, own in zip(signs, parts, strict=True)]
     )

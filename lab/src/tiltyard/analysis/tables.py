@@ -1,10 +1,10 @@
 """Judged quantities as the tables of the findings: comparisons, cells, indices, standings."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain, repeat
+from functools import cached_property, partial
+from itertools import repeat
 from statistics import fmean
 from typing import Final
 
@@ -12,9 +12,9 @@ import numpy as np
 
 from tiltyard.analysis.beside import beside
 from tiltyard.analysis.contrast import Contrast, Judged
-from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, Summary
+from tiltyard.analysis.model import Average, Cell, Comparison, Index, Summary
 from tiltyard.analysis.pairs import beside_ratios, standings
-from tiltyard.analysis.quantity import GridCell, Measured, log_width
+from tiltyard.analysis.quantity import GridCell, Measured, Quantity, log_width
 from tiltyard.analysis.rows import Rows
 from tiltyard.analysis.statements.family import HOLM, Family
 from tiltyard.analysis.statements.numbers import marks
@@ -90,53 +90,88 @@ def _nearest_bound(contrast: Contrast) -> float | None:
     return math.exp(interval.low if interval.estimate > 0 else interval.high)
 
 
-def summaries_of(cells: Sequence[GridCell]) -> FloatArray:
-    """Of each cell and system, as :func:`tiltyard.stats.summary.summarise_rows` has it.
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Cells of one workload as the findings state them, and means over them."""
 
-    Returns:
-        Shape (cells, systems, 5).
-    """
-    if not cells:
-        return np.empty((0, 0, 5))
-    values = np.stack([cell.values.T for cell in cells])
-    return summarise_rows(values.reshape(-1, values.shape[-1])).reshape(*values.shape[:2], -1)
+    measured: Measured
+    grid: Sequence[GridCell]
+    baseline: str = ""
+    """Beside whose ratios values stand."""
+    judged: Sequence[tuple[Judged, ComparisonBuilder]] = ()
+    """What each cell was compared in; details come without comparisons."""
 
+    @cached_property
+    def _summaries(self) -> FloatArray:
+        """Of each cell and system, see :func:`summarise_rows`; shape (cells, systems, 5)."""
+        if not self.grid:
+            return np.empty((0, 0, 5))
+        values = np.stack([cell.values.T for cell in self.grid])
+        rows = summarise_rows(values.reshape(-1, values.shape[-1]))
+        return rows.reshape(*values.shape[:2], -1)
 
-def cells_of(
-    measured: Measured,
-    cells: Sequence[GridCell],
-    summaries: FloatArray,
-    judged: Sequence[Judged] = (),
-    builders: Iterable[ComparisonBuilder] = (),
-    baseline: str = "",
-) -> tuple[Cell, ...]:
-    """The cells of one workload as the findings state them; details come without comparisons.
-
-    Args:
-        measured: all of the workload.
-        cells: some of its cells.
-        summaries: of these, see :func:`summaries_of`.
-        judged: what each cell was compared in.
-        builders: make the comparisons of each.
-        baseline: beside whose ratios values stand.
-    """
-    rows = zip(
-        cells, summaries, judged or repeat(None), chain(builders, repeat(None)), strict=False
-    )
-    return tuple(
-        Cell(
-            metric=cell.metric.name,
-            label=cell.metric.label,
-            unit=cell.metric.unit,
-            shown_in=reading_unit(cell.metric.unit, network=measured.network),
-            direction=cell.metric.direction,
-            at=cell.at,
-            at_label=cell.at_label,
-            summaries=Rows(partial(_summaries, measured, cell, of, own, baseline)),
-            comparisons=builder.when_read(own) if builder and own else (),
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """All of them."""
+        judged = self.judged or repeat((None, None))
+        rows = zip(self.grid, self._summaries, judged, strict=False)
+        return tuple(
+            Cell(
+                metric=cell.metric.name,
+                label=cell.metric.label,
+                unit=cell.metric.unit,
+                shown_in=reading_unit(cell.metric.unit, network=self.measured.network),
+                direction=cell.metric.direction,
+                at=cell.at,
+                at_label=cell.at_label,
+                summaries=Rows(partial(_summaries, self.measured, cell, of, own, self.baseline)),
+                comparisons=builder.when_read(own) if builder and own else (),
+            )
+            for cell, of, (own, builder) in rows
         )
-        for cell, of, own, builder in rows
-    )
+
+    def index(
+        self,
+        name: str,
+        label: str,
+        judged: Judged,
+        builder: ComparisonBuilder,
+        over: Sequence[GridCell],
+    ) -> Index:
+        """Systems compared over several of the cells, with their ranked table."""
+        places = [self._places[cell] for cell in over]
+        # A time that a tool rounds to 0.000 ms has no logarithm: it is none that a mean can hold.
+        columns = zip(self.measured.systems, self._summaries[places, :, 0].T, strict=True)
+        medians = {system: own for system, own in columns if (own > 0).all()}
+        quantity, contrasts = judged.quantity, judged.contrasts
+        own = _typical_values(quantity, over, medians, self.baseline)
+        return Index(
+            name=name,
+            label=label,
+            unit=quantity.unit,
+            shown_in=self.cells[places[0]].shown_in if quantity.unit else "",
+            direction=quantity.direction,
+            cells=quantity.cells,
+            # A value that has a ratio to the baseline is that of the baseline times the ratio, so
+            # ranks never contradict what is printed.
+            standings=standings(
+                beside_ratios(own, _ratios(judged, self.baseline), self.baseline),
+                own,
+                quantity.direction,
+                zip(contrasts.sides, contrasts.verdicts, strict=True),
+                lambda system: (
+                    None
+                    if system == self.baseline
+                    else builder.comparison(judged.between(system, self.baseline))
+                ),
+                has_ranks=builder.family.correction == HOLM,
+            ),
+            comparisons=builder.comparisons(judged),
+        )
+
+    @cached_property
+    def _places(self) -> Mapping[GridCell, int]:
+        return {cell: place for place, cell in enumerate(self.grid)}
 
 
 def _ratios(judged: Judged | None, baseline: str) -> dict[str, float]:
@@ -158,7 +193,7 @@ def _summaries(
     medians = dict(zip(measured.systems, of[:, 0].tolist(), strict=True))
     printed = beside_ratios(medians, _ratios(judged, baseline), baseline)
     usable = np.isfinite(cell.values.T)
-    blocks, off = np.array(measured.blocks), np.exp(cell.quantity.rounding)
+    blocks, off = np.array(measured.blocks), np.exp(cell.rounding)
     # Of the interval of the median the ends only: a value may lie anywhere in its bin.
     rows = zip(
         measured.systems,
@@ -208,43 +243,42 @@ def _percentiles(cell: GridCell) -> Iterator[dict[str, list[float]]]:
         yield {name: row for name, row, each in rows if own.any() and np.isfinite(each).all()}
 
 
-def index_of(
-    name: str,
-    label: str,
-    judged: Judged,
-    builder: ComparisonBuilder,
-    baseline: str,
-    cells: Sequence[Cell],
+def _typical_values(
+    quantity: Quantity,
+    over: Sequence[GridCell],
     medians: Mapping[str, FloatArray],
-) -> Index:
-    """Systems compared over several cells, with their ranked table.
+    baseline: str,
+) -> dict[str, float]:
+    """System → geometric mean over cells of its medians.
 
-    ``medians``: of each system with values in all cells, shape (cells,).
+    Over different units only a relation means something: then the baseline's value is 1 (or that
+    of the first system, should the baseline have none), and more is better.
     """
-    quantity = judged.quantity
-    return Index(
-        name=name,
-        label=label,
-        unit=quantity.unit,
-        shown_in=cells[0].shown_in if quantity.unit else "",
-        direction=quantity.direction,
-        cells=quantity.cells,
-        standings=_standings(judged, builder, baseline, cells, medians),
-        comparisons=builder.comparisons(judged),
-    )
+    inverted = np.array([cell.direction != quantity.direction for cell in over])
+    values = {
+        system: geometric_mean(np.divide(1, own, out=own.copy(), where=inverted))
+        for system, own in medians.items()
+    }
+    if quantity.unit or not values:
+        return values
+    reference = values.get(baseline, next(iter(values.values())))
+    return {system: value / reference for system, value in values.items()}
 
 
-def averages_of(cells: Sequence[Cell]) -> tuple[Average, ...]:
-    """Arithmetic mean over cells of the medians, of each system with values in all of them.
+def averages(
+    cells: Sequence[Mapping[str, float]], shown: Callable[[float], float] = float
+) -> tuple[Average, ...]:
+    """Arithmetic mean over cells of each system with values in all of them, and ratios of these.
 
     Times that all are rounded to zero have no ratio.
+
+    Args:
+        cells: of each system → its value.
+        shown: a mean as it is printed, so that ratios are those of what is shown.
     """
-    medians: dict[str, list[float]] = {}
-    for cell in cells:
-        for summary in cell.summaries:
-            medians.setdefault(summary.system, []).append(summary.median)
-    complete = {s: own for s, own in medians.items() if len(own) == len(cells) and any(own)}
-    means = {s: fmean(own) for s, own in complete.items()}
+    complete = [name for name in (cells[0] if cells else ()) if all(name in own for own in cells)]
+    means = {name: shown(fmean(own[name] for own in cells)) for name in complete}
+    means = {name: mean for name, mean in means.items() if mean}
     return tuple(
         Average(
             system=system,
@@ -253,47 +287,3 @@ def averages_of(cells: Sequence[Cell]) -> tuple[Average, ...]:
         )
         for system, value in means.items()
     )
-
-
-def _standings(
-    judged: Judged,
-    builder: ComparisonBuilder,
-    baseline: str,
-    cells: Sequence[Cell],
-    medians: Mapping[str, FloatArray],
-) -> tuple[Standing, ...]:
-    """Systems with values, best first.
-
-    A value that has a ratio to the baseline is that of the baseline times the ratio, so ranks never
-    contradict what is printed.
-    """
-    own = _typical_values(judged, cells, medians, baseline)
-    return standings(
-        beside_ratios(own, _ratios(judged, baseline), baseline),
-        own,
-        judged.quantity.direction,
-        zip(judged.contrasts.sides, judged.contrasts.verdicts, strict=True),
-        lambda system: (
-            None if system == baseline else builder.comparison(judged.between(system, baseline))
-        ),
-        has_ranks=builder.family.correction == HOLM,
-    )
-
-
-def _typical_values(
-    judged: Judged, cells: Sequence[Cell], medians: Mapping[str, FloatArray], baseline: str
-) -> dict[str, float]:
-    """System → geometric mean over cells of its medians.
-
-    Over different units only a relation means something: then the baseline's value is 1 (or that
-    of the first system, should the baseline have none), and more is better.
-    """
-    inverted = np.array([cell.direction != judged.quantity.direction for cell in cells])
-    values = {
-        system: geometric_mean(np.divide(1, own, out=own.copy(), where=inverted))
-        for system, own in medians.items()
-    }
-    if judged.quantity.unit or not values:
-        return values
-    reference = values.get(baseline, next(iter(values.values())))
-    return {system: value / reference for system, value in values.items()}

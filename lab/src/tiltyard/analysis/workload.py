@@ -1,130 +1,117 @@
 """Everything that is stated about one workload, from judged quantities."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby, repeat
-from typing import get_args
+from functools import cache
+from itertools import groupby
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, get_args
 
-from tiltyard.analysis.alike import alike
+from tiltyard.analysis.alike import Measure, alike
 from tiltyard.analysis.clients import client_lines
 from tiltyard.analysis.contrast import Judged, Withheld
-from tiltyard.analysis.model import Cell, Index, Latencies, Loss, WorkloadFindings
-from tiltyard.analysis.network import Ends, what_ends_saw
-from tiltyard.analysis.quantity import GridCell, Measured, Quantity, mean_quantity
+from tiltyard.analysis.model import Index, Latencies, Loss, WorkloadFindings
+from tiltyard.analysis.network import what_ends_saw
+from tiltyard.analysis.quantity import GridCell, Measured, Quantity, mean_over
 from tiltyard.analysis.replication import replication
 from tiltyard.analysis.statements.verdicts import answer
 from tiltyard.analysis.steadiness import steadiness
-from tiltyard.analysis.tables import (
-    ComparisonBuilder,
-    averages_of,
-    cells_of,
-    index_of,
-    summaries_of,
-)
+from tiltyard.analysis.tables import ComparisonBuilder, Table, averages
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord
-from tiltyard.stats.types import FloatArray
+
+
+class _OfMetric(Protocol):
+    @property
+    def metric(self) -> Measure: ...
+
+
+_Cell = TypeVar("_Cell", bound=_OfMetric)
+_Of = TypeVar("_Of")
+_Own = TypeVar("_Own")
+_Other = TypeVar("_Other")
 
 
 @dataclass(frozen=True)
-class Quantities:
-    """What is compared of one workload."""
+class Compared(Generic[_Of, _Own]):
+    """What is compared of one workload: quantities, or the same judged."""
 
-    measured: Measured
-    index: Quantity
+    measured: _Of
+    index: _Own
     """Over the headline cells that are alike; a single such cell is the index, and so
     is the mean over a metric that alone is of its kind."""
-    metrics: tuple[Quantity, ...]
-    """Over the grid, for each headline metric that has several cells, where there are several
-    metrics; any other mean would be a second name for something compared already."""
-    latencies: tuple[Quantity, ...]
+    cells: tuple[_Own, ...]
+    """The headline ones."""
+    by_metric: tuple[_Own, ...]
+    """Each headline metric over the grid: its mean, or its one cell; none for one metric."""
+    latencies: tuple[_Own, ...]
     """The time of one operation at each point, and last over the grid where it has several."""
-    cpu_time: Quantity | None
+    cpu_time: _Own | None
     """Beside the time that work takes; those of all workloads are a family by themselves."""
 
     @property
-    def family(self) -> tuple[Quantity, ...]:
-        """Cells, metrics, latencies: what is corrected by the false discovery rate.
-
-        What is the index is judged there.
-        """
-        cells = (cell.quantity for cell in self.measured.cells)
-        return tuple(
-            own for own in (*cells, *self.metrics, *self.latencies) if own is not self.index
-        )
-
-
-@dataclass(frozen=True)
-class JudgedWorkload:
-    """The same, judged."""
-
-    measured: Measured
-    index: Judged
-    cells: tuple[Judged, ...]
-    """Of what is the index the index itself, as of metrics: one verdict and one interval."""
-    metrics: tuple[Judged, ...]
-    latencies: tuple[Judged, ...]
-    cpu_time: Judged | None
+    def every(self) -> tuple[_Own, ...]:
+        """All but the CPU time, each once, the index first."""
+        return (*dict.fromkeys((self.index, *self.cells, *self.by_metric, *self.latencies)),)
 
     @property
-    def family(self) -> tuple[Judged, ...]:
-        """All but the index, in the order of :attr:`Quantities.family`."""
-        found = (*self.cells, *self.metrics, *self.latencies)
-        return tuple(own for own in found if own is not self.index)
+    def family(self) -> tuple[_Own, ...]:
+        """All but the index: what is corrected by the false discovery rate."""
+        return self.every[1:]
 
-    @property
-    def judged(self) -> tuple[Judged, ...]:
-        """All of them, the index first."""
-        return (self.index, *self.family)
-
-    @property
-    def by_metric(self) -> tuple[Judged, ...]:
-        """Each headline metric over the grid: its mean, or its one cell; none for one metric."""
-        groups = cells_by_metric(self.measured)
-        if len(groups) < 2:
-            return ()
-        means, cells = iter(self.metrics), iter(self.cells)
-        own = [[next(cells) for _ in group] for group in groups]
-        return tuple(next(means) if len(of_metric) > 1 else of_metric[0] for of_metric in own)
+    def map(self, of: Callable[[_Own], _Other]) -> "Compared[_Of, _Other]":
+        """The same of each; what is the index stays one with it."""
+        found = {one: of(one) for one in self.every}
+        several = (self.cells, self.by_metric, self.latencies)
+        cells, by_metric, latencies = (tuple(found[one] for one in own) for own in several)
+        cpu_time = None if self.cpu_time is None else of(self.cpu_time)
+        return Compared(self.measured, found[self.index], cells, by_metric, latencies, cpu_time)
 
 
-def cells_by_metric(measured: Measured) -> list[list[GridCell]]:
-    """The headline cells, grouped by metric."""
-    grouped = groupby(measured.cells, key=lambda cell: cell.metric.name)
-    return [list(cells) for _, cells in grouped]
+Quantities: TypeAlias = Compared[Measured, Quantity]
+JudgedWorkload: TypeAlias = Compared[Measured, Judged]
 
 
-def quantities_of(measured: Measured) -> Quantities | None:
-    """What to compare of one workload; ``None`` while no trial of it is done."""
-    if not measured.cells:
-        return None
-    name = measured.workload.display
-    groups = cells_by_metric(measured)
-    headline = alike(measured.cells, lambda cell: cell.metric)
-    one = len(headline) == 1
-    index = headline[0].quantity if one else mean_quantity(name, headline)
-    metrics = [
-        index
-        if cells[0] is headline[0] and len(cells) == len(headline)
-        else mean_quantity(name, cells)
-        for cells in groups
-        if len(groups) > 1 and len(cells) > 1
-    ]
-    latencies = [cell.quantity for cell in measured.latencies]
-    if len(latencies) > 1:
-        latencies.append(mean_quantity(name, measured.latencies))
-    cpu_time = None if measured.cpu_time is None else measured.cpu_time.quantity
-    return Quantities(measured, index, tuple(metrics), tuple(latencies), cpu_time)
+def compared(
+    measured: _Of,
+    cells: Sequence[_Cell],
+    headline: Sequence[_Cell],
+    over: Callable[[tuple[_Cell, ...]], _Own],
+    latencies: tuple[_Own, ...] = (),
+    cpu_time: _Own | None = None,
+) -> Compared[_Of, _Own]:
+    """What is compared of the headline cells of a workload, and beside them.
+
+    Args:
+        measured: all of it.
+        cells: the headline ones, metric by metric.
+        headline: those of them whose mean is the index.
+        over: one cell, or the mean over several ones, as a quantity.
+        latencies: as :class:`Compared` has them.
+        cpu_time: as :class:`Compared` has it.
+    """
+    once, groups = cache(over), by_metric(cells)
+    return Compared(
+        measured,
+        once((*headline,)),
+        tuple(once((cell,)) for cell in cells),
+        tuple(once(own) for own in groups if len(groups) > 1),
+        latencies,
+        cpu_time,
+    )
 
 
-def unmeasured(measured: Measured, withheld: Withheld | None) -> WorkloadFindings:
-    """What can be said of a workload of which no trial counts."""
-    spec = measured.workload.spec
-    empty = Index(
-        name=spec.name,
-        label=measured.workload.display,
+def by_metric(cells: Sequence[_Cell]) -> list[tuple[_Cell, ...]]:
+    """The cells of each metric."""
+    return [(*own,) for _, own in groupby(cells, key=lambda cell: cell.metric.name)]
+
+
+def empty_index(name: str, label: str) -> Index:
+    """Where nothing is compared."""
+    return Index(
+        name=name,
+        label=label,
         unit="",
         shown_in="",
         direction="higher",
@@ -132,10 +119,36 @@ def unmeasured(measured: Measured, withheld: Withheld | None) -> WorkloadFinding
         standings=(),
         comparisons=(),
     )
+
+
+def tally_of(verdicts: Iterable[Verdict]) -> dict[Verdict, int]:
+    """How many there are of each."""
+    counts = Counter(verdicts)
+    return {verdict: counts[verdict] for verdict in get_args(Verdict)}
+
+
+def quantities_of(measured: Measured) -> Quantities | None:
+    """What to compare of one workload; ``None`` while no trial of it is done."""
+    if not measured.cells:
+        return None
+
+    def over(cells: Sequence[GridCell]) -> Quantity:
+        return cells[0] if len(cells) == 1 else mean_over(measured.workload.display, cells)
+
+    latencies = measured.latencies
+    mean = (over(latencies),) if len(latencies) > 1 else ()
+    headline = alike(measured.cells, lambda cell: cell.metric)
+    beside = ((*latencies, *mean), measured.cpu_time)
+    return compared(measured, measured.cells, headline, over, *beside)
+
+
+def unmeasured(measured: Measured, withheld: Withheld | None) -> WorkloadFindings:
+    """What can be said of a workload of which no trial counts."""
     answer = f"No verdict yet on {measured.workload.display}: no trial of it is done."
     if withheld:
         answer = f"No verdict on {measured.workload.display}: {withheld.reason}."
-    return _findings(measured, answer, empty, Counter())
+    index = empty_index(measured.workload.spec.name, measured.workload.display)
+    return _findings(measured, answer, index)
 
 
 def workload_findings(
@@ -162,48 +175,53 @@ def workload_findings(
     def builder_of(own: Judged) -> ComparisonBuilder:
         return headline if own is judged.index else grid
 
-    summaries = summaries_of(measured.cells)
-    builders = map(builder_of, judged.cells)
-    cells = cells_of(measured, measured.cells, summaries, judged.cells, builders, plan.baseline)
-    topic = judged.index.quantity.topic
-    whole = set(map(id, alike(measured.cells, lambda cell: cell.metric)))
-    places = [place for place, cell in enumerate(measured.cells) if id(cell) in whole]
-    medians = _medians(measured, summaries[places])
-    own = [cells[place] for place in places]
-    index = index_of(name, topic, judged.index, headline, plan.baseline, own, medians)
+    def table(cells: Sequence[GridCell], own: Sequence[Judged] = ()) -> Table:
+        return Table(measured, cells, plan.baseline, [(one, builder_of(one)) for one in own])
+
+    whole = alike(measured.cells, lambda cell: cell.metric)
+    headlines = table(measured.cells, judged.cells)
+    index = headlines.index(name, judged.index.quantity.topic, judged.index, headline, whole)
+    latencies = cpu_time = None
+    if own := measured.latencies:
+        times, over = table(own, judged.latencies[: len(own)]), judged.latencies[-1]
+        latencies = Latencies(
+            cells=times.cells,
+            index=times.index(own[0].metric.name, over.quantity.topic, over, grid, own),
+            averages=averages([{s.system: s.median for s in c.summaries} for c in times.cells]),
+        )
+    if (cell := measured.cpu_time) and (spent := judged.cpu_time):
+        named = cell.metric.name, spent.quantity.topic
+        cpu_time = table((cell,)).index(*named, spent, cpu_times, (cell,))
     return _findings(
         measured,
         answer(index, judged.index, plan, headline.family),
         index,
-        Counter(verdict for cell in judged.cells for verdict in cell.contrasts.verdicts),
-        by_metric=_by_metric(judged, cells, summaries, plan.baseline, builder_of),
-        cells=cells,
-        latencies=_latencies(judged, plan.baseline, grid),
+        tally=tally_of(verdict for cell in judged.cells for verdict in cell.contrasts.verdicts),
+        by_metric=tuple(
+            headlines.index(own[0].metric.name, own[0].metric.label, over, builder_of(over), own)
+            for own, over in zip(by_metric(measured.cells), judged.by_metric, strict=False)
+        ),
+        cells=headlines.cells,
+        latencies=latencies,
         losses=_losses(index, judged, builder_of),
         ends=what_ends_saw(measured),
-    ).model_copy(
-        update={
-            "steadiness": steadiness(measured) if plan.clock == "time" else None,
-            "replication": replication(plan, run, measured.workload),
-            "clients": client_lines(measured.trials),
-            "cpu_time": _cpu_time(judged, plan.baseline, cpu_times),
-        }
+        steadiness=steadiness(measured) if plan.clock == "time" else None,
+        replication=replication(plan, run, measured.workload),
+        clients=client_lines(measured.trials),
+        cpu_time=cpu_time,
     )
 
 
-def _findings(
-    measured: Measured,
-    sentence: str,
-    index: Index,
-    counts: Mapping[Verdict, int],
-    by_metric: tuple[Index, ...] = (),
-    cells: tuple[Cell, ...] = (),
-    latencies: Latencies | None = None,
-    losses: tuple[Loss, ...] = (),
-    ends: Ends | None = None,
-) -> WorkloadFindings:
+def _findings(measured: Measured, sentence: str, index: Index, **told: Any) -> WorkloadFindings:
+    """With what is told of what was measured, if anything."""
     workload = measured.workload
-    tally: dict[Verdict, int] = {verdict: counts[verdict] for verdict in get_args(Verdict)}
+    nothing: dict[str, Any] = {
+        "by_metric": (),
+        "cells": (),
+        "latencies": None,
+        "ends": {},
+        "losses": (),
+    }
     return WorkloadFindings(
         name=workload.spec.name,
         title=workload.title,
@@ -215,72 +233,9 @@ def _findings(
         grid=workload.grid,
         answer=sentence,
         index=index,
-        by_metric=by_metric,
-        cells=cells,
-        latencies=latencies,
-        details=cells_of(measured, measured.details, summaries_of(measured.details)),
-        ends=ends or {},
-        losses=losses,
-        tally=tally,
+        details=Table(measured, measured.details).cells,
+        **{**nothing, "tally": tally_of(()), **told},
     )
-
-
-def _medians(measured: Measured, summaries: FloatArray) -> dict[str, FloatArray]:
-    """Of each system with values in all of some cells, shape (cells,).
-
-    A time that a tool rounds to 0.000 ms has no logarithm, so it is none that a mean can hold.
-    """
-    columns = zip(measured.systems, summaries[:, :, 0].T, strict=True)
-    return {system: own for system, own in columns if (own > 0).all()}
-
-
-def _by_metric(
-    judged: JudgedWorkload,
-    cells: Sequence[Cell],
-    summaries: FloatArray,
-    baseline: str,
-    builder_of: Callable[[Judged], ComparisonBuilder],
-) -> tuple[Index, ...]:
-    """One index for each metric; that of a metric with one cell is that cell's own comparison."""
-    indices, end = [], 0
-    for group, judgement in zip(cells_by_metric(judged.measured), judged.by_metric, strict=False):
-        begin, end = end, end + len(group)
-        medians = _medians(judged.measured, summaries[begin:end])
-        name, label = group[0].metric.name, group[0].metric.label
-        own, builder = cells[begin:end], builder_of(judgement)
-        indices.append(index_of(name, label, judgement, builder, baseline, own, medians))
-    return tuple(indices)
-
-
-def _latencies(
-    judged: JudgedWorkload, baseline: str, builder: ComparisonBuilder
-) -> Latencies | None:
-    """The time of one operation; ``None`` where the workload does not tell it."""
-    measured = judged.measured
-    if not measured.latencies:
-        return None
-    own = judged.latencies[: len(measured.latencies)]
-    summaries = summaries_of(measured.latencies)
-    cells = cells_of(measured, measured.latencies, summaries, own, repeat(builder), baseline)
-    over_all, medians = judged.latencies[-1], _medians(measured, summaries)
-    name, topic = measured.latencies[0].metric.name, over_all.quantity.topic
-    return Latencies(
-        cells=cells,
-        index=index_of(name, topic, over_all, builder, baseline, cells, medians),
-        averages=averages_of(cells),
-    )
-
-
-def _cpu_time(judged: JudgedWorkload, baseline: str, builder: ComparisonBuilder) -> Index | None:
-    """``None`` where it is not compared."""
-    own, cell = judged.cpu_time, judged.measured.cpu_time
-    if own is None or cell is None:
-        return None
-    summaries = summaries_of((cell,))
-    cells = cells_of(judged.measured, (cell,), summaries)
-    medians = _medians(judged.measured, summaries)
-    name, topic = cell.metric.name, own.quantity.topic
-    return index_of(name, topic, own, builder, baseline, cells, medians)
 
 
 def _losses(

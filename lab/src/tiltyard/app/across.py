@@ -6,6 +6,7 @@ are those of every collection.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from math import exp, fsum, log
 from pathlib import Path
@@ -34,8 +35,21 @@ POOLED: Final = 3
 _TOLD: Final = 6
 """As many parameters that differ are told of a workload that is left out."""
 
-Values = dict[str, dict[tuple[int, int], float]]
-"""Metric → numbers of session and block → logarithm of the mean over its grid."""
+
+@dataclass(frozen=True)
+class _Block:
+    """What one block of a study says of a workload on a system."""
+
+    group: str
+    """Whose block it is: the session's, or of pooled studies the study's."""
+    number: tuple[int, int]
+    """Of its session and in that: blocks of one session are no blocks of another one."""
+    logs: Mapping[str, float]
+    """Metric → logarithm of the mean over its grid."""
+
+
+_Blocks = Mapping[str, Sequence[_Block]]
+"""Of each system what is known; two studies that are compared are the systems."""
 
 
 def across(studies: Sequence[Path], *, pool: bool = False) -> Collection:
@@ -161,7 +175,7 @@ def _two(
     found, missing = [], []
     for name in names:
         for system in systems:
-            values = {one.name: list(_of_sessions(one, name, system)) for one in read}
+            values = {one.name: list(_blocks(one, name, system)) for one in read}
             if bare := [one for one, own in values.items() if not own]:
                 missing.append(_has_no_block(name, system, bare))
             readings = _readings({} if bare else values)
@@ -181,16 +195,15 @@ def _pooled(
                 f"{name}: of {listed(unpaired)} no blocks are known in which systems took turns, "
                 "so they are left out of it."
             )
+        paired = [one for one in read if one.name not in unpaired]
         values = {
             system: [
-                (one.name, numbered)
-                for one in read
-                if one.name not in unpaired
-                for _, numbered in _of_sessions(one, name, system)
+                replace(block, group=one.name)
+                for one in paired
+                for block in _blocks(one, name, system)
             ]
             for system in systems
         }
-        paired = [one for one in read if one.name not in unpaired]
         missing += [*_too_few(name, paired, values), *_invalid(name, paired, systems)]
         found.append(_workload(read[0], name, "", _readings(values)))
     return found, missing
@@ -202,22 +215,12 @@ def _has_no_block(workload: str, system: str, studies: Sequence[str]) -> str:
     return f"{workload} on {system}: {own} no block with all of its values, so {left} left out."
 
 
-def _too_few(
-    workload: str,
-    read: Sequence[Study],
-    values: Mapping[str, Sequence[tuple[str, Values]]],
-) -> Iterator[str]:
+def _too_few(workload: str, read: Sequence[Study], values: _Blocks) -> Iterator[str]:
     """Studies of which too few blocks have values of both systems."""
     blocks = {
-        system: {
-            one.name: {
-                block for name, found in own if name == one.name
-                for by_block in found.values() for block in by_block
-            }
-            for one in read
-        }
+        system: {one.name: {b.number for b in own if b.group == one.name} for one in read}
         for system, own in values.items()
-    }  # fmt: skip
+    }
     for system, own in blocks.items():
         if bare := [name for name, found in own.items() if not found]:
             yield _has_no_block(workload, system, bare)
@@ -248,29 +251,19 @@ def _invalid(workload: str, read: Sequence[Study], systems: Sequence[str]) -> It
         )
 
 
-def _of_sessions(one: Study, workload: str, system: str) -> Iterator[tuple[str, Values]]:
-    """Each session's name and its values."""
+def _blocks(one: Study, workload: str, system: str) -> Iterator[_Block]:
+    """Session by session, those in which all metrics have all values."""
     for number, findings in one.sessions.items():
+        unit = one.units.get(number, number)
+        group = f"{one.name}, session {unit}" if len(one.sessions) > 1 else one.name
         own = next((found for found in findings.workloads if found.name == workload), None)
-        values = _values(own, system, number) if own else {}
-        if any(values.values()):
-            unit = one.units.get(number, number)
-            yield (f"{one.name}, session {unit}" if len(one.sessions) > 1 else one.name), values
-
-
-def _values(workload: WorkloadFindings, system: str, session: int) -> Values:
-    """The mean over the grid of each metric, in the blocks in which all metrics have all values."""
-    logs: dict[str, list[dict[int, float]]] = {}
-    for cell in workload.cells:
-        logs.setdefault(cell.metric, []).append(_logs(cell, system))
-    of_all = [own for cells in logs.values() for own in cells]
-    blocks = sorted(set.intersection(*map(set, of_all))) if of_all else []
-    return {
-        metric: {
-            (session, block): fsum(own[block] for own in cells) / len(cells) for block in blocks
-        }
-        for metric, cells in logs.items()
-    }
+        cells = [(cell.metric, _logs(cell, system)) for cell in own.cells] if own else []
+        for block in sorted(set.intersection(*(set(logs) for _, logs in cells))) if cells else ():
+            by_metric: dict[str, list[float]] = {}
+            for metric, logs in cells:
+                by_metric.setdefault(metric, []).append(logs[block])
+            means = {metric: fsum(own) / len(own) for metric, own in by_metric.items()}
+            yield _Block(group, (number, block), means)
 
 
 def _logs(cell: Cell, system: str) -> dict[int, float]:
@@ -288,29 +281,22 @@ def _has_blocks(one: Study, workload: str) -> bool:
     return own is not None and all(s.blocks for cell in own.cells for s in cell.summaries)
 
 
-def _readings(values: Mapping[str, Sequence[tuple[str, Values]]]) -> tuple[Reading, ...]:
-    """Of each system and metric one: blocks of one session are no blocks of another one."""
-    blocks = dict.fromkeys(
-        (name, block) for own in values.values() for name, found in own
-        for by_block in found.values() for block in by_block
-    )  # fmt: skip
-    numbers = {block: number for number, block in enumerate(blocks, 1)}
-    metrics = dict.fromkeys(
-        metric for own in values.values() for _, found in own for metric in found
-    )
+def _readings(values: _Blocks) -> tuple[Reading, ...]:
+    """Of each system and metric one."""
+    every = [block for own in values.values() for block in own]
+    places = dict.fromkeys((block.group, block.number) for block in every)
+    numbers = {place: number for number, place in enumerate(places, 1)}
     return tuple(
         Reading(
             metric=metric,
             system=system,
-            values=tuple(exp(v) for _, found in own for v in found.get(metric, {}).values()),
-            blocks=tuple(
-                numbers[name, block] for name, found in own for block in found.get(metric, {})
-            ),
-            groups=tuple(name for name, found in own for _ in found.get(metric, {})),
+            values=tuple(exp(block.logs[metric]) for block in own),
+            blocks=tuple(numbers[block.group, block.number] for block in own),
+            groups=tuple(block.group for block in own),
         )
-        for metric in metrics
+        for metric in dict.fromkeys(metric for block in every for metric in block.logs)
         for system, own in values.items()
-        if any(found.get(metric) for _, found in own)
+        if own
     )
 
 

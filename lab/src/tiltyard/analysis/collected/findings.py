@@ -6,11 +6,9 @@ stands beside every verdict.
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
-from typing import get_args
+from typing import TypeAlias
 
 from tiltyard import __version__
 from tiltyard.analysis.alike import alike
@@ -18,9 +16,9 @@ from tiltyard.analysis.collected.answer import answer
 from tiltyard.analysis.collected.courses import Collected, courses_of, observe_courses
 from tiltyard.analysis.collected.limits import limits
 from tiltyard.analysis.collected.over import told_over_studies
-from tiltyard.analysis.collected.tables import averages, cell, differing, index
-from tiltyard.analysis.collected.verdicts import compare, pairs_over, pairs_over_tests
-from tiltyard.analysis.dataset import Cells, Dataset, Point, cells_of
+from tiltyard.analysis.collected.tables import averages_of, cell, differing, index
+from tiltyard.analysis.collected.verdicts import compare, over_tests, pairs_in
+from tiltyard.analysis.dataset import CollectedQuantity, Dataset, Point
 from tiltyard.analysis.model import (
     FORMAT,
     Cell,
@@ -37,7 +35,7 @@ from tiltyard.analysis.statements.headline import with_headline
 from tiltyard.analysis.statements.numbers import widened_note
 from tiltyard.analysis.statements.registry import with_observations
 from tiltyard.analysis.systems import advantages, asked_factor
-from tiltyard.analysis.verdict import Verdict
+from tiltyard.analysis.workload import Compared, by_metric, compared, empty_index, tally_of
 from tiltyard.collected.audited import Audited
 from tiltyard.collected.model import CollectedWorkload, Collection
 from tiltyard.plan.model import Design
@@ -45,35 +43,15 @@ from tiltyard.units import count_of
 
 
 @dataclass(frozen=True)
-class _Work:
-    """A workload with what is compared of it."""
+class _Gathered:
+    """One workload with what was read of it."""
 
     workload: CollectedWorkload
-    dataset: Dataset
-    headline: list[Point]
-    details: list[Point]
-    whole: list[Point]
-    """Those that measure the same."""
-    tests: list[list[Point]]
-    """The headline points, metric by metric."""
+    headline: Sequence[Point]
+    details: Sequence[Point]
 
-    @property
-    def topic(self) -> str:
-        """What its verdict is about."""
-        return self.whole[0].topic if len(self.whole) == 1 else self.workload.display
 
-    @property
-    def by_metric(self) -> list[list[Point]]:
-        """The points of each metric, where there are several."""
-        return self.tests if len(self.tests) > 1 else []
-
-    @property
-    def grid(self) -> list[tuple[str, list[Point]]]:
-        """Each point, and each metric over its points, with their topics, but for the whole."""
-        points = [(point.topic, [point]) for point in self.headline]
-        metrics = [(own[0].metric.label, own) for own in self.by_metric if len(own) > 1]
-        whole = cells_of(self.whole)
-        return [(topic, own) for topic, own in (*points, *metrics) if cells_of(own) != whole]
+_Work: TypeAlias = Compared[_Gathered, CollectedQuantity]
 
 
 def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) -> Findings:
@@ -84,7 +62,8 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         audit: what came of holding its author's claims against it.
     """
     dataset = Dataset.of_collection(collection)
-    works = [_work(*one, dataset) for one in enumerate(collection.workloads)]
+    gathered = [_gathered(*one, dataset) for one in enumerate(collection.workloads)]
+    works = [_work(own, dataset) for own in gathered]
     within = collection.equivalent_within
     design = Design(
         profile="collected",
@@ -94,13 +73,15 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         equivalent_within=within,
         false_discovery_rate=0.05,
     )
-    judged, family, headlines = _judged(works, dataset, collection.baseline, design)
+    judged, family, headlines = _judged(list(filter(None, works)), collection.baseline, design)
     workloads = with_observations(
-        [_findings(work, judged, collection) for work in works],
+        [_findings(*one, judged, collection) for one in zip(gathered, works, strict=True)],
         # Of several studies a session is what is replicated, not the value.
-        {} if collection.origin.studies else observe_courses([_courses(w, within) for w in works]),
+        {}
+        if collection.origin.studies
+        else observe_courses([_courses(own, dataset, within) for own in gathered]),
     )
-    overall = _overall(works, dataset, collection.baseline, design)
+    overall = _overall(gathered, dataset, collection.baseline, design)
     levels = {one.name: one.levels for one in collection.systems}
     asked = collection.asks or asked_factor(collection.question, levels)
     findings = Findings(
@@ -147,10 +128,9 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
     return with_headline(findings)
 
 
-def _courses(work: _Work, within: float) -> Collected:
-    return Collected(
-        work.workload.name, tuple(courses_of(work.dataset, work.tests)), math.log1p(within)
-    )
+def _courses(own: _Gathered, dataset: Dataset, within: float) -> Collected:
+    courses = courses_of(dataset, by_metric(own.headline))
+    return Collected(own.workload.name, tuple(courses), math.log1p(within))
 
 
 def _warnings(texts: Sequence[str]) -> tuple[Notice, ...]:
@@ -174,73 +154,76 @@ def _extended(
 
 
 def _overall(
-    works: Sequence[_Work], dataset: Dataset, baseline: str, design: Design
+    gathered: Sequence[_Gathered], dataset: Dataset, baseline: str, design: Design
 ) -> tuple[Comparison, ...]:
     """Every pair over the tests that are alike: a family by itself."""
-    every = [own for work in works for own in work.tests]
-    tests = alike(every, lambda own: own[0].metric)
-    pairs = pairs_over_tests(dataset, tests, baseline)
-    return tuple(compare(pairs, design, together=True))
+    every = [own for one in gathered for own in by_metric(one.headline)]
+    tests = [dataset.over(own, "") for own in alike(every, lambda own: own[0].metric)]
+    if len(tests) < 2:
+        return ()
+    return tuple(compare(pairs_in(over_tests(tests), baseline), design, together=True))
 
 
 def _judged(
-    works: Sequence[_Work], dataset: Dataset, baseline: str, design: Design
-) -> tuple[dict[Cells, list[Comparison]], int, int]:
-    """Cells → every pair of systems over them; how many of the grid, and of whole workloads."""
-    grid = [one for work in works for one in work.grid]
-    wholes = [(work.topic, work.whole) for work in works if work.whole]
-    found: dict[Cells, list[Comparison]] = {}
+    works: Sequence[_Work], baseline: str, design: Design
+) -> tuple[dict[CollectedQuantity, list[Comparison]], int, int]:
+    """Quantity → every pair of systems; how many of the grid, and of whole workloads."""
+    grid = [own for work in works for own in work.family]
+    found: dict[CollectedQuantity, list[Comparison]] = {}
     sizes = []
-    for own, together in ((grid, False), (wholes, True)):
-        pairs = [pairs_over(dataset, *one, baseline) for one in own]
-        every = [pair for of_cells in pairs for pair in of_cells]
-        judged = iter(compare(every, design, together))
-        for (_, points), of_cells in zip(own, pairs, strict=True):
-            found[cells_of(points)] = list(islice(judged, len(of_cells)))
-        sizes.append(len(every))
+    for own, together in ((grid, False), ([work.index for work in works], True)):
+        pairs = [pair for one in own for pair in pairs_in(one, baseline)]
+        found.update((one, []) for one in own)
+        for pair, comparison in zip(pairs, compare(pairs, design, together), strict=True):
+            found[pair.quantity].append(comparison)
+        sizes.append(len(pairs))
     family, headlines = sizes
     return found, family, headlines
 
 
-def _work(number: int, workload: CollectedWorkload, dataset: Dataset) -> _Work:
+def _gathered(number: int, workload: CollectedWorkload, dataset: Dataset) -> _Gathered:
     found = dataset.points_of.get(number, [])
     headline = [point for point in found if point.metric.headline]
+    return _Gathered(workload, headline, [point for point in found if not point.metric.headline])
+
+
+def _work(own: _Gathered, dataset: Dataset) -> _Work | None:
+    """What is compared of a workload; ``None`` where nothing was read that is."""
     # What one system alone has is compared with nothing, and is no part of what all have.
-    shared = [point for point in headline if len(point.readings) > 1] or headline
-    return _Work(
-        workload=workload,
-        dataset=dataset,
-        headline=headline,
-        details=[point for point in found if not point.metric.headline],
-        whole=alike(shared, lambda point: point.metric),
-        tests=[list(own) for _, own in groupby(headline, key=lambda point: point.metric.name)],
-    )
+    shared = [point for point in own.headline if len(point.readings) > 1] or own.headline
+    whole = (*alike(shared, lambda point: point.metric),)
+
+    def over(points: tuple[Point, ...]) -> CollectedQuantity:
+        if len(points) == 1:
+            return dataset.over(points, points[0].topic)
+        label = own.workload.display if points == whole else points[0].metric.label
+        return dataset.over(points, label)
+
+    return compared(own, own.headline, whole, over) if whole else None
 
 
 def _findings(
-    work: _Work, judged: Mapping[Cells, list[Comparison]], collection: Collection
+    own: _Gathered,
+    work: _Work | None,
+    judged: Mapping[CollectedQuantity, list[Comparison]],
+    collection: Collection,
 ) -> WorkloadFindings:
-    workload, baseline = work.workload, collection.baseline
-    cells = tuple(cell(one, judged[cells_of([one])], baseline) for one in work.headline)
-    by_metric = tuple(
-        index(
-            own[0].metric.name,
-            own[0].metric.label,
-            own,
-            work.dataset.samples(cells_of(own)),
-            judged[cells_of(own)],
-            baseline,
-            together=False,
+    workload, baseline = own.workload, collection.baseline
+    whole = empty_index(workload.name, workload.display)
+    tables, cells = tuple[Index, ...](), tuple[Cell, ...]()
+    if work is not None:
+        cells = tuple(cell(one.points[0], judged[one], baseline) for one in work.cells)
+        tables = tuple(
+            index(metric.name, metric.label, one, judged[one], baseline, together=False)
+            for one in work.by_metric
+            for metric in (one.points[0].metric,)
         )
-        for own in work.by_metric
-    )
-    overall = judged.get(cells_of(work.whole), [])
-    whole = _index(work, overall, collection.baseline)
-    counts = Counter(found.verdict for one in cells for found in one.comparisons)
-    tally: dict[Verdict, int] = {verdict: counts[verdict] for verdict in get_args(Verdict)}
-    systems = [system.name for system in collection.systems]
-    times = bool(work.headline) and all(p.metric.name == "latency" for p in work.headline)
-    means = averages(work.headline, systems) if times else ()
+        metrics = {point.metric.name: point.metric.label for point in work.index.points}
+        label = workload.display if len(metrics) > 1 else metrics.popitem()[1]
+        every = judged[work.index]
+        whole = index(workload.name, label, work.index, every, baseline, together=True)
+    times = bool(own.headline) and all(p.metric.name == "latency" for p in own.headline)
+    means = averages_of(own.headline) if times else ()
     return WorkloadFindings(
         name=workload.name,
         title=workload.title,
@@ -250,39 +233,18 @@ def _findings(
         timing="",
         effective=dict(workload.parameters),
         grid=workload.grid,
-        answer=answer(whole, work.headline, work.details),
+        answer=answer(whole, own.headline, own.details),
         index=whole,
-        by_metric=by_metric,
+        by_metric=tables,
         cells=cells,
         latencies=None,
-        details=tuple(cell(point, (), "") for point in work.details),
+        details=tuple(cell(point, (), "") for point in own.details),
         ends={},
         losses=_losses(whole, cells),
-        tally=tally,
+        tally=tally_of(found.verdict for one in cells for found in one.comparisons),
         averages=means,
         commands=workload.commands,
         differing=differing(workload, whole, means),
-    )
-
-
-def _index(work: _Work, comparisons: Sequence[Comparison], baseline: str) -> Index:
-    """Over everything that is compared of a workload; empty where nothing was read."""
-    label = work.workload.display
-    if len({point.metric.name for point in work.whole}) == 1:
-        label = work.whole[0].metric.label
-    if work.headline:
-        own = work.whole
-        name, samples = work.workload.name, work.dataset.samples(cells_of(own))
-        return index(name, label, own, samples, comparisons, baseline, together=True)
-    return Index(
-        name=work.workload.name,
-        label=label,
-        unit="",
-        shown_in="",
-        direction="higher",
-        cells=0,
-        standings=(),
-        comparisons=(),
     )
 
 

@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
-from tiltyard.analysis.dataset import Point, Sample, direction_of
+from tiltyard.analysis.dataset import CollectedQuantity, Point
 from tiltyard.analysis.estimators import ratio_of
 from tiltyard.analysis.model import Average, Cell, Comparison, Index, Summary
 from tiltyard.analysis.pairs import beside_ratios, standings, turned
+from tiltyard.analysis.tables import averages
 from tiltyard.collected.model import CollectedWorkload, PrintedAs, Reading
 from tiltyard.collected.stated import Stated
 from tiltyard.stats.summary import summarise
@@ -47,23 +49,22 @@ def cell(point: Point, comparisons: Sequence[Comparison], baseline: str) -> Cell
 def index(
     name: str,
     label: str,
-    own: Sequence[Point],
-    samples: Mapping[str, Sample],
+    quantity: CollectedQuantity,
     comparisons: Sequence[Comparison],
     baseline: str,
+    *,
     together: bool,
 ) -> Index:
     """Systems over several points, ranked by estimate.
 
     Ranks that the verdicts leave possible are told where those hold ``together`` (Holm); over too
-    few studies for verdicts there are none. ``samples``: of the systems that have all points.
+    few studies for verdicts there are none.
     """
-    metric, direction = own[0].metric, direction_of(own)
-    unit = metric.unit if len({point.metric.unit for point in own}) == 1 else ""
-    printed = {point.metric.printed for point in own}
-    values = {system: ratio_of(found.mean) for system, found in samples.items()}
-    shown = metric.printed if len(printed) == 1 else None
-    own_values = {system: as_shown(value, shown) for system, value in values.items()}
+    own, direction = quantity.points, quantity.direction
+    shown = own[0].metric.printed if len({point.metric.printed for point in own}) == 1 else None
+    own_values = {
+        system: as_shown(ratio_of(found.mean), shown) for system, found in quantity.samples.items()
+    }
     comparisons = [_of_shown(pair, own_values) for pair in comparisons]
     values = {
         system: as_shown(value, shown)
@@ -73,8 +74,8 @@ def index(
     return Index(
         name=name,
         label=label,
-        unit=unit,
-        shown_in=unit,
+        unit=quantity.unit,
+        shown_in=quantity.unit,
         direction=direction,
         cells=len(own),
         standings=standings(
@@ -136,30 +137,16 @@ def differing(
     return tuple(found)
 
 
-def averages(own: Sequence[Point], systems: Sequence[str]) -> tuple[Average, ...]:
+def averages_of(own: Sequence[Point]) -> tuple[Average, ...]:
     """Arithmetic means over the points, of systems that have all of them, in base units.
 
     With the digits of the source, where it prints any: a relation of two averages is that of the
     two that are shown.
     """
     printed = {point.metric.printed for point in own}
-    means = {
-        system: math.fsum(typical(point.readings[system]) for point in own) / len(own)
-        for system in systems
-        if all(system in point.readings for point in own)
-    }
-    if len(printed) == 1 and (shown := printed.pop()) is not None:
-        means = {system: as_shown(mean, shown) for system, mean in means.items()}
-    return tuple(
-        Average(
-            system=system,
-            value=value,
-            ratios={
-                other: value / mean for other, mean in means.items() if other != system and mean
-            },
-        )
-        for system, value in means.items()
-    )
+    shown = partial(as_shown, printed=printed.pop() if len(printed) == 1 else None)
+    rows = [{name: typical(one) for name, one in point.readings.items()} for point in own]
+    return averages(rows, shown)
 
 
 def typical(reading: Reading) -> float:

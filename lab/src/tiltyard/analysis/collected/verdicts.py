@@ -1,12 +1,12 @@
 """Pairs of systems, what they rest on, and their verdicts, corrected as one family."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
 
-from tiltyard.analysis.dataset import Dataset, Point, Sample, cells_of, direction_of, together
+from tiltyard.analysis.dataset import CollectedQuantity, Sample, together
 from tiltyard.analysis.estimators import Blocks, Evidence, evidence_of, ratio_of
 from tiltyard.analysis.judging import rules_of, verdict_words
 from tiltyard.analysis.model import Comparison
@@ -40,49 +40,35 @@ class Pair:
 
     system: str
     against: str
-    topic: str
-    """``random write, 64 KiB record``."""
-    direction: Direction
-    unit: str
-    """``s`` of a time; empty over several units."""
+    quantity: CollectedQuantity
     evidence: Evidence
 
 
-def pairs_over(dataset: Dataset, label: str, own: Sequence[Point], baseline: str) -> list[Pair]:
-    """Every pair of systems once, over some points."""
-    units = {point.metric.unit for point in own}
-    unit = units.pop() if len(units) == 1 else ""
-    samples = dataset.samples(cells_of(own))
-    return _pairs(samples, label, direction_of(own), unit, baseline)
-
-
-def pairs_over_tests(
-    dataset: Dataset, tests: Sequence[Sequence[Point]], baseline: str
-) -> list[Pair]:
-    """Every pair of systems over several tests, each counted once, times turned into speeds.
+def over_tests(tests: Sequence[CollectedQuantity]) -> CollectedQuantity:
+    """The mean over several tests, each counted once, times turned into speeds.
 
     Nothing tells how tests vary together, so their errors count as fully dependent.
     """
     found: dict[str, list[Sample]] = {}
     for own in tests:
-        sign = 1.0 if direction_of(own) == "higher" else -1.0
-        for name, sample in dataset.samples(cells_of(own)).items():
+        sign = 1.0 if own.direction == "higher" else -1.0
+        for name, sample in own.samples.items():
             found.setdefault(name, []).append(replace(sample, mean=sign * sample.mean))
     whole = {name: together(own) for name, own in found.items() if len(own) == len(tests)}
     topic = f"the geometric mean of {count_of(len(tests), 'test')}"
-    return _pairs(whole, topic, "higher", "", baseline) if len(tests) > 1 else []
+    return CollectedQuantity(topic, "", "higher", whole)
 
 
-def _pairs(
-    found: Mapping[str, Sample], label: str, direction: Direction, unit: str, baseline: str
-) -> list[Pair]:
-    """As (later, earlier) of the study's order, but that all are compared against the baseline."""
+def pairs_in(quantity: CollectedQuantity, baseline: str) -> list[Pair]:
+    """Every pair of systems once.
+
+    As (later, earlier) of the study's order, but that all are compared against the baseline.
+    """
+    found = quantity.samples
     baseline_first = sorted(found, key=lambda name: name != baseline)
     names = [(later, earlier) for earlier, later in combinations(baseline_first, 2)]
     evidence = evidence_of([(found[later], found[earlier]) for later, earlier in names])
-    return [
-        Pair(*pair, label, direction, unit, own) for pair, own in zip(names, evidence, strict=True)
-    ]
+    return [Pair(*pair, quantity, own) for pair, own in zip(names, evidence, strict=True)]
 
 
 def compare(pairs: Sequence[Pair], design: Design, together: bool) -> list[Comparison]:
@@ -99,7 +85,7 @@ def compare(pairs: Sequence[Pair], design: Design, together: bool) -> list[Compa
     rules = rules_of(design, adjust, RATE, together=together)
     found = judge_family(AtOnce([pair.evidence for pair in pairs]), rules, to_come=0)
     selection = None if together else RATE
-    words = verdict_words(found, [pair.direction for pair in pairs])
+    words = verdict_words(found, [pair.quantity.direction for pair in pairs])
     return [
         _comparison(pair, found, row, words[row], design.equivalent_within, selection)
         for row, pair in enumerate(pairs)
@@ -134,7 +120,7 @@ def _comparison(
         verdict=verdict,
         at_least=_nearest(low, high) if verdict in ("faster", "slower") else None,
         geometric_mean_ratio=estimate,
-        ahead=_ahead(found, pair.direction),
+        ahead=_ahead(found, pair.quantity.direction),
         sentence=_sentence(pair, verdict, low, high, level, within, rate),
         differences=tuple(map(ratio_of, found.differences)),
         unpaired=not found.paired,
@@ -166,7 +152,7 @@ def _sentence(
     rate: float | None,
 ) -> str:
     """The verdict in words, with what it rests on; ``rate``: of the selection, if not together."""
-    head = f"{pair.system} against {pair.against} in {pair.topic}: "
+    head = f"{pair.system} against {pair.against} in {pair.quantity.topic}: "
     ratio = ratio_of(pair.evidence.estimate)
     if low is None and pair.evidence.over(level):
         return f"{head}no verdict, because {pair.evidence.lacks(level)}."
@@ -183,11 +169,11 @@ def _sentence(
     scale = scale_of_difference(low, high)
     amount = scale.amount(ratio)
     basis = f"{confidence(level, rate)} {ends(low, high)}, {pair.evidence.basis}"
-    if pair.unit == "s":
+    if pair.quantity.unit == "s":
         of = f"{amount} the time of" if scale.factor else f"{amount} {_LESS[ratio > 1]} time than"
-        where = "" if pair.topic == "time" else f" in {pair.topic}"
+        where = "" if pair.quantity.topic == "time" else f" in {pair.quantity.topic}"
         return f"{pair.system} takes {of} {pair.against}{where} ({basis})."
     way = "higher" if ratio > 1 else "lower"
-    word = f"{way} ({verdict})" if pair.direction == "lower" else verdict
+    word = f"{way} ({verdict})" if pair.quantity.direction == "lower" else verdict
     size = f"{amount} the value of" if scale.factor else f"{amount} {word} than"
-    return f"{pair.system} is {size} {pair.against} in {pair.topic} ({basis})."
+    return f"{pair.system} is {size} {pair.against} in {pair.quantity.topic} ({basis})."

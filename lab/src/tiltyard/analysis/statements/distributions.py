@@ -28,7 +28,7 @@ def _bimodal_tests(scene: Scene) -> Iterator[Result]:
     systems = scene.measured.systems
     for cell in scene.some_cells(len(systems)):
         for column, system in enumerate(systems):
-            own = cell.quantity.log_values[:, column]
+            own = cell.log_values[:, column]
             own = own[np.isfinite(own)]
             if len(own) >= BIMODAL.min_blocks and np.ptp(own) > 0:
                 dip = dip_test(own)
@@ -54,14 +54,14 @@ def _bimodal_claim(
     unit = reading_unit(cell.metric.unit, network=scene.measured.network)
     lower, upper = (format_value(math.exp(mode), unit) for mode in (found.low, found.high))
     return Candidate(
-        subject=(cell.quantity.metric, system),
+        subject=(cell.named, system),
         place=cell.at_label,
         metric=cell.metric.name,
         systems=(system,),
         blocks=found.n,
         size=nearest(low, high),
         sentence=(
-            f"{cell.quantity.topic}: two modes on {system}: about {lower} in "
+            f"{cell.topic}: two modes on {system}: about {lower} in "
             f"{100 * found.weight_low:.0f} % of the blocks and {upper} in the others, "
             f"{ratio(distance, low, high)} apart ({interval(low, high)}, "
             f"{count_of(found.n, 'block')}); no "
@@ -96,7 +96,7 @@ news: with skewed noise it comes about by chance more often than tests say."""
 def _consistency_tests(scene: Scene) -> Iterator[Result]:
     pairs = list(pairs_of(scene.measured.systems))
     for cell in scene.some_cells(len(pairs)):
-        for (later, earlier), found in _spread_ratios(cell.quantity.log_values, pairs):
+        for (later, earlier), found in _spread_ratios(cell.log_values, pairs):
             systems = scene.measured.systems[later], scene.measured.systems[earlier]
             yield Result(found.p, _consistency_claim(cell, systems, found))
 
@@ -130,14 +130,14 @@ def _consistency_claim(
     steady, shaky = systems[::-1] if first_spreads_more else systems
     low, high = sorted((abs(found.low), abs(found.high)))
     return Candidate(
-        subject=(cell.quantity.metric, steady, shaky),
+        subject=(cell.named, steady, shaky),
         place=f"{cell.at_label} ({math.exp(abs(found.log_ratio)):.1f}×)",
         metric=cell.metric.name,
         systems=(steady, shaky),
         blocks=found.n,
         size=low,
         sentence=(
-            f"{cell.quantity.topic}: {steady} is more consistent than {shaky}, whose standard "
+            f"{cell.topic}: {steady} is more consistent than {shaky}, whose standard "
             f"deviation is {math.exp(abs(found.log_ratio)):.1f}× as large (99 % CI "
             f"{math.exp(low):.1f}× to {math.exp(high):.1f}×, {count_of(found.n, 'block')})"
         ),
@@ -241,14 +241,14 @@ def _tail_claim(
     low, high = sorted((sign * found.low, sign * found.high))
     amount = ratio(sign * found.estimate, low, high)
     return Candidate(
-        subject=(cell.quantity.metric, name, worse, better),
+        subject=(cell.named, name, worse, better),
         place=f"{cell.at_label} ({amount})",
         metric=cell.metric.name,
         systems=(worse, better),
         blocks=found.blocks,
         size=low,
         sentence=(
-            f"{cell.quantity.topic}: the tail of {worse} is worse than that of {better}: the "
+            f"{cell.topic}: the tail of {worse} is worse than that of {better}: the "
             f"{TAILS[name][1]} of one operation is {amount} ({interval(low, high, found.level)}, "
             f"{count_of(found.blocks, 'block')})"
         ),

@@ -191,7 +191,7 @@ def lines(measured: Measured) -> Iterator[Line]:
     for _, group in groupby(numbered, key=lambda found: found[1].metric.name):
         cells = list(group)
         points = [(place, cell.at) for place, cell in cells]
-        yield from lines_of(points, cells[0][1].axes, cells[0][1].quantity.metric)
+        yield from lines_of(points, cells[0][1].axes, cells[0][1].named)
 
 
 def lines_of(
@@ -229,7 +229,7 @@ def courses(measured: Measured) -> tuple[MeasuredCourse, ...]:
 
 
 def _course(measured: Measured, line: Line, column: int, system: str) -> MeasuredCourse:
-    own = [measured.cells[place].quantity.log_values[:, column] for place in line.places]
+    own = [measured.cells[place].log_values[:, column] for place in line.places]
     values = np.stack(own, axis=1)
     complete = values[np.isfinite(values).all(axis=1)]
     metric = measured.cells[line.places[0]].metric
@@ -467,4 +467,4 @@ class Evidence:
     @cached_property
     def contrasts(self) -> Contrasts:
         """All comparisons."""
-        return Contrasts.together(one.contrasts for own in self.judged for one in own.judged)
+        return Contrasts.together(one.contrasts for own in self.judged for one in own.every)

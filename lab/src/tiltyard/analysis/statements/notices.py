@@ -301,7 +301,7 @@ def _widened(evidence: Evidence) -> Iterator[Notice]:
 def _bins(evidence: Evidence) -> Iterator[Notice]:
     """Percentiles are compared that a program read from a histogram."""
     quantities = (cell.quantity for own in evidence.judged for cell in own.cells)
-    wide = {one.metric or one.topic: one.rounding for one in quantities if one.rounding}
+    wide = {one.named or one.topic: one.rounding for one in quantities if one.rounding}
     for metric, rounding in wide.items():
         yield note(
             text=f"{metric} is read from the bins of a histogram, which are up to "

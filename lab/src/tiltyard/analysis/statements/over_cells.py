@@ -26,7 +26,7 @@ def verdict_text(scene: Scene, contrast: Contrast) -> str:
     """The sentence of a verdict, without its full stop; stated from the winner's side."""
     if contrast.verdict == "slower":
         contrast = contrast.reversed()
-    size = sum(len(one.contrasts) for one in scene.judged.judged) if scene.judged else 0
+    size = sum(len(one.contrasts) for one in scene.judged.every) if scene.judged else 0
     family = Family(size, "Benjamini–Hochberg")
     return sentence(contrast, scene.plan.design, family).removesuffix(".")
 

@@ -254,7 +254,7 @@ _CPU_TIME: Final = "CPU time"
 
 def _time(contrast: Contrast) -> str:
     """``time``, or ``CPU time`` where that is what was measured."""
-    return _CPU_TIME if _CPU_TIME in contrast.quantity.metric else "time"
+    return _CPU_TIME if _CPU_TIME in contrast.quantity.named else "time"
 
 
 THROUGHPUT: Final = " throughput"
@@ -439,12 +439,12 @@ def _difference(contrast: Contrast, interval: RepeatedInterval, topic: str, firs
         time = _time(contrast)
         word = f"times the {time} of" if factor else f"{'more' if more else 'less'} {time} than"
         return _worded("takes", f"{amount} {word}", contrast, where, first)
-    if quantity.unit == "1/s" and quantity.metric:
+    if quantity.unit == "1/s" and quantity.named:
         word = "times as many" if factor else "more" if more else "fewer"
         return _counted(f"{amount} {word}", "as" if factor else "than", contrast, first)
-    named, throughput, _ = quantity.metric.partition(THROUGHPUT)
+    named, throughput, _ = quantity.named.partition(THROUGHPUT)
     if throughput:
-        where = topic.removeprefix(quantity.metric)
+        where = topic.removeprefix(quantity.named)
         word = "times the" if factor else "higher" if more else "lower"
         what = " ".join(filter(None, (word, named))) + throughput
         joint = "of" if factor else "than"
@@ -457,7 +457,7 @@ def _counted(amount: str, joint: str, contrast: Contrast, first: bool) -> str:
     """``does 24 % more files created per second, loop 2, than ext4``; the place may come last."""
     if not first:
         return f"{amount} {joint} {contrast.against}"
-    metric = contrast.quantity.metric
+    metric = contrast.quantity.named
     place = contrast.quantity.topic.removeprefix(metric)
     inside, behind = (f"{place},", "") if place.startswith(",") else ("", place)
     return f"does {amount} {metric} per second{inside} {joint} {contrast.against}{behind}"
