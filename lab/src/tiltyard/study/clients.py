@@ -28,8 +28,8 @@ STONEWALL: Final = "_stonewall"
 class ClientTable(Reached, Typed):
     """One client."""
 
-    host: HostName = Field(
-        "",
+    host: HostName | None = Field(
+        None,
         description='Its host as ssh knows it: "user@host"; else this one.',
     )
     directory: Annotated[str, StringConstraints(pattern=r"^/[^\n]*$")] = Field(
