@@ -6,6 +6,8 @@ ended.
 """
 
 import contextlib
+import itertools
+import os
 import re
 import subprocess
 import sys
@@ -114,7 +116,9 @@ def _told(value: str | None) -> str:
 
 def _parameters() -> Iterator[tuple[str, str]]:
     """Those that can be written, and read."""
-    for path in (_PROC / "sys").rglob("*"):
+    # Path.rglob ends with an error where a directory goes meanwhile: an interface of somebody.
+    walked = ((folder, name) for folder, _, names in os.walk(_PROC / "sys") for name in names)
+    for path in itertools.starmap(Path, walked):
         try:
             is_setting = path.is_file() and path.stat().st_mode & 0o200
             if is_setting and path.stat().st_mode & 0o400 and path.name not in _RESTLESS:
