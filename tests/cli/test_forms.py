@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from pydantic_core import to_jsonable_python
 
 from support.devices import loop_disk
 from support.hosts import needs_root
@@ -67,10 +68,11 @@ def settings_of(*words: str, **typed: object) -> dict[str, dict[str, object]]:
     found = {}
     for system in plan_of(*words, **typed).systems:
         fields = kind(system.kind).Settings.model_fields
+        usual = {key: one.get_default() for key, one in fields.items() if not one.is_required()}
         found[system.name] = {"kind": system.kind} | {
             key: value
             for key, value in system.settings.items()
-            if fields[key].is_required() or value != fields[key].get_default()
+            if key not in usual or value != to_jsonable_python(usual[key])
         }
         for key, value in system.settings.items():
             if value in ([], ()) or key == "backing":

@@ -26,7 +26,8 @@ def _told_version() -> bool:
     from tiltyard import __version__
 
     try:
-        print(__version__, flush=True)  # noqa: T201
+        sys.stdout.write(f"{__version__}\n")
+        sys.stdout.flush()
     except OSError:
         return False
     return True
