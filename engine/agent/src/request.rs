@@ -166,6 +166,10 @@ fn check_read(read: &HostRead) -> Result<(), String> {
         .chain([&read.devices, &read.users, &read.direct]);
     paths.flatten().try_for_each(|path| check_path(path))?;
     read.programs.iter().try_for_each(|name| check_text(name))?;
+    if let Some(name) = read.limits.iter().find(|name| name.contains('/')) {
+        return Err(format!("{name:?} is no name of a file of control groups"));
+    }
+    read.limits.iter().try_for_each(|name| check_text(name))?;
     read.outputs.iter().try_for_each(|argv| check_argv(argv))
 }
 
@@ -492,6 +496,11 @@ mod tests {
                 "{\"id\":3,\"read\":{\"files\":[\"etc/x\"]}}",
                 Some(3),
                 "\"etc/x\" is no absolute",
+            ),
+            (
+                "{\"id\":3,\"read\":{\"limits\":[\"../cpu.max\"]}}",
+                Some(3),
+                "\"../cpu.max\" is no name of a file of control groups",
             ),
             (
                 "{\"id\":3,\"read\":{\"files\":[\"/\\u0000\"]}}",
