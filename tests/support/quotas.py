@@ -18,7 +18,7 @@ ENTER = ("sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"')
 def group_with_quota() -> Iterator[Path]:
     """It may use 0.4 CPUs; it goes when the last process in it has gone.
 
-    A millisecond at a stretch uses that up for a moment, also where others leave less than 0.4 CPUs.
+    A millisecond at a stretch uses that up for a moment, also where others leave less.
     """
     group = _ROOT / f"tiltyard-test-{os.getpid()}"
     try:
