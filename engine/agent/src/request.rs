@@ -498,11 +498,6 @@ mod tests {
                 "\"etc/x\" is no absolute",
             ),
             (
-                "{\"id\":3,\"read\":{\"limits\":[\"../cpu.max\"]}}",
-                Some(3),
-                "\"../cpu.max\" is no name of a file of control groups",
-            ),
-            (
                 "{\"id\":3,\"read\":{\"files\":[\"/\\u0000\"]}}",
                 Some(3),
                 "\"/\\0\" has a byte",
@@ -608,6 +603,15 @@ mod tests {
         }
         let flaw = parse(b"{\"id\":3,\"watch\":{\"stop\":1}}").unwrap_err();
         assert!(flaw.text.contains("unknown variant `stop`"), "{flaw:?}");
+    }
+
+    #[test]
+    fn a_limit_is_a_name_of_a_file_and_no_path() {
+        let of =
+            |name| parse(format!("{{\"id\":3,\"read\":{{\"limits\":[\"{name}\"]}}}}").as_bytes());
+        assert!(of("cpu.max").is_ok());
+        let flaw = of("../cpu.max").unwrap_err();
+        assert!(flaw.text.contains("is no name of a file"), "{flaw:?}");
     }
 
     #[test]
