@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-from dataclasses import replace
 
 import pytest
 
@@ -23,14 +22,10 @@ POD = {"kube/pod/cpu.max": "50000 100000", "kube/pod/a/cpu.max": "max 100000"}
 
 def limits_of(own: str, files: dict[str, str], namespace: str = HOST) -> dict[str, str]:
     """What the section tells of a host with these files below /sys/fs/cgroup."""
-    seen = Seen(
-        {"/proc/self/cgroup": own, "/proc/self/status": "Cpus_allowed_list:\t0-1"},
-        {"/proc/self/ns/cgroup": f"/proc/7/ns/{namespace}"},
-    )
-    (command,) = limits.SECTION.ask(seen)
     there = {f"/sys/fs/cgroup/{name}": text for name, text in files.items()}
-    answer = "\n".join(f"{path}:{there[path]}" for path in command if path in there)
-    return limits.SECTION.tell(replace(seen, answers={command: answer} if answer else {}))
+    process = {"/proc/self/cgroup": own, "/proc/self/status": "Cpus_allowed_list:\t0-1"}
+    links = {"/proc/self/ns/cgroup": f"/proc/7/ns/{namespace}"}
+    return limits.SECTION.tell(Seen(process | there, links))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +89,7 @@ def test_a_busy_process_uses_a_real_quota_up() -> None:
     """The file system of control groups is the kernel's, not one that a test has made."""
     busy = ("sh", "-c", "echo in; while :; do :; done")
     with (
-        group_with_quota(5000) as group,
+        group_with_quota() as group,
         subprocess.Popen((*ENTER, group, *busy), stdout=subprocess.PIPE) as process,
     ):
         try:

@@ -207,7 +207,8 @@ def test_a_tuning_profile_is_told(tmp_path: Path) -> None:
     told = dry_run(StudyFolder(tmp_path), [system])[0]
     assert told.lines[0] == (f"# set vm.swappiness to {other} until the turn ends; it is {before}")
     if Path("/dev/cpu_dma_latency").exists():
-        assert told.lines[1].startswith("# hold /dev/cpu_dma_latency open, with 21 µs in it")
+        assert told.lines[1].startswith("# start, and wait until it serves: ")
+        assert "exec 9>/dev/cpu_dma_latency" in told.lines[1]
     assert "# start the workload by: chrt -f 7" in told.lines
     placed = {path.read_text().strip() for path in Path("/proc/irq").glob("*/smp_affinity_list")}
     for cpus in placed - {"0"}:

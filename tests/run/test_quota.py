@@ -19,7 +19,7 @@ WORDS = ("-c", f"a={A}", "-c", f"b={B}", "--runs", "6")
 def test_what_a_quota_allows_and_when_it_was_used_up_is_recorded_and_told(tmp_path: Path) -> None:
     folder = tmp_path / "study"
     tiltyard = (sys.executable, "-m", "tiltyard", "compare", *WORDS, "--folder", str(folder))
-    with group_with_quota(40_000) as group:
+    with group_with_quota() as group:
         subprocess.run((*ENTER, str(group), *tiltyard), check=True, capture_output=True)
     study = StudyFolder.of(folder)
     plan = read_plan(study)

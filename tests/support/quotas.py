@@ -15,15 +15,19 @@ ENTER = ("sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"')
 
 
 @contextmanager
-def group_with_quota(quota_us: int) -> Iterator[Path]:
-    """It may use so much of each 100 ms; it goes when the last process in it has gone."""
+def group_with_quota() -> Iterator[Path]:
+    """It may use 0.4 CPUs; it goes when the last process in it has gone.
+
+    A millisecond at a stretch uses that up for a moment, also where others leave less.
+    """
     group = _ROOT / f"tiltyard-test-{os.getpid()}"
     try:
         group.mkdir()
     except OSError as error:
         pytest.skip(f"no control group of version 1 can be made here: {error}")
     try:
-        (group / "cpu.cfs_quota_us").write_text(f"{quota_us}")
+        (group / "cpu.cfs_period_us").write_text("2500")
+        (group / "cpu.cfs_quota_us").write_text("1000")
         yield group
         wait_until(lambda: not (group / "cgroup.procs").read_text(), "the group is not empty")
     finally:

@@ -17,11 +17,13 @@ from support.hosts import needs_root
 from support.patience import PATIENCE_S, wait_until
 from support.places import behind, pretend
 from support.snapshots import put_back_by_itself
+from tiltyard.analysis import runbook
 from tiltyard.errors import BusyError, TiltyardError
 from tiltyard.host import swaps
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.op import MakeNetwork
 from tiltyard.host.place import HERE
+from tiltyard.host.start import pids
 from tiltyard.host.steps import Steps
 from tiltyard.tuning.knobs import idle
 from tiltyard.tuning.knobs.swap import Swap
@@ -79,7 +81,7 @@ def test_a_device_whose_queues_no_kernel_steers_says_so(tmp_path: Path) -> None:
 
 
 @takes_latencies
-def test_the_latency_of_waking_is_held_by_an_open_file(tmp_path: Path, steps: Steps) -> None:
+def test_the_latency_of_waking_is_held_by_a_process(tmp_path: Path, steps: Steps) -> None:
     before = latency_us()
     (found,) = outcomes(tmp_path, "[idle]\nlatency_us = 17", steps)
     assert found.status == "set", found.reason
@@ -91,17 +93,33 @@ def test_the_latency_of_waking_is_held_by_an_open_file(tmp_path: Path, steps: St
     assert latency_us() == before
     assert recipe.words == ()
     look = f"od -An -td4 -N4 {_LATENCY}"
-    lines = ("set -eu", *recipe.up, look, *recipe.down, look)
-    done = subprocess.run(("bash", "-c", "\n".join(lines)), capture_output=True, check=True)
-    assert list(map(int, done.stdout.split())) == [17, before]
+    functions = ("start", "stop", "ended")
+    lines = (
+        "set -eu; declare -A pids",
+        *(runbook.FUNCTIONS[name] for name in functions),
+        *recipe.up,
+        f"until {look} | grep -qw 17; do sleep 0.05; done",
+        *recipe.down,
+        look,
+    )
+    done = subprocess.run(
+        ("bash", "-c", "\n".join(lines)),
+        capture_output=True,
+        check=True,
+        timeout=PATIENCE_S,
+        env={**os.environ, "work": str(tmp_path)},
+    )
+    assert int(done.stdout) == before
 
 
-def test_a_latency_that_is_not_taken_leaves_no_file_open(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_latency_that_is_not_taken_leaves_no_process(
+    monkeypatch: pytest.MonkeyPatch, steps: Steps
+) -> None:
     monkeypatch.setattr(idle, "_LATENCY", "/dev/full")
-    opened = len(HERE.find("/proc/self/fd/*"))
-    with Ledger() as ledger, pytest.raises(TiltyardError, match="/dev/full: No space left"):
-        Steps(ledger).take((idle.KeepLatency(latency_us=17),))
-    assert len(HERE.find("/proc/self/fd/*")) == opened
+    held = idle.HeldLatency(HERE, 17).step("", "")
+    with pytest.raises(TiltyardError, match=r"I/O error|No space left"):
+        steps.take((held,))
+    assert pids((held.mark,)) == ()
 
 
 def test_a_swap_area_is_taken_off_and_comes_back_with_its_priority(
@@ -203,8 +221,8 @@ def test_after_a_kill_the_latency_is_gone_and_the_rest_is_put_back(
             process.send_signal(signal.SIGKILL)
             (tmp_path / "wait").unlink()
             process.wait(PATIENCE_S)
-        assert not takes_latency or latency_us() == latency
         put_back_by_itself(state)
+        assert not takes_latency or latency_us() == latency
         assert swaps.areas(HERE) == areas
     assert HERE.read_all(HERE.find(_IRQS)) == irqs
 

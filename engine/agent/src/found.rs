@@ -12,6 +12,7 @@ use crate::device;
 use crate::device::identity::Device;
 use crate::direct;
 use crate::pattern;
+use crate::watch::files_of_ours;
 
 /// Read of one file.
 const FILE_BYTES: usize = 1 << 20;
@@ -29,6 +30,7 @@ pub struct Found {
     room_for_names: usize,
     /// Not even the names of all that has no room have any.
     is_too_much: bool,
+    buffer: Vec<u8>,
 }
 
 impl Found {
@@ -39,9 +41,20 @@ impl Found {
             room: HOST_LINE_BYTES - FRAME_BYTES - NAMES_BYTES,
             room_for_names: NAMES_BYTES,
             is_too_much: false,
+            buffer: Vec::new(),
         };
         found.keep_room(&asked.outputs);
-        found.read_files(&asked.files);
+        for pattern in &asked.files {
+            found
+                .expand(pattern)
+                .iter()
+                .for_each(|path| found.read_file(path));
+        }
+        for name in &asked.limits {
+            files_of_ours(name)
+                .iter()
+                .for_each(|path| found.read_file(path));
+        }
         found.follow_links(&asked.links);
         for name in &asked.programs {
             let path = find_program(name).and_then(|path| path.into_os_string().into_string().ok());
@@ -82,24 +95,19 @@ impl Found {
         found
     }
 
-    fn read_files(&mut self, patterns: &[String]) {
-        let mut buffer = Vec::new();
-        for pattern in patterns {
-            for path in self.expand(pattern) {
-                if self.answer.files.contains_key(&path) {
-                    continue;
-                }
-                let Ok(is_whole) = read_file(Path::new(&path), &mut buffer) else {
-                    continue;
-                };
-                let text = String::from_utf8_lossy(&buffer);
-                if self.has_room(&path, &text) {
-                    if !is_whole {
-                        self.cut(&path);
-                    }
-                    self.answer.files.insert(path, text.into_owned());
-                }
+    fn read_file(&mut self, path: &str) {
+        if self.answer.files.contains_key(path) {
+            return;
+        }
+        let Ok(is_whole) = read_file(Path::new(path), &mut self.buffer) else {
+            return;
+        };
+        let text = String::from_utf8_lossy(&self.buffer).into_owned();
+        if self.has_room(path, &text) {
+            if !is_whole {
+                self.cut(path);
             }
+            self.answer.files.insert(path.to_owned(), text);
         }
     }
 
@@ -309,6 +317,24 @@ mod tests {
         assert!(!answer.links.contains_key(&of("nowhere")));
         assert_eq!(answer.links.len(), 6);
         assert!(answer.cut.is_empty());
+    }
+
+    #[test]
+    fn limits_are_files_of_our_groups() {
+        let name = "cpu.stat";
+        let answer = found(HostRead {
+            limits: vec![name.into()],
+            ..HostRead::default()
+        });
+        let there = files_of_ours(name).into_iter();
+        let there = there.filter(|path| Path::new(path).is_file());
+        assert_eq!(Vec::from_iter(answer.files.into_keys()), sorted(there));
+    }
+
+    fn sorted(paths: impl Iterator<Item = String>) -> Vec<String> {
+        std::collections::BTreeSet::from_iter(paths)
+            .into_iter()
+            .collect()
     }
 
     #[test]

@@ -166,6 +166,10 @@ fn check_read(read: &HostRead) -> Result<(), String> {
         .chain([&read.devices, &read.users, &read.direct]);
     paths.flatten().try_for_each(|path| check_path(path))?;
     read.programs.iter().try_for_each(|name| check_text(name))?;
+    if let Some(name) = read.limits.iter().find(|name| name.contains('/')) {
+        return Err(format!("{name:?} is no name of a file of control groups"));
+    }
+    read.limits.iter().try_for_each(|name| check_text(name))?;
     read.outputs.iter().try_for_each(|argv| check_argv(argv))
 }
 
@@ -599,6 +603,15 @@ mod tests {
         }
         let flaw = parse(b"{\"id\":3,\"watch\":{\"stop\":1}}").unwrap_err();
         assert!(flaw.text.contains("unknown variant `stop`"), "{flaw:?}");
+    }
+
+    #[test]
+    fn a_limit_is_a_name_of_a_file_and_no_path() {
+        let of =
+            |name| parse(format!("{{\"id\":3,\"read\":{{\"limits\":[\"{name}\"]}}}}").as_bytes());
+        assert!(of("cpu.max").is_ok());
+        let flaw = of("../cpu.max").unwrap_err();
+        assert!(flaw.text.contains("is no name of a file"), "{flaw:?}");
     }
 
     #[test]

@@ -20,6 +20,7 @@ use wire::{HostDone, HostFailure, HostFailureKind, HostSeen, HostWatch, HostWatc
 use crate::command::failure;
 use disk::Disk;
 use external::External;
+pub use groups::files_of_ours;
 use groups::Quotas;
 use kernel::Log;
 use processor::{Frequency, Sensors};

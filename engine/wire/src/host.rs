@@ -65,6 +65,9 @@ pub struct HostRead {
     pub files: Vec<String>,
     /// Absolute patterns of what may be there; it is not opened.
     pub links: Vec<String>,
+    /// Names of files of control groups, `memory.max`: that of the agent's group and of each above it is
+    /// among `files`.
+    pub limits: Vec<String>,
     /// Names of programs, or their absolute paths.
     pub programs: Vec<String>,
     /// Absolute paths of which the file system's space is to be told.

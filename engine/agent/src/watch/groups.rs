@@ -106,7 +106,10 @@ impl Quotas {
         let texts =
             pids.filter_map(|pid| fs::read_to_string(root.at(&format!("/proc/{pid}/cgroup"))).ok());
         let texts: BTreeSet<String> = texts.collect();
-        let groups: BTreeSet<String> = texts.iter().flat_map(|text| with_all_above(text)).collect();
+        let groups: BTreeSet<String> = texts
+            .iter()
+            .flat_map(|text| with_all_above(text, "cpu"))
+            .collect();
         let with_quota = groups
             .iter()
             .map(|group| root.at(group))
@@ -140,9 +143,20 @@ impl Quotas {
     }
 }
 
-/// Where the group of a process that has a quota may be, and each above it, of the text of its
-/// `cgroup`: what is mounted may begin at any of them.
-fn with_all_above(text: &str) -> Vec<String> {
+/// Where a file of the group of this process may be, and of each above it.
+pub fn files_of_ours(name: &str) -> Vec<String> {
+    let text = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let controller = name.split('.').next().unwrap_or_default();
+    let groups = with_all_above(&text, controller);
+    groups
+        .iter()
+        .map(|group| format!("{group}/{name}"))
+        .collect()
+}
+
+/// Where the group of a process in which a controller limits it may be, and each above it, of the text
+/// of its `cgroup`: what is mounted may begin at any of them.
+fn with_all_above(text: &str, controller: &str) -> Vec<String> {
     let lines = || {
         text.lines().filter_map(|line| {
             let mut fields = line.splitn(3, ':').skip(1);
@@ -150,11 +164,11 @@ fn with_all_above(text: &str) -> Vec<String> {
         })
     };
     let of_version_1 =
-        lines().find(|(controllers, _)| controllers.split(',').any(|one| one == "cpu"));
+        lines().find(|(controllers, _)| controllers.split(',').any(|one| one == controller));
     let (roots, group) = match of_version_1 {
-        Some((_, group)) => (vec!["/sys/fs/cgroup/cpu"], group),
+        Some((_, group)) => (vec![format!("/sys/fs/cgroup/{controller}")], group),
         None => match lines().find(|(controllers, _)| controllers.is_empty()) {
-            Some((_, group)) => (ROOTS.to_vec(), group),
+            Some((_, group)) => (ROOTS.map(str::to_owned).to_vec(), group),
             None => return Vec::new(),
         },
     };
@@ -284,10 +298,12 @@ mod tests {
 
     #[test]
     fn a_group_that_a_container_does_not_see_is_looked_for_at_the_top() {
-        assert_eq!(with_all_above("0::/../b"), ROOTS);
-        let of_pod = with_all_above("1:memory:/\n0::/pod/a");
-        assert_eq!(of_pod.len(), 6);
-        assert_eq!(of_pod[4], "/sys/fs/cgroup/pod/a");
-        assert!(with_all_above("").is_empty());
+        assert_eq!(with_all_above("0::/../b", "cpu"), ROOTS);
+        let of_pod = |controller| with_all_above("1:memory:/a\n0::/pod/a", controller);
+        assert_eq!(of_pod("cpu").len(), 6);
+        assert_eq!(of_pod("cpu")[4], "/sys/fs/cgroup/pod/a");
+        let of_version_1 = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup/memory/a"];
+        assert_eq!(of_pod("memory"), of_version_1);
+        assert!(with_all_above("", "cpu").is_empty());
     }
 }

@@ -28,7 +28,7 @@ engine=${ENGINE:-tiltyard-engine}
 loopN= port=20011 secret= current= block=0
 declare -A before=() pids=()
 """
-_FUNCTIONS: Final = {
+FUNCTIONS: Final = {
     "keep": """\
 keep() {  # FILE VALUE: set a file of the kernel, and remember what it was
   [ -n "${before[$1]:-}" ] || before[$1]=$(sed 's/.*\\[\\([^]]*\\)\\].*/\\1/' "$1")
@@ -172,7 +172,7 @@ def _prelude(body: str, needs: Mapping[str, str]) -> Iterator[str]:
     words = set(re.findall(r"[\w.-]+", body))
     used = words | ({"need"} if needs else set()) | ({"ended"} if "stop" in words else set())
     yield _HEAD.rstrip()
-    yield from (text for name, text in _FUNCTIONS.items() if name in used)
+    yield from (text for name, text in FUNCTIONS.items() if name in used)
     yield from (f"need {program} {package}" for program, package in needs.items())
 
 

@@ -157,6 +157,7 @@ class Host(Pipe):
         *,
         files: Iterable[str] = (),
         links: Iterable[str] = (),
+        limits: Iterable[str] = (),
         programs: Iterable[str] = (),
         space: Iterable[str] = (),
         outputs: Iterable[Sequence[str]] = (),
@@ -170,6 +171,8 @@ class Host(Pipe):
             files: absolute paths; ``*``, ``?`` and ``[0-9]`` stand for a part of one name. Of a
                 longer file it is the first MiB.
             links: the same; where whatever exists really is.
+            limits: names of files of control groups, ``memory.max``; that of the agent's group and
+                of each above it is among the files.
             programs: names of programs.
             space: absolute paths of which the file system's space is wanted.
             outputs: commands that only tell; each has a minute.
@@ -184,6 +187,7 @@ class Host(Pipe):
         wanted = {
             "files": list(files),
             "links": list(links),
+            "limits": list(limits),
             "programs": list(programs),
             "space": list(space),
             "outputs": [list(argv) for argv in outputs],

@@ -15,14 +15,15 @@ def look(sections: Sequence[Section], subject: Subject, place: Place) -> Seen:
     """
     files = sorted({pattern for section in sections for pattern in section.files})
     links = sorted({pattern for section in sections for pattern in section.links})
-    first = replace(_seen(place, files, links), subject=subject)
+    limits = sorted({name for section in sections for name in section.limits})
+    first = replace(_seen(place, files, links, limits), subject=subject)
     commands = list(dict.fromkeys(c for section in sections for c in section.ask(first)))
     return replace(first, answers=_answers(place, commands))
 
 
-def _seen(place: Place, files: Iterable[str], links: Iterable[str]) -> Seen:
+def _seen(place: Place, files: Iterable[str], links: Iterable[str], limits: Iterable[str]) -> Seen:
     """Files and links of a host."""
-    found = place.ask(lambda host: host.read(files=files, links=links))
+    found = place.ask(lambda host: host.read(files=files, links=links, limits=limits))
     whole = {path: text.strip().rstrip("\0") for path, text in found.files.items()}
     return Seen({path: text for path, text in whole.items() if text}, found.links)
 

@@ -79,6 +79,8 @@ class Section:
     """Files that do nothing when they are read; ``*`` stands for any part of one name."""
     links: tuple[str, ...] = ()
     """What may exist, and where it leads; it is not opened."""
+    limits: tuple[str, ...] = ()
+    """Files of the control group of whoever reads, and of all above it."""
     ask: Callable[[Seen], list[Command]] = lambda _: []
     """Commands that only tell, chosen by the files and links of this section."""
     volatile: frozenset[str] = frozenset()

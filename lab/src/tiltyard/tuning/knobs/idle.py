@@ -1,11 +1,8 @@
 """Table ``[idle]``: how deeply the CPUs sleep."""
 
-import contextlib
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
 
 from pydantic import Field
 
@@ -13,7 +10,6 @@ from tiltyard.errors import TiltyardError
 from tiltyard.host.changes import PREFIX
 from tiltyard.host.place import Place
 from tiltyard.host.start import Ready, Start
-from tiltyard.host.steps import Step, Steps
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.setting import Absent, LackError, Scene, Setting
@@ -66,62 +62,21 @@ class HeldLatency(Setting):
         """A stricter one will do."""
         return now != _NO_LIMIT and int(now.split()[0]) <= self.latency_us
 
-    def step(self, before: str, wanted: str) -> Step:  # noqa: ARG002  the base's names
-        """Ask for it here ourselves; on another host by a process, which is known by its mark."""
-        if not self.place.is_remote:
-            return KeepLatency(latency_us=self.latency_us)
-        hold = f"{KeepLatency(latency_us=self.latency_us).script} && echo held && exec cat"
-        # The sleeper keeps the standard input of the holder open.
-        there = self.place.address.argv(("sh", "-c", hold))
-        words = ("sh", "-c", 'sleep infinity | "$@"', "sh", *there)
+    def step(self, before: str, wanted: str) -> Start:  # noqa: ARG002  the base's names
+        """Ask for it by a process that is known by its mark: the request ends with it."""
+        request = "".join(f"\\{byte:03o}" for byte in self.latency_us.to_bytes(4, "little"))
+        hold = f"exec 9>{_LATENCY} && printf '{request}' >&9 && echo held && exec"
+        words: tuple[str, ...] = ("sh", "-c", f"{hold} sleep infinity")
+        if self.place.is_remote:
+            # Through ssh it ends with its standard input, which the sleeper keeps open.
+            there = self.place.address.argv(("sh", "-c", f"{hold} cat"))
+            words = ("sh", "-c", 'sleep infinity | "$@"', "sh", *there)
         mark = f"{PREFIX}latency-{secrets.token_hex(4)}"
         return Start(argv=words, mark=mark, ready=Ready(line=True))
 
     def why_not_set(self, now: str, wanted: str, said: str) -> str:
         """Why the process does not hold it."""
         return f"the request of {wanted} is not in force: {said or now}"
-
-
-class KeepLatency(Step):
-    """A file of ours that asks for a latency as long as it is open: it ends with us."""
-
-    kind: Literal["keep-latency"] = "keep-latency"
-    latency_us: int
-
-    @property
-    def line(self) -> str:
-        """In words."""
-        return f"# hold {_LATENCY} open, with {self.latency_us} µs in it, until the turn ends"
-
-    @property
-    def script(self) -> str:
-        """The same in a shell."""
-        octal = "".join(f"\\{byte:03o}" for byte in self._request)
-        return f"exec 9>{_LATENCY}; printf '{octal}' >&9"
-
-    def execute(self, host: Steps) -> str:
-        """Nothing that we start inherits it."""
-        host.keep_running(_OpenFile(self._request))
-        return ""
-
-    @property
-    def _request(self) -> bytes:
-        return self.latency_us.to_bytes(4, "little")
-
-
-class _OpenFile:
-    """The request itself, until it is stopped."""
-
-    script = "exec 9>&-"
-
-    def __init__(self, request: bytes) -> None:
-        """Ask."""
-        try:
-            with contextlib.ExitStack() as opened:
-                opened.enter_context(Path(_LATENCY).open("r+b", buffering=0)).write(request)
-                self.stop = opened.pop_all().close
-        except OSError as error:
-            raise TiltyardError(f"{_LATENCY}: {error.strerror}") from None
 
 
 def _settings(table: IdleTable, scene: Scene) -> Iterator[Setting]:
