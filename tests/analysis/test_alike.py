@@ -32,6 +32,23 @@ def names(*metrics: CollectedMetric) -> list[str]:
     return [one.name for one in alike(metrics, lambda own: own)]
 
 
+class Counted(str):
+    """A unit that counts how often it is compared with another one."""
+
+    asked = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Counted.asked += 1
+        return str.__eq__(self, other)
+
+
+def test_a_large_grid_is_looked_through_once() -> None:
+    own = [RATES[0].model_copy(update={"unit": Counted("B/s")}) for _ in range(1_000)]
+    assert alike(own, lambda one: one) == own
+    assert Counted.asked < 20 * len(own)
+
+
 def test_what_the_most_measure_and_else_the_first() -> None:
     assert names(TIME, *RATES) == names(*RATES, TIME) == ["read", "write"]
     assert names(TIME, RATES[0]) == ["time"]

@@ -1,6 +1,7 @@
 """A file of tests that leaves the machine changed fails, and what it has left is named."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -85,3 +86,23 @@ def test_what_a_file_leaves_changed_fails_and_is_named(tmp_path: Path, processes
         assert named or not what, f"{what}: {done.stdout}"
     innocent = f"test_{len(CHANGES) - 1}.py"
     assert processes == "2" or not [line for line in told if innocent in line]
+
+
+def test_what_goes_away_meanwhile_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name / "tiltyard-1").mkdir(parents=True)
+    scandir, gone = os.scandir, []
+
+    def once_gone(path: str) -> object:
+        if not gone and Path(path).parent == tmp_path:
+            gone.append(path)
+            shutil.rmtree(path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", once_gone)
+    monkeypatch.setattr(watcher, "_GROUPS", tmp_path)
+    (left,) = (Path(path) for path in watcher.look()["left"] if Path(path).is_relative_to(tmp_path))
+    assert gone
+    assert left.name == "tiltyard-1"

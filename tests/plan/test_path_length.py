@@ -3,13 +3,14 @@
 import json
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 from pydantic import JsonValue
 
 from support.catalogue import CATALOGUE
 from support.synthetic import synthetic_study
-from tiltyard.analysis.readings import is_complete, read_trials
+from tiltyard.analysis.quantity import is_complete, read_trials
 from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import Plan, TrialKey
@@ -254,8 +255,8 @@ def test_two_trials_of_a_turn_make_one_measurement(folder: StudyFolder) -> None:
     assert [len(trial.samples) for trial in found] == [0, 4]
     assert found[1].samples[0].value == pytest.approx(EACH - 4096)
     assert is_complete(found, twice)
-    readings = read_trials({(0,): found}, (1,), twice)
-    assert readings.values[0] == pytest.approx(EACH - 4096)
+    cells = read_trials({(0,): found}, twice, np.ones(1, dtype=np.bool_))
+    assert cells[0].values == pytest.approx(EACH - 4096)
     assert not is_complete(found[1:], twice)
     alone = list(counted_in_instructions([second], plan))
     assert not alone[0].samples

@@ -53,18 +53,18 @@ def look() -> Look:
             continue
         affinity[who] = allowed[1] if allowed else ""
         groups[who] = " ".join(line for line in lines if "cpuset" in line or line[:3] == "0::")
-    of_groups = [*_below(_GROUPS)]
+    of_groups = [*_under(_GROUPS)]
     temporary = {Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")}
     states = (Path("/var/lib/tiltyard"), Path.home() / ".local/state/tiltyard")
     left = [path for one in temporary for path in one.glob(f"{PREFIX}*")]
     left += [path for one in states for path in one.glob("*.ops")]
     left += [path for path in (LOCK,) if path.exists()]
-    left += [path for path in of_groups if path.name.startswith("tiltyard")]
+    left += [path for path in of_groups if path.name.startswith("tiltyard") and path.is_dir()]
     return {
         "affinity": affinity,
         "control groups": groups,
-        "cpusets": {str(path): _text(path)
-                    for path in of_groups if path.name.startswith("cpuset.cpus")},
+        "cpusets": {str(path): _text(path) for path in of_groups
+                    if path.name.startswith("cpuset.cpus")},
         "parameters": dict(_parameters()),
         "mounts": {line.partition(" - ")[0].split(" ", 4)[4]: line.partition(" - ")[2]
                    for line in _text(_PROC / "self/mountinfo").splitlines()},
@@ -78,10 +78,10 @@ def look() -> Look:
     }  # fmt: skip
 
 
-def _below(directory: Path) -> Iterator[Path]:
-    """All that is in it, however deep; others make and remove some of it meanwhile."""
-    for at, directories, files in os.walk(directory):
-        yield from (Path(at, name) for name in (*directories, *files))
+def _under(top: Path) -> Iterator[Path]:
+    """All files and folders below; what goes away meanwhile is left out, as others come and go."""
+    for folder, folders, files in os.walk(top):
+        yield from (Path(folder, name) for name in (*folders, *files))
 
 
 def _tasks() -> Iterator[Path]:
@@ -122,7 +122,7 @@ def _told(value: str | None) -> str:
 
 def _parameters() -> Iterator[tuple[str, str]]:
     """Those that can be written, and read."""
-    for path in _below(_PROC / "sys"):
+    for path in _under(_PROC / "sys"):
         try:
             is_setting = path.is_file() and path.stat().st_mode & 0o200
             if is_setting and path.stat().st_mode & 0o400 and path.name not in _RESTLESS:

@@ -5,6 +5,7 @@ add unlike ones. So would one over wall-clock time and CPU time: a part of the o
 and four threads have four seconds of CPU time in one second.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol, TypeVar
 
@@ -44,5 +45,5 @@ def alike(own: Sequence[T], measure: Callable[[T], Measure]) -> list[T]:
     CPU time is of a kind by itself.
     """
     kinds = [(found.unit, found.direction, is_cpu_time(found.name)) for found in map(measure, own)]
-    most = max(kinds, key=kinds.count, default=None)
+    most = max(kinds, key=Counter(kinds).__getitem__, default=None)
     return [one for one, kind in zip(own, kinds, strict=True) if kind == most]

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from pydantic import JsonValue
 
-from tiltyard.analysis.readings import CellNumbers
+from tiltyard.analysis.quantity import CellNumbers
 from tiltyard.frozen import Frozen
 from tiltyard.plan.model import PlannedWorkload
 from tiltyard.plan.pilot import CellTime

@@ -4,9 +4,9 @@ A *quantity* is anything that yields one number a trial: a metric at one point o
 geometric mean over several of those. Everything downstream treats all of them alike.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, takewhile
+from itertools import combinations, compress, takewhile
 from math import log1p
 from statistics import fmean
 from typing import Final, Literal
@@ -14,13 +14,13 @@ from typing import Final, Literal
 import numpy as np
 
 from tiltyard.analysis.axes import Axis, Point, label_of, spoken_axes
-from tiltyard.analysis.readings import Readings, is_complete, read_trials
+from tiltyard.analysis.warm_up import values_after_warm_up
 from tiltyard.importers.live import bin_width
 from tiltyard.plan.model import Plan, PlannedWorkload, Unit
 from tiltyard.plan.sessions import session_of
 from tiltyard.run.gates import TICKS_S
 from tiltyard.run.record import RunRecord, TrialRecord
-from tiltyard.run.samples import BIN_WIDTH, PERCENTILES
+from tiltyard.run.samples import BIN_WIDTH, PERCENTILES, CellKey, Samples, SampleTable
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
 from tiltyard.study.model import Covariate
 from tiltyard.study.program import CPU_TIME
@@ -211,8 +211,7 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
         covariates[place] = covariates_of_turn(trials, names)
         if is_complete(trials, workload):
             complete[place] = trials
-    readings = read_trials(complete, shape, workload)
-    cells = tuple(_cells(workload, readings, attempted, _sessions(plan, blocks)))
+    cells = read_trials(complete, workload, attempted, _sessions(plan, blocks))
     return Measured(
         workload=workload,
         systems=systems,
@@ -237,17 +236,100 @@ def _sessions(plan: Plan, blocks: Sequence[int]) -> IntArray | None:
     return np.array([sessions[number] for number in blocks])
 
 
+def is_complete(trials: Sequence[TrialRecord], workload: PlannedWorkload) -> bool:
+    """Whether all planned trials of a turn are done.
+
+    A mean over some of the trials would count in its block like one over all.
+    """
+    return len(trials) >= workload.trials and all(trial.outcome == "done" for trial in trials)
+
+
+def read_trials(
+    trials: Mapping[tuple[int, ...], Sequence[TrialRecord]],
+    workload: PlannedWorkload,
+    attempted: BoolArray,
+    sessions: IntArray | None = None,
+) -> tuple[GridCell, ...]:
+    """The mean over the trials of each place, of the cells that all of them have.
+
+    The geometric mean, because systems are compared by the log ratio; where a value is not above
+    zero (no loss, no retransmission) the arithmetic one. A percentile that one of the trials lacks
+    is lacking.
+
+    Args:
+        trials: place in the arrays → the trials that together are its measurement.
+        workload: which of two trials completes a measurement, and what of each is warm-up.
+        attempted: of the shape of the places; as a quantity has it, like the sessions.
+        sessions: of each block.
+    """
+    numbers = CellNumbers()
+    rows = [
+        (place, repeat, trial, numbers.of(trial.samples))
+        for place, several in trials.items()
+        for repeat, trial in enumerate(t for t in several if workload.completes(t.key.repeat))
+    ]
+    repeats = 1 + max((repeat for _, repeat, _, _ in rows), default=0)
+    values = np.full((repeats, len(numbers.keys), *attempted.shape), np.nan)
+    percentiles = np.full((*values.shape, len(PERCENTILES)), np.nan)
+    present = np.zeros(values.shape, dtype=np.bool_)
+    for place, repeat, trial, cells in rows:
+        at: tuple[int | IntArray, ...] = (repeat, cells, *place)
+        values[at], kept = values_after_warm_up(trial, workload)
+        present[at] = kept
+        if (timed := trial.samples.percentiles_s) is not None:
+            percentiles[at] = np.where(kept, timed.T, np.nan).T
+    measured = np.any(present.all(axis=0), axis=tuple(range(1, 1 + attempted.ndim)))
+    means = _mean(values[:, measured]), _mean(percentiles[:, measured])
+    keys = compress(numbers.keys, measured)
+    return (*_cells(workload, (*keys,), *means, attempted, sessions),)
+
+
+class CellNumbers:
+    """One number for each cell, whichever table its samples are in."""
+
+    def __init__(self) -> None:
+        self.keys: dict[CellKey, int] = {}
+        self._of_table: dict[SampleTable, IntArray] = {}
+
+    def of(self, samples: Samples) -> IntArray:
+        """Of each sample, shape (samples,)."""
+        table, cells = samples.table, samples.cells
+        numbers = self._of_table.get(table)
+        if numbers is None:
+            numbers = self._of_table[table] = np.full(len(table.cells), -1)
+        for cell in cells[numbers[cells] < 0].tolist():
+            numbers[cell] = self.keys.setdefault(table.cells[cell].key, len(self.keys))
+        found: IntArray = numbers[cells]
+        return found
+
+
+def _mean(values: FloatArray) -> FloatArray:
+    """Over the first axis."""
+    if len(values) == 1:
+        first: FloatArray = values[0]
+        return first
+    positive = (values > 0).all(axis=0)
+    geometric = np.exp(np.log(values, out=np.zeros_like(values), where=values > 0).mean(axis=0))
+    mean: FloatArray = np.where(positive, geometric, values.mean(axis=0))
+    return mean
+
+
 def _cells(
-    workload: PlannedWorkload, readings: Readings, attempted: BoolArray, sessions: IntArray | None
+    workload: PlannedWorkload,
+    keys: Iterable[CellKey],
+    values: FloatArray,
+    percentiles: FloatArray,
+    attempted: BoolArray,
+    sessions: IntArray | None,
 ) -> Iterator[GridCell]:
-    """Every cell that some trial has measured, metric by metric, with the words for it."""
+    """Metric by metric, with the words for each; arrays of shape (cells, …)."""
     # A rate or time of zero has no logarithm: it counts as a trial without that value, and so does
     # an infinite one.
-    finite = np.where(np.isfinite(readings.values), readings.values, np.nan)
+    finite = np.where(np.isfinite(values), values, np.nan)
     positive = finite > 0
     logs = np.log(finite, out=np.full(finite.shape, np.nan), where=positive)
     for metric in workload.metrics:
-        points = {at: row for row, (name, at) in enumerate(readings.keys) if name == metric.name}
+        points = {at: row for row, (name, at) in enumerate(keys) if name == metric.name}
         axes = spoken_axes(dict(at) for at in points)
         named = metric_of(workload.spec.name, workload.display, metric.label)
         rounding, headline = rounding_of(workload, metric), metric.role == "headline"
@@ -266,7 +348,7 @@ def _cells(
                 at=dict(at),
                 axes=axes,
                 values=np.where(positive[row], finite[row], np.nan) if headline else finite[row],
-                percentiles=readings.percentiles[row],
+                percentiles=percentiles[row],
             )
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from tiltyard.analysis.model import Replication
-from tiltyard.analysis.readings import read_trials
+from tiltyard.analysis.quantity import read_trials
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.stats.replication import VarianceComponents, variance_components, without_shared
@@ -34,18 +34,12 @@ def values_of_trials(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> F
         for trial in trials
         if trial.outcome == "done" and workload.completes(trial.key.repeat)
     }
-    readings = read_trials(done, shape, workload)
-    signs = {
-        metric.name: 1 if metric.direction == "higher" else -1
-        for metric in workload.metrics
-        if metric.role == "headline"
-    }
     rows = [
-        signs[metric] * np.log(values, out=np.full(shape, np.nan), where=values > 0)
-        for (metric, _), values in zip(readings.keys, readings.values, strict=True)
-        if metric in signs and (values > 0).any()
+        cell.log_values if cell.direction == "higher" else -cell.log_values
+        for cell in read_trials(done, workload, np.zeros(shape, dtype=np.bool_))
+        if cell.metric.role == "headline" and np.isfinite(cell.log_values).any()
     ]
-    return np.stack(rows, axis=-1).mean(axis=-1) if rows else np.full(shape, np.nan)
+    return np.mean(rows, axis=0) if rows else np.full(shape, np.nan)
 
 
 def components_of(values: FloatArray) -> VarianceComponents | None:
