@@ -68,7 +68,7 @@ class HeldLatency(Setting):
         hold = f"exec 9>{_LATENCY} && printf '{request}' >&9 && echo held && exec"
         words: tuple[str, ...] = ("sh", "-c", f"{hold} sleep infinity")
         if self.place.is_remote:
-            # Through ssh it ends with its standard input, which the sleeper keeps open.
+            # On another host it ends with its standard input, which the sleeper keeps open.
             there = self.place.address.argv(("sh", "-c", f"{hold} cat"))
             words = ("sh", "-c", 'sleep infinity | "$@"', "sh", *there)
         mark = f"{PREFIX}latency-{secrets.token_hex(4)}"
