@@ -17,6 +17,7 @@ from urllib.request import urlopen
 import pytest
 
 from support.hosts import needs_root
+from support.looks import mounts, read_small
 from support.patience import wait_until
 from support.runs import Watcher, go_on, place, plan_of
 from support.sshd import children_of
@@ -25,9 +26,7 @@ from tiltyard.folder import StudyFolder
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.host import hosts
 from tiltyard.host.ledger import Ledger, restore
-from tiltyard.host.mounts import mounts
 from tiltyard.host.place import Place
-from tiltyard.host.small_files import read_small
 from tiltyard.plan.model import Plan
 from tiltyard.run.journal import read_journal
 from tiltyard.run.read import read_run

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from support.hosts import needs_root, open_directory
+from support.looks import mounts_in
 from support.patience import PATIENCE_S
 from support.unprivileged import NOBODY
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host.host import here
 from tiltyard.host.ledger import Ledger, restore
-from tiltyard.host.mounts import mounts_in
 from tiltyard.host.start import Ready
 from tiltyard.host.steps import Steps
 from tiltyard.ownership import held_open, make_directory

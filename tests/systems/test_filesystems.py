@@ -10,14 +10,14 @@ import pytest
 
 from support.far import Far, here_and_there
 from support.hosts import assert_as_before, host_state, needs_root, used_s
+from support.looks import find_program, mounts_at
 from support.patience import wait_until
+from support.places import pretend
 from support.snapshots import put_back_by_itself
 from tiltyard.errors import TiltyardError
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.mounts import mounts_at
-from tiltyard.host.packages import find_program, install_command
-from tiltyard.host.place import HERE
+from tiltyard.host.packages import install_command
 from tiltyard.host.processes import named
 from tiltyard.systems import kind
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem
@@ -273,19 +273,18 @@ def test_an_image_in_memory(make: Make) -> None:
 
 
 def test_a_kernel_without_the_driver_is_told(
-    make: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
-    known = tmp_path / "filesystems"
-    known.write_text("nodev\ttmpfs\n\text4\n")
-    monkeypatch.setattr("tiltyard.host.packages._KNOWN", known)
-    monkeypatch.setattr("tiltyard.host.packages._MODULES", tmp_path)
-    (problem,) = FILESYSTEMS.named("f2fs").driver.problems("f2fs", HERE)
-    assert problem.text == "this kernel has no driver for f2fs"
-    assert 'kind = "vm"' in (problem.remedy or "")
-    assert FILESYSTEMS.named("ext4").driver.problems("ext4", HERE) == []
-    modules = tmp_path / os.uname().release
-    modules.mkdir()
-    (modules / "modules.dep").write_text("kernel/fs/f2fs/f2fs.ko.xz: kernel/lib/crc32.ko.xz\n")
-    assert FILESYSTEMS.named("f2fs").driver.problems("f2fs", HERE) == []
-    for path in (modules / "modules.dep", modules, known):
-        path.rmdir() if path.is_dir() else path.unlink()
+    known = {"/proc/filesystems": "nodev\ttmpfs\n\text4\n"}
+    f2fs, ext4 = (FILESYSTEMS.named(name).driver for name in ("f2fs", "ext4"))
+    (tmp_path / "without").mkdir()
+    with pretend(tmp_path / "without", files=known) as place:
+        (problem,) = f2fs.problems("f2fs", place)
+        assert problem.text == "this kernel has no driver for f2fs"
+        assert 'kind = "vm"' in (problem.remedy or "")
+        assert ext4.problems("ext4", place) == []
+    modules = "kernel/fs/f2fs/f2fs.ko.xz: kernel/lib/crc32.ko.xz\n"
+    trees = {"/lib": {f"modules/{os.uname().release}/modules.dep": modules}}
+    (tmp_path / "with").mkdir()
+    with pretend(tmp_path / "with", files=known, trees=trees) as place:
+        assert f2fs.problems("f2fs", place) == []

@@ -22,6 +22,7 @@ from tiltyard.host import swaps
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.op import MakeNetwork
 from tiltyard.host.place import HERE, Place
+from tiltyard.host.start import pids
 from tiltyard.host.steps import Steps
 from tiltyard.tuning.knobs import idle
 from tiltyard.tuning.knobs.swap import Swap
@@ -96,12 +97,15 @@ def test_the_latency_of_waking_is_held_by_an_open_file(tmp_path: Path, steps: St
     assert list(map(int, done.stdout.split())) == [17, before]
 
 
-def test_a_latency_that_is_not_taken_leaves_no_file_open(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_latency_that_is_not_taken_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idle, "_LATENCY", "/dev/full")
-    opened = len(HERE.find("/proc/self/fd/*"))
-    with Ledger() as ledger, pytest.raises(TiltyardError, match="/dev/full: No space left"):
-        Steps(ledger).take((idle.KeepLatency(latency_us=17),))
-    assert len(HERE.find("/proc/self/fd/*")) == opened
+    with Ledger() as ledger:
+        (steps := Steps(ledger)).begin()
+        step = idle.HoldLatency.of(17)
+        with pytest.raises(TiltyardError, match=r"wake-up latency.*No space left"):
+            steps.take((step,))
+        assert not pids((step.mark,))
+        assert not steps
 
 
 def test_a_swap_area_is_taken_off_and_comes_back_with_its_priority(

@@ -103,8 +103,8 @@ class Host(Pipe):
         """Which boot of the host this is: random(4)."""
         self.release = hello.release
         """Of its kernel."""
-        self.engine = f"/proc/{hello.pid}/exe"
-        """The engine's file there, as long as the agent is: it has been removed already."""
+        self.engine = f"/proc/{hello.pid}/exe" if reach else argv[0]
+        """Its file; a copy on another host is removed, and reached so as long as the agent is."""
         self.cpus = hello.cpus
         """Those that it may use."""
         self.uid = hello.uid

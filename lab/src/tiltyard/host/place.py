@@ -2,25 +2,21 @@
 
 import fnmatch
 import functools
-import glob
-import os
 import re
 import shlex
 import string
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final, NamedTuple, Self, TypeVar
 
 from tiltyard.errors import HostLacksError, TiltyardError, UnreachableError
-from tiltyard.executors.engine import Engine
 from tiltyard.host import commands
 from tiltyard.host.host import Host, hosts
-from tiltyard.host.mounts import Mount, mount_of, mount_over, mounts, parse_mounts
-from tiltyard.host.packages import find_program, is_known, knows_filesystem
-from tiltyard.host.small_files import read_small
+from tiltyard.host.mounts import Mount, mount_over, parse_mounts
 from tiltyard.wire import HostDirect, HostFound
 
 T = TypeVar("T")
@@ -44,6 +40,8 @@ _UNLESS_SAID: Final = (
 _FILESYSTEMS: Final = "/proc/filesystems"
 MOUNTS: Final = "/proc/self/mountinfo"
 """What :meth:`Place.mounts` reads."""
+_MAGIC: Final = re.compile(r"[*?[]")
+"""What stands for other characters in a pattern of the agent."""
 _SRUN: Final = (
     *("srun", "--unbuffered", "--overlap", "--nodes=1", "--ntasks=1", "--quiet"),
     *("--mpi=none", "--kill-on-bad-exit=0"),
@@ -66,7 +64,7 @@ class Space(NamedTuple):
 
 @dataclass(frozen=True)
 class Place:
-    """Where something is read or changed. On another host the same is done by its own programs."""
+    """Where something is read or changed: by the engine's agent, here as anywhere."""
 
     ssh: tuple[str, ...] = ()
     """The command that reaches the host; what it shall do there, a line of shell, is appended.
@@ -147,26 +145,22 @@ class Place:
                 raise
             return question(another)
 
-    def read(self, path: str | Path) -> str | None:
+    def read(self, path: str | PurePath) -> str | None:
         """The text of a small file, without blanks at its ends; ``None`` if it cannot be read."""
         return self.read_all([path]).get(str(path))
 
-    def read_all(self, paths: Iterable[str | Path]) -> dict[str, str]:
+    def read_all(self, paths: Iterable[str | PurePath]) -> dict[str, str]:
         """Small files by path, those that cannot be read left out.
 
         Raises:
             UnreachableError: if the host cannot be reached.
         """
         names = [str(path) for path in paths]
-        if self.ssh:
-            seen = _seen.get(self.ssh, _NOTHING)
-            found: Mapping[str, str | None] = seen.found.files
-            if any(not seen.has(name, seen.files) for name in names):
-                found = self.ask(lambda host: host.read(files=names)).files
-            found = {name: found[name] for name in names if name in found}
-        else:
-            found = {name: read_small(name) for name in names}
-        return {name: text.strip() for name, text in found.items() if text is not None}
+        seen = self._seen
+        found: Mapping[str, str] = seen.found.files
+        if any(not seen.has(name, seen.files) for name in names):
+            found = self.ask(lambda host: host.read(files=map(_exactly, names))).files
+        return {name: found[name].strip() for name in names if name in found}
 
     @contextmanager
     def looking(
@@ -177,7 +171,7 @@ class Place:
         space: Sequence[str] = (),
         direct: Sequence[str] = (),
     ) -> Iterator[None]:
-        """What is read in the block of another host is asked for at once, and does not change.
+        """What this thread reads in the block is asked for at once, and does not change.
 
         Args:
             files: see :meth:`tiltyard.host.host.Host.read`; what else is read is asked for then.
@@ -185,17 +179,21 @@ class Place:
             space: the same.
             direct: the same.
         """
-        if not self.ssh:
-            yield
-            return
         found = self.ask(
             lambda host: host.read(files=files, links=links, space=space, direct=direct)
         )
-        _seen[self.ssh] = _Seen(files, links, found)
+        before = _looks.seen.get(self.ssh)
+        _looks.seen[self.ssh] = _Seen(files, links, found)
         try:
             yield
         finally:
-            del _seen[self.ssh]
+            del _looks.seen[self.ssh]
+            if before is not None:
+                _looks.seen[self.ssh] = before
+
+    @property
+    def _seen(self) -> "_Seen":
+        return _looks.seen.get(self.ssh, _NOTHING)
 
     def run(
         self,
@@ -203,16 +201,17 @@ class Place:
         *,
         timeout_s: float | None = None,
     ) -> commands.Output:
-        """Run a command there to its end, as :func:`tiltyard.host.commands.run` does here.
+        """Run a command there to its end.
 
         Raises:
             UnreachableError: if the host is not reached, or is silent.
-            TiltyardError: if the command fails, or what comes is no answer.
+            HostLacksError: if it has no such program.
+            TiltyardError: if the command fails, prints too much, or what comes is no answer.
         """
-        if not self.ssh:
-            return commands.run(argv, timeout_s=timeout_s)
         began = time.monotonic()
         said = self.ask(lambda host: host.run(argv, limit_s=timeout_s))
+        if said.cut:
+            raise TiltyardError(f"{shlex.join(argv)}: it prints more than can be told")
         command = commands.Command(argv=tuple(argv), elapsed_s=time.monotonic() - began)
         stdout, stderr = (text.strip(string.whitespace) for text in (said.stdout, said.stderr))
         return commands.Output(command, stdout, stderr)
@@ -225,12 +224,12 @@ class Place:
         )
 
     def understood(self) -> AbstractContextManager[None]:
-        """What is read of answers in it: of another host they may be anything.
+        """What is read of answers in it: they may be anything.
 
         Raises:
             HostLacksError: instead of whatever reading them has raised.
         """
-        return commands.understood(str(self)) if self.ssh else nullcontext()
+        return commands.understood(str(self))
 
     def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
         """The command of this host that runs a command there."""
@@ -242,23 +241,31 @@ class Place:
 
     def program(self, name: str) -> str | None:
         """The path of a program, if there is one of that name."""
-        if self.ssh:
-            return self.ask(lambda host: host.read(programs=[name])).programs.get(name)
-        return find_program(name)
+        return self.ask(lambda host: host.read(programs=[name])).programs.get(name)
 
     @property
     def engine(self) -> str:
         """The file of the engine there, for as long as its agent is."""
-        return self.host.engine if self.ssh else str(Engine.find().path)
+        return self.host.engine
 
     @property
     def is_root(self) -> bool:
         """Whether we are root there."""
-        return (self.ask(lambda host: host.uid) if self.ssh else os.geteuid()) == 0
+        return self.ask(lambda host: host.uid) == 0
 
-    def is_directory(self, path: Path) -> bool:
+    @property
+    def boot(self) -> str:
+        """Which boot of the host this is: random(4)."""
+        return self.ask(lambda host: host.boot)
+
+    @functools.cached_property
+    def login(self) -> str:
+        """The user that we are there; one without a name by his number."""
+        return self.run(("sh", "-c", "id -un 2>/dev/null || id -u")).stdout.rpartition("\n")[2]
+
+    def is_directory(self, path: PurePath) -> bool:
         """Whether there is a directory."""
-        return self.passes(("-d", str(path)))[0] if self.ssh else path.is_dir()
+        return f"{path}/" in self.find_all([f"{path}/"])
 
     def passes(self, *tests: Sequence[str]) -> list[bool]:
         """What test(1) says there of each."""
@@ -268,98 +275,83 @@ class Place:
     @property
     def cpus(self) -> set[int]:
         """Those that we may use there."""
-        return {*self.ask(lambda host: host.cpus)} if self.ssh else os.sched_getaffinity(0)
+        return {*self.ask(lambda host: host.cpus)}
 
     @functools.cached_property
     def home(self) -> Path:
         """Where a login begins there."""
-        return Path(self.run(("sh", "-c", "pwd -P")).stdout if self.ssh else Path.home())
+        return Path(self.run(("sh", "-c", "cd && pwd -P")).stdout)
 
     def knows_filesystem(self, name: str) -> bool:
-        """See :func:`tiltyard.host.packages.knows_filesystem`."""
-        if not self.ssh:
-            return knows_filesystem(name)
+        """Whether a driver is there, or is a module that the kernel loads when it is needed.
+
+        Source: proc(5); modules.dep(5).
+        """
         modules = f"/lib/modules/{self.ask(lambda host: host.release)}/modules.dep"
         said = self.read_all((_FILESYSTEMS, modules))
-        return is_known(name, said.get(_FILESYSTEMS, ""), said.get(modules, ""))
+        if name in said.get(_FILESYSTEMS, "").split():
+            return True
+        files = (line.partition(":")[0] for line in said.get(modules, "").splitlines())
+        stems = (PurePath(file).name.partition(".ko")[0] for file in files)
+        return any(stem.replace("_", "-") == name for stem in stems)
 
     def mounts(self) -> list[Mount]:
         """All mounts that are seen there, in the order in which they were made."""
-        if not self.ssh:
-            return mounts()
         with self.understood():
-            return parse_mounts(self.read(MOUNTS) or "")
+            return _parsed(self.read(MOUNTS) or "")
 
-    def mount_of(self, path: Path) -> Mount:
+    def mount_of(self, path: PurePath) -> Mount:
         """The mount that a resolved path lies on, or would lie on.
 
         Raises:
             HostLacksError: if none is seen.
         """
-        found = mount_over(self.mounts(), path) if self.ssh else mount_of(path)
-        if found is None:
-            raise HostLacksError(f"{path}: on no mount that can be seen on {self}")
+        if (found := mount_over(self.mounts(), path)) is None:
+            raise HostLacksError(
+                f"{path}: on no mount that can be seen on {self}, as in a chroot that is not one. "
+                "Fix: outside, before the chroot: mount --bind ROOT ROOT"
+            )
         return found
 
-    def space(self, path: Path) -> Space:
+    def space(self, path: PurePath) -> Space:
         """Of the file system that a path lies on.
 
         Raises:
             HostLacksError: if there is no such path.
         """
-        if not self.ssh:
-            status = os.statvfs(path)
-            unit = status.f_frsize
-            return Space(status.f_bsize, status.f_blocks * unit, status.f_bavail * unit)
-        told = _seen.get(self.ssh, _NOTHING).found.space.get(str(path))
+        told = self._seen.found.space.get(str(path))
         if told is None:
             told = self.ask(lambda host: host.read(space=[str(path)])).space.get(str(path))
         if told is None:
             raise HostLacksError(f"{self}: there is no {path}")
-        unit = told.block_bytes
-        return Space(unit, told.blocks * unit, told.available_blocks * unit)
+        return Space(told.block_bytes, told.size_bytes, told.available_bytes)
 
-    def direct_io(self, directory: Path) -> HostDirect | None:
+    def direct_io(self, directory: PurePath) -> HostDirect | None:
         """What becomes of a file that is opened for direct I/O; ``None`` where none can be made."""
-        asked = str(directory)
-        seen = _seen.get(self.ssh, _NOTHING).found.direct
+        asked, seen = str(directory), self._seen.found.direct
         return seen.get(asked) or self.ask(lambda host: host.read(direct=[asked])).direct.get(asked)
 
     def find_all(self, paths: Sequence[str]) -> Mapping[str, str]:
         """Which of some paths are there, and where they really are."""
-        if self.ssh:
-            seen = _seen.get(self.ssh, _NOTHING)
-            if all(seen.has(path, seen.links) for path in paths):
-                return {path: seen.found.links[path] for path in paths if path in seen.found.links}
-            return self.ask(lambda host: host.read(links=paths)).links
-        return {path: os.path.realpath(path) for path in paths if Path(path).exists()}
+        seen = self._seen
+        if all(seen.has(path, seen.links) for path in paths):
+            return {path: seen.found.links[path] for path in paths if path in seen.found.links}
+        return self.ask(lambda host: host.read(links=map(_exactly, paths))).links
 
     def find(self, pattern: str) -> list[str]:
         """Paths that a pattern means there (``*``, ``?``, ``[0-9]``), in order."""
-        if self.ssh:
-            return sorted(self.ask(lambda host: host.read(links=[pattern])).links)
-        return sorted(glob.glob(pattern))  # noqa: PTH207  absolute patterns
+        return sorted(self.ask(lambda host: host.read(links=[pattern])).links)
 
-    @contextmanager
-    def told(self) -> Iterator[None]:
-        """Tells of what fails there as a person would.
 
-        Raises:
-            UnreachableError: instead of ssh's failure.
-            TiltyardError: with the complaint and the host, instead of a line of ssh.
-        """
-        try:
-            yield
-        except commands.CommandFailedError as error:
-            if not self.ssh:
-                raise
-            if self.is_lost(error.status, error.complaint):
-                raise UnreachableError(f"cannot reach {self}: {error.complaint}") from None
-            raise TiltyardError(f"{self}: {error.complaint}") from None
-        except commands.CommandLimitError as error:
-            if not self.ssh:
-                raise
-            raise UnreachableError(f"{self} was asked and is given up: {error.limit}") from None
+def _exactly(path: str) -> str:
+    """The pattern that means one path, whatever is in its name."""
+    return _MAGIC.sub(r"[\g<0>]", path)
+
+
+@functools.lru_cache(maxsize=4)
+def _parsed(text: str) -> list[Mount]:
+    """A table that has not changed is not taken apart again: it is asked for around each turn."""
+    return parse_mounts(text)
 
 
 @dataclass(frozen=True)
@@ -372,13 +364,25 @@ class _Seen:
 
     def has(self, path: str, patterns: Sequence[str]) -> bool:
         """Whether that was asked, so that what is not found is not there."""
-        return any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)
+        deep = path.count("/")
+        alike = (pattern for pattern in patterns if pattern.count("/") == deep)
+        return any(fnmatch.fnmatchcase(path, pattern) for pattern in alike)
 
 
 _NOTHING: Final = _Seen(
     (), (), HostFound(files={}, links={}, programs={}, space={}, outputs=[], cut=[])
 )
-_seen: Final[dict[tuple[str, ...], _Seen]] = {}
-"""By the way there; see :meth:`Place.looking`."""
+
+
+class _Looks(threading.local):
+    """What each thread has seen: several carry sessions out, and all may ask this host."""
+
+    def __init__(self) -> None:
+        """Nothing."""
+        self.seen: dict[tuple[str, ...], _Seen] = {}
+        """By the way there; see :meth:`Place.looking`."""
+
+
+_looks: Final = _Looks()
 
 HERE = Place()

@@ -1,18 +1,11 @@
-"""Which boot of this host it is, and which processes of some name it has."""
+"""Which processes of some name a host has."""
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from tiltyard.host.place import HERE, Place
 
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _NAME_LENGTH = 15
 _PROCESSES = "/proc/[0-9]*"
-
-
-def boot_id() -> str:
-    """Which boot of this host this is: random(4)."""
-    return BOOT_ID.read_text().strip()
 
 
 def named(names: Iterable[str], place: Place = HERE) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, SerializeAsAny
 
@@ -209,10 +209,6 @@ class Say(Step):
         return ""
 
 
-class _Stops(Protocol):
-    def stop(self) -> None: ...
-
-
 def _named_in(names: Set[str]) -> Text:
     """Makes texts in which names of outputs stand for what earlier ops of a list yield."""
     if not names:
@@ -287,7 +283,6 @@ class Steps:
         self._executed: list[commands.Command] = []
         self._script: list[str] = []
         self._once: list[tuple[str, Sequence[MadeByOp]]] = []
-        self._running: list[_Stops] = []
 
     def __bool__(self) -> bool:
         """Whether something is to be taken back."""
@@ -321,11 +316,10 @@ class Steps:
     def recipe(self) -> Recipe:
         """What was executed since :meth:`begin`, and its ways back, as lines of a script."""
         lasting = [change.back_script for _, changes in self._once for change in changes]
-        held = [child.script for child in reversed(self._running) if hasattr(child, "script")]
         return Recipe(
             once=tuple(line for line, _ in self._once),
             up=tuple(self._script),
-            down=(*held, *(change.back_script for change in reversed(self._changes))),
+            down=tuple(change.back_script for change in reversed(self._changes)),
             end=tuple(reversed(lasting)),
             outputs=dict(self.outputs),
         )
@@ -404,18 +398,13 @@ class Steps:
     def run(self, argv: tuple[str, ...]) -> commands.Output:
         """Run a command, and keep it for the record."""
         self.check()
-        output = commands.run(argv)
+        output = self.place.run(argv)
         self._executed.append(output.command)
         return output
 
     def keep(self, command: commands.Command) -> None:
         """Keep a command for the record that a step has executed in its own way."""
         self._executed.append(command)
-
-    def keep_running(self, child: M) -> M:
-        """A child of ours with a ``stop()`` that is called before anything is taken back."""
-        self._running.append(child)  # type: ignore[arg-type]
-        return child
 
     def undo_last(self) -> None:
         """Take back the last change alone."""
@@ -424,8 +413,6 @@ class Steps:
 
     def undo(self) -> None:
         """Take the changes back, last one first; each undo verifies itself."""
-        while self._running:
-            self._running.pop().stop()
         while self._changes:
             with phase(self._changes[-1].back.removeprefix("# ")):
                 row = last_row(self._changes)

@@ -7,18 +7,15 @@ run keeps over the boot (its image, its states) is in the journal, and in the le
 agent, for the start that goes on.
 """
 
-import os
 import shlex
 import sys
 from collections import Counter
-from pathlib import Path
 from typing import Any, Final
 
 from tiltyard.errors import BootingError, RefusedError, TiltyardError
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import HERE
-from tiltyard.host.processes import boot_id
 from tiltyard.host.resumption import (
     BOOT_COMMAND,
     environment_of_ours,
@@ -33,7 +30,7 @@ from tiltyard.run.journal import BootAsked
 from tiltyard.run.patience import patiently
 from tiltyard.study.model import SystemSpec
 
-_UPTIME = Path("/proc/uptime")
+_UPTIME: Final = "/proc/uptime"
 ALLOW = "--allow-reboot"
 _RESUMES: Final = "resume"
 """What a unit that goes on with a run is called, after the run's own name."""
@@ -80,7 +77,7 @@ def require_allowed(folder: StudyFolder, plan: Plan, *, allowed: bool) -> None:
         )
     if THIS_HOST not in hosts:
         return
-    if os.geteuid() != 0:
+    if not HERE.is_root:
         raise RefusedError(f'{folder.root}: reset = "reboot": only root can boot this host; sudo')
     require_systemd()
 
@@ -117,12 +114,12 @@ def boot_before_turn(context: Context, block: int, name: str) -> dict[str, str]:
     asked = context.history.boot_asked(block, name)
     if asked is None:
         _boot(context, block, system)
-    elif asked.boot == boot_id():
+    elif asked.boot == HERE.boot:
         raise TiltyardError(
             f"block {block}, {name}: this host was asked to boot ({asked.command}), but has not. "
             f"Boot it, then: tiltyard run {context.folder.root} {ALLOW}"
         )
-    uptime_s = float(_UPTIME.read_text().split()[0])
+    uptime_s = float((HERE.read(_UPTIME) or "nan").split()[0])
     return {"host booted before the turn": f"yes; up for {uptime_s:.0f} s"}
 
 
@@ -149,7 +146,7 @@ def _boot(context: Context, block: int, system: SystemSpec) -> None:
     asked = BootAsked(
         block=block,
         system=system.name,
-        boot=boot_id(),
+        boot=HERE.boot,
         command=shlex.join(boot),
         kept=kept,
     )

@@ -13,10 +13,9 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from tiltyard.errors import TiltyardError
-from tiltyard.host import commands, sysctls
+from tiltyard.host import sysctls
 from tiltyard.host.facts import ABSENT
-from tiltyard.host.packages import find_program
-from tiltyard.host.place import Place
+from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.host.telemetry import watch_of
 from tiltyard.study.model import HostName
@@ -201,7 +200,7 @@ class Hosts(System):
         if self._settings.address is not None:
             return self._settings.address
         options = (*self._settings.ssh_options, "-G", self._settings.server)
-        lines = commands.run((SSH.command, *options)).stdout.splitlines()
+        lines = HERE.run((SSH.command, *options)).stdout.splitlines()
         return next(line.split()[1] for line in lines if line.startswith("hostname "))
 
 
@@ -219,11 +218,12 @@ def _resolved(name: str) -> str:
 
 def _way_to(address: str) -> dict[str, str]:
     """The device of this host that leads to an address, as far as that is known."""
-    if find_program("ip") is None:
+    if not HERE.has("ip"):
         return {}
-    (route,) = commands.run(("ip", "-j", "route", "get", address)).json
-    mtu = Path("/sys/class/net", route["dev"], "mtu").read_text().strip()
-    return {_CLIENT_DEVICE: route["dev"], "MTU": mtu}
+    (route,) = HERE.run(("ip", "-j", "route", "get", address)).json
+    with HERE.understood():
+        device = str(route["dev"])
+    return {_CLIENT_DEVICE: device, "MTU": HERE.read(f"/sys/class/net/{device}/mtu") or ABSENT}
 
 
 def _brings(settings: HostsSettings, root: Path) -> Iterator[Brought]:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from tiltyard.errors import TiltyardError, UnreachableError
-from tiltyard.host.packages import Tool, find_program, install_command
-from tiltyard.host.place import Place
+from tiltyard.host.packages import Tool, install_command
+from tiltyard.host.place import HERE, Place
 from tiltyard.systems.kind import Problem
 
 SSH = Tool("ssh", "openssh-client", ("-V",), "systems on other hosts cannot be reached")
@@ -28,9 +28,9 @@ class OtherHost:
     def problems(self) -> list[Problem]:
         """No ssh, no way in, or a host that cannot run this engine."""
         by = self.place.ssh[0]
-        if find_program(by) is None:
+        if not HERE.has(by):
             package = SSH.package if by == SSH.command else _SRUN_PACKAGE
-            return [Problem("error", f"{by} is not installed", install_command(package))]
+            return [Problem("error", f"{by} is not installed", install_command(HERE, package))]
         try:
             self.place.ask(lambda host: host.read())
         except UnreachableError as error:

@@ -1,11 +1,9 @@
 """Table ``[idle]``: how deeply the CPUs sleep."""
 
-import contextlib
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -13,7 +11,6 @@ from tiltyard.errors import TiltyardError
 from tiltyard.host.changes import PREFIX
 from tiltyard.host.place import Place
 from tiltyard.host.start import Ready, Start
-from tiltyard.host.steps import Step, Steps
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.setting import Absent, LackError, Scene, Setting
@@ -66,26 +63,31 @@ class HeldLatency(Setting):
         """A stricter one will do."""
         return now != _NO_LIMIT and int(now.split()[0]) <= self.latency_us
 
-    def step(self, before: str, wanted: str) -> Step:  # noqa: ARG002  the base's names
-        """Ask for it here ourselves; on another host by a process, which is known by its mark."""
-        if not self.place.ssh:
-            return KeepLatency(latency_us=self.latency_us)
-        hold = f"{KeepLatency(latency_us=self.latency_us).script} && echo held && exec cat"
-        # The sleeper keeps the standard input of the holder open through ssh.
-        words = ("sh", "-c", 'sleep infinity | "$@"', "sh", *self.place.argv(("sh", "-c", hold)))
-        mark = f"{PREFIX}latency-{secrets.token_hex(4)}"
-        return Start(argv=words, mark=mark, ready=Ready(line=True))
+    def step(self, before: str, wanted: str) -> Start:  # noqa: ARG002  the base's names
+        """A process asks for it, which is known by its mark."""
+        return HoldLatency.of(self.latency_us)
 
     def why_not_set(self, now: str, wanted: str, said: str) -> str:
         """Why the process does not hold it."""
         return f"the request of {wanted} is not in force: {said or now}"
 
 
-class KeepLatency(Step):
-    """A file of ours that asks for a latency as long as it is open: it ends with us."""
+class HoldLatency(Start):
+    """A process with a file open that asks for a latency as long as it is."""
 
-    kind: Literal["keep-latency"] = "keep-latency"
+    kind: Literal["hold-latency"] = "hold-latency"  # type: ignore[assignment]
     latency_us: int
+
+    @classmethod
+    def of(cls, latency_us: int) -> Self:
+        """It asks for so many µs."""
+        return cls(
+            argv=("sh", "-c", f"{_request(latency_us)} && echo held && exec sleep infinity"),
+            mark=f"{PREFIX}latency-{secrets.token_hex(4)}",
+            ready=Ready(line=True),
+            what="wake-up latency",
+            latency_us=latency_us,
+        )
 
     @property
     def line(self) -> str:
@@ -94,33 +96,23 @@ class KeepLatency(Step):
 
     @property
     def script(self) -> str:
-        """The same in a shell."""
-        octal = "".join(f"\\{byte:03o}" for byte in self._request)
-        return f"exec 9>{_LATENCY}; printf '{octal}' >&9"
-
-    def execute(self, host: Steps) -> str:
-        """Nothing that we start inherits it."""
-        host.keep_running(_OpenFile(self._request))
-        return ""
+        """A shell can hold it itself."""
+        return _request(self.latency_us)
 
     @property
-    def _request(self) -> bytes:
-        return self.latency_us.to_bytes(4, "little")
+    def back_script(self) -> str:
+        """It is closed."""
+        return "exec 9>&-"
+
+    @property
+    def executed(self) -> tuple[str, ...]:
+        """It is no part of the system."""
+        return ()
 
 
-class _OpenFile:
-    """The request itself, until it is stopped."""
-
-    script = "exec 9>&-"
-
-    def __init__(self, request: bytes) -> None:
-        """Ask."""
-        try:
-            with contextlib.ExitStack() as opened:
-                opened.enter_context(Path(_LATENCY).open("r+b", buffering=0)).write(request)
-                self.stop = opened.pop_all().close
-        except OSError as error:
-            raise TiltyardError(f"{_LATENCY}: {error.strerror}") from None
+def _request(latency_us: int) -> str:
+    octal = "".join(f"\\{byte:03o}" for byte in latency_us.to_bytes(4, "little"))
+    return f"exec 9>{_LATENCY}; printf '{octal}' >&9"
 
 
 def _settings(table: IdleTable, scene: Scene) -> Iterator[Setting]:
