@@ -31,9 +31,8 @@ def test_silent_failure_says_the_status() -> None:
 def test_what_was_cut_off_is_no_reason() -> None:
     with pytest.raises(TiltyardError, match=r": 98\.39$"):
         HERE.run(("sh", "-c", "echo 98.39; exit 1"))
-    for end in ("exit 255", "kill -9 $$"):
-        with pytest.raises(TiltyardError, match=r": exit status (255|-9)$"):
-            HERE.run(("sh", "-c", f"echo 98.39; {end}"))
+    with pytest.raises(TiltyardError, match=r": signal 9 has ended it$"):
+        HERE.run(("sh", "-c", "echo 98.39; kill -9 $$"))
 
 
 def test_missing_program() -> None:
@@ -42,7 +41,7 @@ def test_missing_program() -> None:
 
 
 def test_what_takes_too_long_is_killed() -> None:
-    with pytest.raises(TiltyardError, match=r"^sleep 60: not done after 0.1 s"):
+    with pytest.raises(TiltyardError, match=r"^sleep: not done after 0.1 s"):
         HERE.run(("sleep", "60"), timeout_s=0.1)
 
 

@@ -1,3 +1,4 @@
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -96,7 +97,7 @@ def test_a_lacking_engine_is_missing_not_limited(tmp_path: Path) -> None:
 def test_state_that_cannot_be_written_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tiltyard.host.doctor.os.access", lambda *_: False)
+    monkeypatch.setattr("tiltyard.host.doctor.os.access", lambda _, mode: mode != os.W_OK)
     found = checks(tmp_path)["record of changes"]
     assert (found.status, found.remedy) == ("missing", "export TILTYARD_STATE=DIRECTORY")
 
