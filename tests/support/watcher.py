@@ -6,6 +6,7 @@ ended.
 """
 
 import contextlib
+import os
 import re
 import subprocess
 import sys
@@ -114,7 +115,9 @@ def _told(value: str | None) -> str:
 
 def _parameters() -> Iterator[tuple[str, str]]:
     """Those that can be written, and read."""
-    for path in (_PROC / "sys").rglob("*"):
+    # Those of a device that goes meanwhile are none; rglob would fail for it.
+    found = os.walk(_PROC / "sys")
+    for path in (Path(folder, name) for folder, _, names in found for name in names):
         try:
             is_setting = path.is_file() and path.stat().st_mode & 0o200
             if is_setting and path.stat().st_mode & 0o400 and path.name not in _RESTLESS:

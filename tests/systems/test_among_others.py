@@ -316,10 +316,18 @@ def test_a_file_of_a_service_is_written_by_its_user(given: Path, victim: Path) -
         steps = Steps(ledger)
         steps.outputs[DRAWN] = json.dumps({"port": "1", "secret": "s"})
         own = {"home": given, "user": "nobody", "directory": str(given), "end": ServerEnd()}
+        own |= {"login": "nobody"}
         for name, is_let in (("conf/new", False), ("deep/new", True)):
             mark = ledger.name("service-command")
             write = WriteFile(
-                argv=(), name=name, stdin="one = 1", mark=mark, ready=Ready(), env={}, **own
+                argv=(),
+                name=name,
+                stdin="one = 1",
+                mark=mark,
+                ready=Ready(),
+                env={},
+                login="",
+                **own,
             )
             with contextlib.nullcontext() if is_let else pytest.raises(TiltyardError, match="conf"):
                 steps.take([write])

@@ -3,7 +3,7 @@
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,12 +12,12 @@ from support.far import Far, here_and_there
 from support.hosts import assert_as_before, host_state, needs_root, used_s
 from support.looks import find_program, mounts_at
 from support.patience import wait_until
-from support.places import pretend
 from support.snapshots import put_back_by_itself
 from tiltyard.errors import TiltyardError
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.packages import install_command
+from tiltyard.host.place import HERE, Place
 from tiltyard.host.processes import named
 from tiltyard.systems import kind
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem
@@ -35,7 +35,7 @@ SERVED = ["ntfs-3g", "fuse2fs", "zfs-fuse"]
 def skip_without(*commands: tuple[str, str]) -> None:
     for command, package in commands:
         if find_program(command) is None:
-            pytest.skip(f"{command} is not installed: {install_command(package)}")
+            pytest.skip(f"{command} is not installed: {install_command(HERE, package)}")
 
 
 @pytest.fixture
@@ -272,19 +272,18 @@ def test_an_image_in_memory(make: Make) -> None:
     system.take_down()
 
 
-def test_a_kernel_without_the_driver_is_told(
-    tmp_path: Path,
-) -> None:
-    known = {"/proc/filesystems": "nodev\ttmpfs\n\text4\n"}
+def test_a_kernel_without_the_driver_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {"/proc/filesystems": "nodev\ttmpfs\n\text4\n"}
+
+    def read_all(_: Place, paths: Iterable[str]) -> dict[str, str]:
+        return {path: texts[path] for path in paths if path in texts}
+
+    monkeypatch.setattr(Place, "read_all", read_all)
     f2fs, ext4 = (FILESYSTEMS.named(name).driver for name in ("f2fs", "ext4"))
-    (tmp_path / "without").mkdir()
-    with pretend(tmp_path / "without", files=known) as place:
-        (problem,) = f2fs.problems("f2fs", place)
-        assert problem.text == "this kernel has no driver for f2fs"
-        assert 'kind = "vm"' in (problem.remedy or "")
-        assert ext4.problems("ext4", place) == []
-    modules = "kernel/fs/f2fs/f2fs.ko.xz: kernel/lib/crc32.ko.xz\n"
-    trees = {"/lib": {f"modules/{os.uname().release}/modules.dep": modules}}
-    (tmp_path / "with").mkdir()
-    with pretend(tmp_path / "with", files=known, trees=trees) as place:
-        assert f2fs.problems("f2fs", place) == []
+    (problem,) = f2fs.problems("f2fs", HERE)
+    assert problem.text == "this kernel has no driver for f2fs"
+    assert 'kind = "vm"' in (problem.remedy or "")
+    assert ext4.problems("ext4", HERE) == []
+    modules = f"/lib/modules/{os.uname().release}/modules.dep"
+    texts[modules] = "kernel/fs/f2fs/f2fs.ko.xz: kernel/lib/crc32.ko.xz\n"
+    assert f2fs.problems("f2fs", HERE) == []

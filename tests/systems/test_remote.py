@@ -13,7 +13,6 @@ from support.networks import Make, left_behind, systems_of
 from support.patience import wait_until
 from support.sshd import Sshd, sshd
 from tiltyard.errors import TiltyardError, UnreachableError
-from tiltyard.host import packages
 from tiltyard.host.facts import facts_of_another, host_facts
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import Place
@@ -117,7 +116,6 @@ def test_slurm_is_what_a_node_of_slurm_lacks(
 ) -> None:
     there = OtherHost(Place.through_slurm("1", "n1"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(packages, "_ADMIN_DIRECTORIES", str(tmp_path))
     (problem,) = there.problems()
     assert problem.text == "srun is not installed"
     assert "slurm-client" in str(problem.remedy)

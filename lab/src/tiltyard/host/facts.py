@@ -4,6 +4,7 @@ import functools
 from collections.abc import Mapping
 
 from tiltyard.host.place import Place
+from tiltyard.host.processes import BOOT_ID
 from tiltyard.host.record import SECTIONS, Record, Subject, firmware, limits, take
 from tiltyard.host.record.controllers import LINKS
 from tiltyard.host.record.disks import WORKED_ON
@@ -54,7 +55,7 @@ def facts_of_another(place: Place) -> dict[str, str]:
     Raises:
         UnreachableError: if it is not reached.
     """
-    return _since(place, place.boot)
+    return _since(place, place.read(BOOT_ID) or "")
 
 
 @functools.lru_cache(maxsize=64)

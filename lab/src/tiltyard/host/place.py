@@ -253,11 +253,6 @@ class Place:
         """Whether we are root there."""
         return self.ask(lambda host: host.uid) == 0
 
-    @property
-    def boot(self) -> str:
-        """Which boot of the host this is: random(4)."""
-        return self.ask(lambda host: host.boot)
-
     @functools.cached_property
     def login(self) -> str:
         """The user that we are there; one without a name by his number."""
@@ -279,8 +274,8 @@ class Place:
 
     @functools.cached_property
     def home(self) -> Path:
-        """Where a login begins there."""
-        return Path(self.run(("sh", "-c", "cd && pwd -P")).stdout)
+        """Where its agent works: on another host where a login begins."""
+        return Path(self.run(("sh", "-c", "pwd -P")).stdout)
 
     def knows_filesystem(self, name: str) -> bool:
         """Whether a driver is there, or is a module that the kernel loads when it is needed.

@@ -1,11 +1,18 @@
-"""Which processes of some name a host has."""
+"""Which boot of this host it is, and which processes of some name a host has."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from tiltyard.host.place import HERE, Place
 
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _NAME_LENGTH = 15
 _PROCESSES = "/proc/[0-9]*"
+
+
+def boot_id() -> str:
+    """Which boot of this host this is: random(4)."""
+    return HERE.read(BOOT_ID) or ""
 
 
 def named(names: Iterable[str], place: Place = HERE) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from tiltyard.frozen import Frozen
 from tiltyard.host.devices.disks import stack_under
 from tiltyard.host.host import Host, here
 from tiltyard.host.place import HERE, Place
+from tiltyard.host.processes import boot_id
 from tiltyard.wire import HostSeen, HostSettled
 
 
@@ -195,7 +196,7 @@ def watch_of(
     Raises:
         UnreachableError: if the host is not reached.
     """
-    if place.boot == HERE.boot:
+    if place.host.boot == boot_id():
         return None
     return lambda: FarWatch(place, lambda: who, cpus)
 

@@ -16,6 +16,7 @@ from tiltyard.errors import BootingError, RefusedError, TiltyardError
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import HERE
+from tiltyard.host.processes import boot_id
 from tiltyard.host.resumption import (
     BOOT_COMMAND,
     environment_of_ours,
@@ -114,7 +115,7 @@ def boot_before_turn(context: Context, block: int, name: str) -> dict[str, str]:
     asked = context.history.boot_asked(block, name)
     if asked is None:
         _boot(context, block, system)
-    elif asked.boot == HERE.boot:
+    elif asked.boot == boot_id():
         raise TiltyardError(
             f"block {block}, {name}: this host was asked to boot ({asked.command}), but has not. "
             f"Boot it, then: tiltyard run {context.folder.root} {ALLOW}"
@@ -146,7 +147,7 @@ def _boot(context: Context, block: int, system: SystemSpec) -> None:
     asked = BootAsked(
         block=block,
         system=system.name,
-        boot=HERE.boot,
+        boot=boot_id(),
         command=shlex.join(boot),
         kept=kept,
     )

@@ -21,6 +21,7 @@ from tiltyard.host.facts import host_facts
 from tiltyard.host.isolation import Isolation, isolate
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.place import HERE, Place
+from tiltyard.host.processes import boot_id
 from tiltyard.host.record import changes
 from tiltyard.host.telemetry import Watch, Watches
 from tiltyard.phases import phase
@@ -322,7 +323,7 @@ def _begin(context: Context, recovered: tuple[str, ...]) -> None:
             tiltyard=__version__,
             engine=engine,
             plan_hash=context.plan.hash,
-            boot=HERE.boot,
+            boot=boot_id(),
             host=host_facts(record),
             record=record,
             node=str(context.place) if context.place.ssh else "",

@@ -12,7 +12,7 @@ from typing import Final
 
 from tiltyard.errors import BusyError, UsageError
 from tiltyard.folder import StudyFolder, write_whole
-from tiltyard.host.place import HERE
+from tiltyard.host.processes import boot_id
 from tiltyard.host.record import changes
 from tiltyard.plan.model import Plan
 from tiltyard.plan.sessions import pooled_plan, session_plan
@@ -168,7 +168,7 @@ def _require_next(
     if before is None:
         return
     from_then = apart_from(before.last_at)
-    if not new and HERE.boot in before.boots and datetime.now(UTC) < from_then:
+    if not new and boot_id() in before.boots and datetime.now(UTC) < from_then:
         raise BusyError(
             f"{folder.root}: session {session.number - 1} has ended in this boot, less than "
             f"{APART_H:g} h ago, and one more now would share its luck. Run the same command "

@@ -15,6 +15,7 @@ from tiltyard.host.host import Host
 from tiltyard.host.isolation import Isolation
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import Place
+from tiltyard.host.processes import BOOT_ID
 from tiltyard.host.steps import Step
 from tiltyard.host.telemetry import FarWatch, disk_under
 from tiltyard.systems import brought
@@ -142,7 +143,7 @@ class There(System):
 
     def _as_seen_here(self, up: Up, agent: Host, apart: Isolation | None) -> Up:
         place = self.place
-        with place.looking(files=LOOKED_AT, links=(DISKS,)):
+        with place.looking(files=(*LOOKED_AT, str(BOOT_ID)), links=(DISKS,)):
             directory = up.target if isinstance(up.target, Path) and not up.engine else None
             disk = disk_under(directory, place)
             facts = facts_of_another(place)
