@@ -3,8 +3,9 @@
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from support.patience import wait_until
 from support.snapshots import put_back_by_itself
 from tiltyard.errors import TiltyardError
 from tiltyard.host.facts import ABSENT
+from tiltyard.host.host import Host
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.packages import install_command
 from tiltyard.host.place import HERE, Place
@@ -23,6 +25,7 @@ from tiltyard.systems import kind
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem
 from tiltyard.systems.kind import Site, System, Up
 from tiltyard.systems.state.keeper import DIRECTORY
+from tiltyard.wire import HostFound
 
 Make = Callable[..., System]
 
@@ -272,18 +275,28 @@ def test_an_image_in_memory(make: Make) -> None:
     system.take_down()
 
 
-def test_a_kernel_without_the_driver_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = {"/proc/filesystems": "nodev\ttmpfs\n\text4\n"}
+def test_a_kernel_without_the_driver_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = tmp_path / "filesystems"
+    known.write_text("nodev\ttmpfs\n\text4\n")
+    read, modules = Host.read, tmp_path / "modules.dep"
 
-    def read_all(_: Place, paths: Iterable[str]) -> dict[str, str]:
-        return {path: texts[path] for path in paths if path in texts}
+    def of_ours(host: Host, **asked: Any) -> HostFound:
+        """Of another kernel."""
+        asked["outputs"] = [(*look[:-1], str(modules)) for look in asked["outputs"]]
+        found = read(host, **{**asked, "files": [str(known)]})
+        return found.model_copy(update={"files": {"/proc/filesystems": found.files[str(known)]}})
 
-    monkeypatch.setattr(Place, "read_all", read_all)
-    f2fs, ext4 = (FILESYSTEMS.named(name).driver for name in ("f2fs", "ext4"))
-    (problem,) = f2fs.problems("f2fs", HERE)
+    monkeypatch.setattr(Host, "read", of_ours)
+    assert HERE.knows_filesystem("ext4")
+    assert not HERE.knows_filesystem("f2fs")
+    modules.write_text("kernel/fs/f2fs/f2fs.ko.xz: kernel/lib/crc32.ko.xz\na/b_c.ko:\n")
+    assert HERE.knows_filesystem("f2fs")
+    assert HERE.knows_filesystem("b-c")
+    assert not HERE.knows_filesystem("2fs")
+    monkeypatch.undo()
+    monkeypatch.setattr(Place, "knows_filesystem", lambda *_: False)
+    (problem,) = FILESYSTEMS.named("f2fs").driver.problems("f2fs", HERE)
     assert problem.text == "this kernel has no driver for f2fs"
     assert 'kind = "vm"' in (problem.remedy or "")
-    assert ext4.problems("ext4", HERE) == []
-    modules = f"/lib/modules/{os.uname().release}/modules.dep"
-    texts[modules] = "kernel/fs/f2fs/f2fs.ko.xz: kernel/lib/crc32.ko.xz\n"
-    assert f2fs.problems("f2fs", HERE) == []
