@@ -326,7 +326,6 @@ def test_a_file_of_a_service_is_written_by_its_user(given: Path, victim: Path) -
                 mark=mark,
                 ready=Ready(),
                 env={},
-                login="",
                 **own,
             )
             with contextlib.nullcontext() if is_let else pytest.raises(TiltyardError, match="conf"):
