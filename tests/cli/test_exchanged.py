@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.hosts import needs_root
+from support.looks import find_program
 from support.runs import Watcher, go_on
 from tiltyard.app.freeze import planned
 from tiltyard.cli.check import check
@@ -19,7 +20,6 @@ from tiltyard.cli.measuring import Measuring
 from tiltyard.errors import InterruptedRunError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.host.packages import find_program
 from tiltyard.ownership import name_of
 from tiltyard.plan.model import Plan
 from tiltyard.plan.sessions import session_plan

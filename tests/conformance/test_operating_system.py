@@ -14,8 +14,8 @@ import pytest
 
 from support.far import Far, here_and_there
 from support.hosts import needs_root
+from support.looks import find_program
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.packages import find_program
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site
 from tiltyard.systems.vm.backends.qemu import Emulation

@@ -1,3 +1,4 @@
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -5,12 +6,14 @@ import pytest
 
 from support.told import SERVER
 from tiltyard.errors import HostLacksError
-from tiltyard.host import packages
 from tiltyard.host.doctor import Check, examine
 from tiltyard.host.facts import ABSENT, host_facts
+from tiltyard.host.host import Host
 from tiltyard.host.mounts import Mount
 from tiltyard.host.packages import Tool, install_command, load_command
+from tiltyard.host.place import HERE, Place
 from tiltyard.host.record import SECTIONS, Subject, take
+from tiltyard.wire import HostFound
 
 
 def test_every_fact_has_a_value_in_words(tmp_path: Path) -> None:
@@ -42,10 +45,10 @@ def checks(tmp_path: Path, *tools: Tool) -> dict[str, Check]:
 
 
 def test_a_module_is_named_only_where_there_are_modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tiltyard.host.packages.Path.is_dir", lambda _: True)
-    assert load_command("veth") == "modprobe veth"
-    monkeypatch.setattr("tiltyard.host.packages.Path.is_dir", lambda _: False)
-    assert load_command("veth") == "a kernel with veth: this one has no modules"
+    monkeypatch.setattr(Place, "is_directory", lambda *_: True)
+    assert load_command(HERE, "veth") == "modprobe veth"
+    monkeypatch.setattr(Place, "is_directory", lambda *_: False)
+    assert load_command(HERE, "veth") == "a kernel with veth: this one has no modules"
 
 
 def test_the_doctor_looks_at_everything(tmp_path: Path) -> None:
@@ -71,11 +74,13 @@ def test_a_lacking_tool_comes_with_the_command_that_installs_it(tmp_path: Path) 
         (None, "install the package xfsprogs btrfs-progs"),
     ],
 )
-def test_the_package_manager_that_is_here(
+def test_the_package_manager_that_is_there(
     manager: str | None, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packages.shutil, "which", lambda name: name if name == manager else None)
-    assert install_command("xfsprogs", "btrfs-progs", "xfsprogs") == command
+    there = {manager: f"/usr/bin/{manager}"} if manager else {}
+    found = HostFound(files={}, links={}, programs=there, space={}, outputs=[], cut=[])
+    monkeypatch.setattr(Host, "read", lambda *_, **asked: found)
+    assert install_command(HERE, "xfsprogs", "btrfs-progs", "xfsprogs") == command
 
 
 def test_a_lacking_engine_is_missing_not_limited(tmp_path: Path) -> None:
@@ -85,12 +90,14 @@ def test_a_lacking_engine_is_missing_not_limited(tmp_path: Path) -> None:
     found = {check.name: check for check in examine((), lacking, tmp_path)}
     assert found["engine"].status == "missing"
     assert found["engine"].meaning == "there is no engine"
+    assert "no engine to look with" in found["this host"].meaning
+    assert "record of changes" in found
 
 
 def test_state_that_cannot_be_written_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tiltyard.host.doctor.os.access", lambda *_: False)
+    monkeypatch.setattr("tiltyard.host.doctor.os.access", lambda _, mode: mode != os.W_OK)
     found = checks(tmp_path)["record of changes"]
     assert (found.status, found.remedy) == ("missing", "export TILTYARD_STATE=DIRECTORY")
 
@@ -115,7 +122,7 @@ def test_a_cache_that_cannot_be_bounded_comes_with_the_command_that_mends_it(
 ) -> None:
     (tmp_path / "cgroup.subtree_control").write_text(controllers)
     only = Mount(device="0:5", target=tmp_path, type=kind, source=kind, options=options)
-    monkeypatch.setattr("tiltyard.host.doctor.mounts", lambda: [only])
+    monkeypatch.setattr(Place, "mounts", lambda _: [only])
     found = checks(tmp_path)["bounded cache"]
     assert found.status == status
     assert found.remedy == (remedy and remedy.format(tmp_path))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tiltyard.host.packages import find_program
+from support.looks import find_program
 from tiltyard.host.record.geometry import geometry, geometry_told
 from tiltyard.host.record.section import ABSENT
 

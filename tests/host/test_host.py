@@ -11,11 +11,17 @@ import pytest
 
 from support.patience import wait_until
 from support.places import behind
-from tiltyard.errors import HostLacksError, InterruptedRunError, TiltyardError, UnreachableError
+from tiltyard.errors import (
+    HostLacksError,
+    InterruptedRunError,
+    TiltyardError,
+    UnreachableError,
+    UsageError,
+)
 from tiltyard.executors.engine import Engine
 from tiltyard.host import host
 from tiltyard.host.host import Host, here, hosts
-from tiltyard.host.place import Place
+from tiltyard.host.place import HERE, Place
 
 NOTHING = '{"files":{},"links":{},"programs":{},"space":{},"outputs":[],"cut":[]}'
 
@@ -55,6 +61,45 @@ def test_files_links_and_commands_in_one_exchange(tmp_path: Path) -> None:
     assert (said.argv, said.status, said.stdout) == (["echo", "a b"], 0, "a b\n")
     assert (failed.status, failed.stderr) == (3, "bad\n")
     assert lacks.status is None
+
+
+def test_a_path_means_itself_whatever_is_in_its_name(tmp_path: Path) -> None:
+    odd, other = tmp_path / "o[x]*?", tmp_path / "ox-"
+    for path in (odd, other):
+        path.mkdir()
+        (path / "file").write_text(path.name)
+    assert HERE.read(odd / "file") == odd.name
+    assert dict(HERE.find_all([str(odd), f"{odd}/file/"])) == {str(odd): str(odd)}
+    assert HERE.is_directory(odd)
+    assert not HERE.is_directory(odd / "file")
+    assert not HERE.is_directory(odd / "gone")
+
+
+def test_what_is_looked_at_in_a_block_is_asked_for_once_and_by_its_thread_alone(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "deep" / "file"
+    path.parent.mkdir()
+    path.write_text("before")
+    with HERE.looking(files=[f"{tmp_path}/*/file"], links=[f"{tmp_path}/*"]):
+        path.write_text("after")
+        assert HERE.read(path) == "before"
+        assert HERE.find_all([str(path)]), "it was not asked for, and is not taken for gone"
+        with HERE.looking(files=[str(path)]):
+            assert HERE.read(path) == "after"
+        assert HERE.read(path) == "before"
+        with ThreadPoolExecutor(1) as other:
+            assert other.submit(HERE.read, path).result() == "after"
+    assert HERE.read(path) == "after"
+
+
+def test_a_name_that_is_no_text_is_refused_and_the_agent_stays(tmp_path: Path) -> None:
+    there = here()
+    name = os.fsdecode(bytes(tmp_path) + b"/\xff")
+    with pytest.raises(UsageError, match=r"^/.*/\ufffd: a name that is not UTF-8 .*another name$"):
+        HERE.space(Path(name))
+    assert here() is there
+    assert HERE.space(tmp_path).free_bytes > 0
 
 
 def test_it_reads_what_the_kernel_tells_now() -> None:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from support.looks import find_program
 from tiltyard.errors import HostLacksError, TiltyardError, UnreachableError
 from tiltyard.host import kvm
 from tiltyard.host.doctor import examine
-from tiltyard.host.packages import find_program
 
 
 def judged(emulated_s: float, under_kvm: float | Exception) -> kvm.Proof:

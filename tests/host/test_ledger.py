@@ -16,10 +16,10 @@ from tiltyard.address import THIS_HOST, Address
 from tiltyard.cli.restore import restore as restore_verb
 from tiltyard.errors import ExitCode, HostLacksError, TiltyardError
 from tiltyard.host.changes import PREFIX, MadeByOp
-from tiltyard.host.commands import run
 from tiltyard.host.host import here, hosts
 from tiltyard.host.ledger import Ledger, recover, restore
 from tiltyard.host.op import MakeDirectory, PutText
+from tiltyard.host.place import HERE
 from tiltyard.host.steps import Steps, UndoTemporarily
 
 
@@ -125,12 +125,12 @@ def test_a_failed_clean_up_says_how_to_repeat_it(tmp_path: Path, state: Path) ->
     ledger = Ledger()
     path = tmp_path / ledger.name("d")
     made(ledger, path)
-    run(("mount", "-t", "tmpfs", "none", str(path)))
+    HERE.run(("mount", "-t", "tmpfs", "none", str(path)))
     with pytest.raises(TiltyardError, match="is mounted; try: tiltyard restore"):
         ledger.close()
     hosts.close()
     assert len(ops(state)) == 1
-    run(("umount", str(path)))
+    HERE.run(("umount", str(path)))
     assert recover() == [f"an earlier run was killed: removed {path}"]
     assert not [*tmp_path.iterdir()]
 

@@ -10,10 +10,10 @@ from support.hosts import needs_root
 from support.patience import wait_until
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host import sysctls
-from tiltyard.host.commands import run
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.links import inside, namespace_path
 from tiltyard.host.op import MakeNetwork
+from tiltyard.host.place import HERE
 from tiltyard.host.steps import Steps
 
 
@@ -28,7 +28,7 @@ def test_a_namespace_goes_with_the_processes_in_it(steps: Steps) -> None:
     made = MakeNetwork(name=steps.ledger.name("near"))
     steps.take([made])
     with subprocess.Popen((*inside(made.name), "sleep", "60")) as process:
-        wait_until(lambda: run(("ip", "netns", "pids", made.name)).stdout, "nobody is in it")
+        wait_until(lambda: HERE.run(("ip", "netns", "pids", made.name)).stdout, "nobody is in it")
         steps.undo()
     assert process.returncode == -15
     assert not namespace_path(made.name).exists()

@@ -15,6 +15,7 @@ from support.kills import left_by_a_killed_agent
 from tiltyard.app.clean import leftovers, remove, remove_tree
 from tiltyard.cli.restore import restore as restore_verb
 from tiltyard.errors import ExitCode, TiltyardError
+from tiltyard.executors.engine import Engine
 from tiltyard.host.changes import PREFIX
 from tiltyard.host.host import hosts
 from tiltyard.host.ledger import Ledger, recover
@@ -208,7 +209,9 @@ def test_what_clean_cannot_remove_is_one_line(
     (left := tmp_path / "left").mkdir()
     (left / "file").touch()
     program = tmp_path / "engine"
-    program.write_text("#!/bin/sh\necho confused >&2; exit 2")
+    program.write_text(
+        f'#!/bin/sh\n[ "$1" = remove ] || exec {Engine.find().path} "$@"\necho confused >&2; exit 2'
+    )
     program.chmod(0o755)
     monkeypatch.setenv("TILTYARD_ENGINE", str(program))
     with pytest.raises(TiltyardError, match=f"{left}: confused"):

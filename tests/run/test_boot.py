@@ -261,7 +261,7 @@ def test_booting_another_host_needs_the_permission_and_nothing_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resumption, "SYSTEMD", str(tmp_path / "none"))
-    monkeypatch.setattr(os, "geteuid", lambda: 1)
+    monkeypatch.setattr("tiltyard.host.place.Place.is_root", False)
     systems = [image_system("ext4", "16M", reset="reboot", host="root@sut")]
     plan = plan_of((*systems, directory_system("here", tmp_path / "here")), blocks=3)
     folder = place(tmp_path / "study", plan)
@@ -278,7 +278,7 @@ def test_a_host_that_could_not_go_on_is_not_booted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(resumption, "SYSTEMD", str(tmp_path / "none"))
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr("tiltyard.host.place.Place.is_root", True)
     with pytest.raises(HostLacksError, match="systemd is not process 1"):
         start(study, engine)
     assert host.said == []

@@ -17,6 +17,7 @@ from urllib.request import urlopen
 import pytest
 
 from support.hosts import needs_root
+from support.looks import mounts, read_small
 from support.patience import wait_until
 from support.runs import Watcher, go_on, place, plan_of
 from support.sshd import children_of
@@ -26,9 +27,7 @@ from tiltyard.folder import StudyFolder
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.host import hosts
 from tiltyard.host.ledger import Ledger, restore
-from tiltyard.host.mounts import mounts
 from tiltyard.host.place import Place
-from tiltyard.host.small_files import read_small
 from tiltyard.plan.model import Plan
 from tiltyard.run.journal import read_journal
 from tiltyard.run.read import read_run
@@ -281,7 +280,7 @@ def test_a_service_there_is_started_as_its_user(root: Path, tmp_path: Path) -> N
         with urlopen(f"{address}/made") as answer:
             assert answer.read() == b""
         assert up.facts["service runs as"] == "nobody"
-        assert up.facts["service program"].startswith("/bin/httpd, ")
+        assert up.facts["service program"].startswith("/bin/busybox, ")
         system.take_down()
         with pytest.raises(URLError):
             urlopen(address)

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from support.hosts import needs_root
+from support.looks import find_program
 from support.runs import Watcher, go_on, place, plan_of
 from tiltyard.executors.engine import Engine
-from tiltyard.host.packages import find_program
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec, WorkloadSpec

@@ -17,7 +17,6 @@ from support.devices import MIB, digest, loop_disk, sh
 from support.hosts import needs_root
 from support.runs import directory_system, image_system
 from tiltyard.folder import StudyFolder
-from tiltyard.host import commands
 from tiltyard.host.host import Host
 from tiltyard.host.steps import AnyStep, Step
 from tiltyard.run.dry_run import dry_run
@@ -27,7 +26,7 @@ from tiltyard.systems import kind
 from tiltyard.systems.kind import Site
 from tiltyard.systems.planned import PlannedPart
 from tiltyard.systems.preview import Preview
-from tiltyard.wire import HostDid, HostUndone
+from tiltyard.wire import HostDid, HostOutput, HostUndone
 
 ACTS = {
     *("os.chmod", "os.chown", "os.kill", "os.link", "os.mkdir", "os.remove", "os.rename"),
@@ -85,11 +84,11 @@ def executed_commands(
 ) -> list[str]:
     """What a real turn executes, with the words of a dry run for what differs from run to run."""
     executed: list[str] = []
-    really, change, undo = commands.run, Host.change, Host.undo
+    really, change, undo = Host.run, Host.change, Host.undo
 
-    def logged(argv: tuple[str, ...], **options: Any) -> commands.Output:
+    def logged(host: Host, argv: Sequence[str], **options: Any) -> HostOutput:
         executed.append(shlex.join(argv))
-        return really(argv, **options)
+        return really(host, argv, **options)
 
     def changed(host: Host, ops: Sequence[Mapping[str, Any]], *rest: Any) -> HostDid:
         executed.extend(filter(None, map(command_of, ops)))
@@ -106,7 +105,7 @@ def executed_commands(
         return told
 
     with monkeypatch.context() as patched:
-        patched.setattr(commands, "run", logged)
+        patched.setattr(Host, "run", logged)
         patched.setattr(Host, "change", changed)
         patched.setattr(Host, "undo", undone)
         rehearsal = rehearse(folder, [system], refresh=True)

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from support.hosts import assert_as_before, host_state, needs_root
+from support.looks import find_program
 from support.runners import HELLO
 from support.runs import SMOKE, Watcher, go_on, image_system, place, plan_of
 from tiltyard.executors import runner
 from tiltyard.executors.engine import Engine
 from tiltyard.executors.runner import KEPT_BYTES
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.packages import find_program
 from tiltyard.host.processes import named
 from tiltyard.plan.model import TrialKey
 from tiltyard.run import stages, trial

@@ -16,6 +16,7 @@ import pytest
 from support.hosts import needs_root
 from support.killed import TUNING
 from support.kills import holds, kill_when
+from support.looks import chosen
 from support.patience import PATIENCE_S
 from support.runs import SMOKE, image_system, place, plan_of
 from support.snapshots import assert_same, processes_of, snapshot
@@ -80,7 +81,7 @@ def assert_queues_as_before(before: dict[str, str]) -> None:
     """Of the loop devices that the runs had, and that nobody else has taken meanwhile."""
     for file, value in before.items():
         if loops.backing_file(str(Path(file).parents[1])) is None:
-            assert loops.chosen(Path(file)) == value
+            assert chosen(Path(file)) == value
 
 
 def kill_and_restore(tmp_path: Path, state: Path, rounds: int, *, alone: bool) -> None:

@@ -15,6 +15,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from support.hosts import needs_root
+from support.looks import find_program
 from support.patience import PATIENCE_S, wait_until
 from support.slurm import Slurm, slurm
 from support.sshd import Sshd, sshd
@@ -29,7 +30,6 @@ from tiltyard.errors import BusyError, ExitCode, HostLacksError, RefusedError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.packages import find_program
 from tiltyard.plan.store import write_plan
 from tiltyard.run.journal import Started, TrialFinished, read_journal
 from tiltyard.run.nodes import Nodes

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from support.hosts import needs_root
+from support.looks import find_program
 from support.runs import Watcher, go_on
 from support.said import said_in
 from tiltyard.app.freeze import planned
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.host.packages import find_program
 from tiltyard.plan.store import write_plan
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study

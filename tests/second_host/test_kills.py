@@ -22,6 +22,7 @@ import pytest
 
 from support.hosts import needs_root
 from support.kills import ledgers_in
+from support.looks import read_small
 from support.patience import PATIENCE_S, wait_until
 from support.runs import directory_system, image_system, place, plan_of
 from support.snapshots import assert_same, processes_of, snapshot
@@ -31,7 +32,6 @@ from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import restore
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.processes import named
-from tiltyard.host.small_files import read_small
 from tiltyard.run.journal import TrialFinished, read_journal
 from tiltyard.run.read import read_run
 from tiltyard.study.model import WorkloadSpec

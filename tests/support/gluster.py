@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from support.hosts import host_state, needs_root
+from support.looks import find_program
 from support.patience import PATIENCE_S
-from tiltyard.host.packages import find_program
 
 STUDIES = Path(__file__).resolve().parents[2] / "studies"
 NUMBER = 20 + os.getpid() % 200

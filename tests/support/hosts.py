@@ -13,11 +13,11 @@ from tempfile import gettempdir
 
 import pytest
 
+from support.looks import read_small
 from support.networks import left_behind
 from tiltyard.folder import StudyFolder
 from tiltyard.host.changes import PREFIX
 from tiltyard.host.links import namespace_path
-from tiltyard.host.small_files import read_small
 from tiltyard.run import settle
 
 KEPT = {"trusted", "made"}

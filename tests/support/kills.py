@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from support.looks import read_small
 from support.patience import wait_until
 from support.sshd import children_of
 from tiltyard.host.host import here, hosts
-from tiltyard.host.small_files import read_small
 from tiltyard.host.steps import Op
 from tiltyard.wire import HostDid
 

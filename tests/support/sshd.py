@@ -17,10 +17,10 @@ from getpass import getuser
 from pathlib import Path
 from typing import Final
 
+from support.looks import find_program
 from support.patience import PATIENCE_S
 from support.places import OWN_MOUNTS
 from tiltyard.address import Address
-from tiltyard.host.packages import find_program
 
 _OF_ITS_OWN = 'mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && exec "$@"'
 """Started by root, sshd insists on an empty directory in /run, which only it shall see."""

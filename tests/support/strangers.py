@@ -13,7 +13,7 @@ import pytest
 
 from support.patience import wait_until
 from tiltyard.executors import runner
-from tiltyard.host import commands, host, pipe
+from tiltyard.host import host, pipe
 from tiltyard.systems import booting
 
 HOST: Final = "stranger"
@@ -107,7 +107,6 @@ def stranger(
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     short: dict[object, dict[str, float]] = {
-        commands: {"LIMIT_S": 2.0},
         host: {"_ANSWER_S": 2.0, "STALLED_S": 2.0, "_GOES_S": 2.0},
         pipe: {"STALLED_S": 2.0},
         booting: {"LIMIT_S": 4.0},

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from support.hosts import needs_root, open_directory
+from support.looks import mounts_in
 from support.patience import PATIENCE_S
 from support.unprivileged import NOBODY
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host.host import here
 from tiltyard.host.ledger import Ledger, restore
-from tiltyard.host.mounts import mounts_in
 from tiltyard.host.start import Ready
 from tiltyard.host.steps import Steps
 from tiltyard.ownership import held_open, make_directory
@@ -316,10 +316,17 @@ def test_a_file_of_a_service_is_written_by_its_user(given: Path, victim: Path) -
         steps = Steps(ledger)
         steps.outputs[DRAWN] = json.dumps({"port": "1", "secret": "s"})
         own = {"home": given, "user": "nobody", "directory": str(given), "end": ServerEnd()}
+        own |= {"login": "nobody"}
         for name, is_let in (("conf/new", False), ("deep/new", True)):
             mark = ledger.name("service-command")
             write = WriteFile(
-                argv=(), name=name, stdin="one = 1", mark=mark, ready=Ready(), env={}, **own
+                argv=(),
+                name=name,
+                stdin="one = 1",
+                mark=mark,
+                ready=Ready(),
+                env={},
+                **own,
             )
             with contextlib.nullcontext() if is_let else pytest.raises(TiltyardError, match="conf"):
                 steps.take([write])

@@ -22,6 +22,7 @@ from support.devices import GPT_TABLE, MIB, digest, is_blank, loop_disk, sh, sig
 from support.far import Far, here_and_there
 from support.hosts import host_state, needs_root
 from support.kills import agents_of
+from support.looks import chosen, mounts_at
 from support.patience import wait_until
 from support.runs import Watcher, go_on, plan_of
 from support.snapshots import processes_of
@@ -33,7 +34,6 @@ from tiltyard.host.devices import loops
 from tiltyard.host.devices.held import UUID, FormatDevice, ReleaseDevice, Wanted
 from tiltyard.host.host import here, hosts
 from tiltyard.host.ledger import Ledger, recover
-from tiltyard.host.mounts import mounts_at
 from tiltyard.ownership import state_directory
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec
@@ -117,12 +117,12 @@ def test_what_the_device_is_stands_in_the_record(make: Make, disk: tuple[str, Pa
 @needs_root
 def test_queue_settings_are_set_and_put_back(make: Make, disk: tuple[str, Path]) -> None:
     names = ("scheduler", "read_ahead_kb")
-    before = [loops.chosen(loops.queue_setting(disk[0], name)) for name in names]
+    before = [chosen(loops.queue_setting(disk[0], name)) for name in names]
     system = make("ext2", scheduler="mq-deadline", read_ahead="64k")
     facts = system.bring_up().facts
     assert (facts["I/O scheduler"], facts["read-ahead"]) == ("mq-deadline", "64 KiB")
     system.take_down()
-    assert [loops.chosen(loops.queue_setting(disk[0], name)) for name in names] == before
+    assert [chosen(loops.queue_setting(disk[0], name)) for name in names] == before
 
 
 @needs_root

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.hosts import needs_root
+from support.looks import read_small
 from support.patience import wait_until
 from support.sshd import Sshd, sshd
 from tiltyard.errors import BusyError, HostLacksError, TiltyardError, UnreachableError
@@ -19,7 +20,6 @@ from tiltyard.host.host import Host, here, hosts
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.op import MakeDirectory
 from tiltyard.host.place import HERE
-from tiltyard.host.small_files import read_small
 from tiltyard.host.steps import Steps
 from tiltyard.systems import booting, kind
 from tiltyard.systems.booting import await_boot, boot_problems

@@ -14,11 +14,11 @@ import pytest
 from pydantic import ValidationError
 
 from support.far import Far
+from support.looks import find_program
 from support.sshd import Sshd
 from tiltyard.errors import HostLacksError
 from tiltyard.executors.engine import Engine
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.packages import find_program
 from tiltyard.host.steps import Steps
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site, System

@@ -11,10 +11,10 @@ import pytest
 from support.devices import MIB, loop_disk
 from support.hosts import needs_root
 from support.killed import TUNING, turn
+from support.looks import find_program
 from support.snapshots import assert_same, processes_of, snapshot
 from tiltyard.host.devices import throttles
 from tiltyard.host.ledger import restore
-from tiltyard.host.packages import find_program
 from tiltyard.host.processes import named
 
 pytestmark = needs_root

@@ -5,24 +5,27 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support.far import Far, here_and_there
 from support.hosts import assert_as_before, host_state, needs_root, used_s
+from support.looks import find_program, mounts_at
 from support.patience import wait_until
 from support.snapshots import put_back_by_itself
 from tiltyard.errors import TiltyardError
 from tiltyard.host.facts import ABSENT
+from tiltyard.host.host import Host
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.mounts import mounts_at
-from tiltyard.host.packages import find_program, install_command
-from tiltyard.host.place import HERE
+from tiltyard.host.packages import install_command
+from tiltyard.host.place import HERE, Place
 from tiltyard.host.processes import named
 from tiltyard.systems import kind
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem
 from tiltyard.systems.kind import Site, System, Up
 from tiltyard.systems.state.keeper import DIRECTORY
+from tiltyard.wire import HostFound
 
 Make = Callable[..., System]
 
@@ -35,7 +38,7 @@ SERVED = ["ntfs-3g", "fuse2fs", "zfs-fuse"]
 def skip_without(*commands: tuple[str, str]) -> None:
     for command, package in commands:
         if find_program(command) is None:
-            pytest.skip(f"{command} is not installed: {install_command(package)}")
+            pytest.skip(f"{command} is not installed: {install_command(HERE, package)}")
 
 
 @pytest.fixture
@@ -273,19 +276,27 @@ def test_an_image_in_memory(make: Make) -> None:
 
 
 def test_a_kernel_without_the_driver_is_told(
-    make: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = tmp_path / "filesystems"
     known.write_text("nodev\ttmpfs\n\text4\n")
-    monkeypatch.setattr("tiltyard.host.packages._KNOWN", known)
-    monkeypatch.setattr("tiltyard.host.packages._MODULES", tmp_path)
+    read, modules = Host.read, tmp_path / "modules.dep"
+
+    def of_ours(host: Host, **asked: Any) -> HostFound:
+        """Of another kernel."""
+        asked["outputs"] = [(*look[:-1], str(modules)) for look in asked["outputs"]]
+        found = read(host, **{**asked, "files": [str(known)]})
+        return found.model_copy(update={"files": {"/proc/filesystems": found.files[str(known)]}})
+
+    monkeypatch.setattr(Host, "read", of_ours)
+    assert HERE.knows_filesystem("ext4")
+    assert not HERE.knows_filesystem("f2fs")
+    modules.write_text("kernel/fs/f2fs/f2fs.ko.xz: kernel/lib/crc32.ko.xz\na/b_c.ko:\n")
+    assert HERE.knows_filesystem("f2fs")
+    assert HERE.knows_filesystem("b-c")
+    assert not HERE.knows_filesystem("2fs")
+    monkeypatch.undo()
+    monkeypatch.setattr(Place, "knows_filesystem", lambda *_: False)
     (problem,) = FILESYSTEMS.named("f2fs").driver.problems("f2fs", HERE)
     assert problem.text == "this kernel has no driver for f2fs"
     assert 'kind = "vm"' in (problem.remedy or "")
-    assert FILESYSTEMS.named("ext4").driver.problems("ext4", HERE) == []
-    modules = tmp_path / os.uname().release
-    modules.mkdir()
-    (modules / "modules.dep").write_text("kernel/fs/f2fs/f2fs.ko.xz: kernel/lib/crc32.ko.xz\n")
-    assert FILESYSTEMS.named("f2fs").driver.problems("f2fs", HERE) == []
-    for path in (modules / "modules.dep", modules, known):
-        path.rmdir() if path.is_dir() else path.unlink()

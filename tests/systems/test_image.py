@@ -9,9 +9,9 @@ import pytest
 from support.hosts import needs_root
 from support.images import gaps
 from tiltyard.errors import HostLacksError, InterruptedRunError, RefusedError
-from tiltyard.host.commands import run
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.op import Mend, PutZeros
+from tiltyard.host.place import HERE
 from tiltyard.host.steps import Op, Steps
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site
@@ -94,9 +94,9 @@ def test_holes_and_unwritten_ranges_are_mended(steps: Steps, place: Path) -> Non
     steps.take(ops)
     assert gaps(made.path) == []
     path = str(made.path)
-    run(("fallocate", "--punch-hole", "-o", str(3 * MIB), "-l", str(2 * MIB), path))
-    run(("fallocate", "--zero-range", "-o", str(9 * MIB), "-l", str(MIB), path))
-    run(("fallocate", "--punch-hole", "-o", str(19 * MIB), "-l", str(MIB), path))
+    HERE.run(("fallocate", "--punch-hole", "-o", str(3 * MIB), "-l", str(2 * MIB), path))
+    HERE.run(("fallocate", "--zero-range", "-o", str(9 * MIB), "-l", str(MIB), path))
+    HERE.run(("fallocate", "--punch-hole", "-o", str(19 * MIB), "-l", str(MIB), path))
     assert gaps(made.path) == [
         (3 * MIB, 5 * MIB),
         (9 * MIB, 10 * MIB),
@@ -112,8 +112,8 @@ def test_what_an_image_holds_stays_when_it_is_mended(steps: Steps, place: Path) 
     """Also where it is in memory alone, so that the file system still calls the place unwritten."""
     made = image(place, 5 * MIB)
     steps.take([made])
-    run(("fallocate", "--zero-range", "-o", str(MIB), "-l", str(MIB), str(made.path)))
-    run(("fallocate", "--punch-hole", "-o", str(3 * MIB), "-l", str(MIB), str(made.path)))
+    HERE.run(("fallocate", "--zero-range", "-o", str(MIB), "-l", str(MIB), str(made.path)))
+    HERE.run(("fallocate", "--punch-hole", "-o", str(3 * MIB), "-l", str(MIB), str(made.path)))
     precious = {MIB + 8192: b"journal", 3 * MIB + 512: b"table"}
     with made.path.open("rb+") as file:
         for offset, data in precious.items():

@@ -12,6 +12,7 @@ import pytest
 
 from support.far import Far, here_and_there
 from support.hosts import assert_as_before, host_state, needs_root
+from support.looks import chosen, mounts_at
 from support.throttles import limits_of
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine, Job
@@ -19,7 +20,7 @@ from tiltyard.executors.runner import Runners, Trial
 from tiltyard.host.devices import loops, throttles
 from tiltyard.host.host import Host, here
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.mounts import mounts_at
+from tiltyard.host.place import Place
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site, System
 from tiltyard.wire import EndEvent, read_event
@@ -127,7 +128,7 @@ def test_queue_settings_are_set_and_put_back(make: Make, at: dict[str, str]) -> 
     scheduler = loops.queue_setting(device, "scheduler")
     assert (up.facts["I/O scheduler"], up.facts["read-ahead"]) == ("mq-deadline", "64 KiB")
     system.take_down()
-    assert loops.chosen(scheduler) != "mq-deadline"
+    assert chosen(scheduler) != "mq-deadline"
 
 
 @here_and_there
@@ -283,7 +284,7 @@ def test_problems_are_seen_beforehand(
 
 
 def test_without_root_the_way_out_is_named(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tiltyard.host.place.os.geteuid", lambda: 1000)
+    monkeypatch.setattr(Place, "is_root", False)
     problem = make("ext4").problems()[0]
     assert problem.text == "only root can make and mount a fresh ext4"
     assert problem.remedy is not None

@@ -12,6 +12,7 @@ from support.networks import Make, left_behind, systems_of
 from tiltyard.errors import BusyError, TiltyardError
 from tiltyard.executors.engine import FarEnd
 from tiltyard.host import sysctls
+from tiltyard.host.place import Place
 from tiltyard.ownership import state_directory
 from tiltyard.systems import loopback
 
@@ -98,7 +99,7 @@ def test_what_a_server_says_first_is_looked_at(make: Make, line: str, message: s
 
 
 def test_only_parameters_need_root(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr(Place, "is_root", False)
     assert make().problems() == []
     (problem,) = make(sysctl={"net.core.somaxconn": 99}).problems()
     assert problem.text == "only root can set net.core.somaxconn"

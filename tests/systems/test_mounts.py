@@ -11,13 +11,12 @@ import pytest
 
 from support.far import Far, here_and_there
 from support.hosts import assert_as_before, host_state, needs_root
+from support.looks import find_program, mounts_at
 from support.patience import wait_until
 from tiltyard.address import Address
 from tiltyard.errors import TiltyardError
 from tiltyard.host.host import here
 from tiltyard.host.ledger import Ledger, recover
-from tiltyard.host.mounts import mounts_at
-from tiltyard.host.packages import find_program
 from tiltyard.host.place import Place
 from tiltyard.host.processes import named
 from tiltyard.systems import kind
@@ -224,7 +223,7 @@ def test_a_source_is_never_an_option() -> None:
 
 
 def test_without_namespaces_a_user_is_told(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr(Place, "is_root", False)
     monkeypatch.setattr("tiltyard.systems.mount.checks._why_not", lambda: "not permitted")
     (problem,) = (one for one in make("tmpfs").problems() if one.severity == "error")
     assert problem.text.startswith("only root can mount here: users have no namespaces")

@@ -15,8 +15,9 @@ from support.hosts import needs_root
 from support.networks import Make, left_behind, parameters, systems_of
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import FarEnd
-from tiltyard.host import commands, sysctls
+from tiltyard.host import sysctls
 from tiltyard.host.links import namespace_path
+from tiltyard.host.place import HERE, Place
 from tiltyard.systems.kind import Up
 from tiltyard.systems.pair.settings import PairSettings
 
@@ -175,7 +176,7 @@ def test_a_delay_is_what_a_round_trip_takes_longer(make: Make) -> None:
         return
     up = system.bring_up()
     ping = (*up.prefix, "ping", "-c", "3", "-i", "0.2", "198.18.0.2")
-    text = commands.run(ping).stdout
+    text = HERE.run(ping).stdout
     best_ms = float(text.rpartition("= ")[2].partition("/")[0])
     assert 20 <= best_ms < 40
 
@@ -225,7 +226,7 @@ def test_what_the_kernel_would_not_take_is_seen_beforehand(
 
 
 def test_without_root_the_way_out_is_named(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr(Place, "is_root", False)
     (problem,) = make().problems()
     assert problem.text == "only root can make network namespaces"
     assert problem.remedy is not None
@@ -235,7 +236,7 @@ def test_without_root_the_way_out_is_named(make: Make, monkeypatch: pytest.Monke
 def test_a_missing_tool_is_named_with_its_package(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tiltyard.host.place.find_program", lambda name: None)
+    monkeypatch.setattr(Place, "program", lambda _, name: None)
     found = make().problems()
     assert "ethtool is not installed" in {problem.text for problem in found}
     assert any("iproute2" in (problem.remedy or "") for problem in found)

@@ -15,13 +15,11 @@ from support.places import behind
 from support.sshd import Sshd, sshd
 from tiltyard.address import Address
 from tiltyard.errors import TiltyardError, UnreachableError
-from tiltyard.host import packages
 from tiltyard.host.facts import facts_of_another, host_facts
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import Place
 from tiltyard.run.host_record import host_record
 from tiltyard.systems.directory import RemoteSettings
-from tiltyard.systems.other_host import problems_of
 
 
 @pytest.fixture(scope="module")
@@ -118,8 +116,7 @@ def test_slurm_is_what_a_node_of_slurm_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(packages, "_ADMIN_DIRECTORIES", str(tmp_path))
-    (problem,) = problems_of(Place(Address("n1", by="slurm", job="1")))
+    (problem,) = there.problems()
     assert problem.text == "srun is not installed"
     assert "slurm-client" in str(problem.remedy)
 

@@ -15,10 +15,10 @@ import pytest
 from pydantic import ValidationError
 
 from support.hosts import needs_root, used_s
+from support.looks import mounts_at
 from support.patience import wait_until
 from tiltyard.errors import HostLacksError, InterruptedRunError, TiltyardError
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.mounts import mounts_at
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site, System, Up
 from tiltyard.systems.service.settings import ServiceSettings

@@ -17,9 +17,9 @@ from support.runs import image_system
 from support.small_disk import small_disk
 from tiltyard.errors import HostLacksError, InterruptedRunError, TiltyardError
 from tiltyard.folder import StudyFolder
-from tiltyard.host.commands import run
 from tiltyard.host.host import here, hosts
 from tiltyard.host.ledger import Ledger, restore
+from tiltyard.host.place import HERE, Place
 from tiltyard.run.dry_run import dry_run
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site, System
@@ -166,7 +166,7 @@ def test_the_image_has_no_holes_when_a_turn_begins(
             assert gaps(image) == []
             system.take_down()
     make("ext4", "300M").take_down()
-    run(("sync", "--file-system", str(outer.target)))
+    HERE.run(("sync", "--file-system", str(outer.target)))
 
 
 class Disk:
@@ -211,7 +211,7 @@ def test_a_device_is_put_back_to_the_byte(device: Disk) -> None:
     with Path(device.node).open("r+b") as file:
         file.seek(MIB)
         file.write(first)
-    run(("sync",))
+    HERE.run(("sync",))
     before = device.image.read_bytes()
     sha256 = device.keep()
     assert sha256 == hashlib.sha256(before).hexdigest()
@@ -222,7 +222,7 @@ def test_a_device_is_put_back_to_the_byte(device: Disk) -> None:
         file.write(b"somebody was here")
         file.seek(-1, os.SEEK_END)
         file.write(b"x")
-    run(("sync",))
+    HERE.run(("sync",))
     assert device.put_back(sha256) == MIB + MIB // 2
     assert device.image.read_bytes() == before
 
@@ -286,7 +286,7 @@ def test_without_root_a_state_is_refused_beforehand(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     system = make("ext4", state={"filled": "50%"})
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(Place, "is_root", False)
     assert any("only root can keep and put back" in p.text for p in system.problems())
 
 

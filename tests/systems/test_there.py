@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from support.hosts import host_state, needs_root
+from support.looks import mounts_at
 from support.patience import wait_until
 from support.places import behind
 from support.runs import Watcher, go_on, one_block, plan_of
@@ -22,7 +23,6 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host import sysctls
 from tiltyard.host.ledger import Ledger, PutBack, restore
-from tiltyard.host.mounts import mounts_at
 from tiltyard.host.place import Place
 from tiltyard.run.dry_run import dry_run
 from tiltyard.run.read import read_run

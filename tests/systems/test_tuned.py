@@ -13,6 +13,7 @@ import pytest
 from support.devices import loop_disk
 from support.far import Far, here_and_there
 from support.hosts import host_state, needs_root
+from support.looks import chosen, mounts_at
 from support.marked import marked
 from support.places import tuning_facts
 from support.snapshots import put_back_by_itself
@@ -20,7 +21,7 @@ from tiltyard.errors import HostLacksError, TiltyardError, UsageError
 from tiltyard.host import sysctls
 from tiltyard.host.devices import loops
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.mounts import mounts_at
+from tiltyard.host.place import Place
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site, System, Up
 
@@ -66,7 +67,7 @@ def make(tmp_path: Path, far: Far) -> Iterator[Make]:
 
 def queue(up: Up, name: str) -> str:
     assert isinstance(up.target, Path)
-    return loops.chosen(loops.queue_setting(mounts_at(up.target.parent)[-1].source, name))
+    return chosen(loops.queue_setting(mounts_at(up.target.parent)[-1].source, name))
 
 
 @here_and_there
@@ -206,7 +207,7 @@ def test_without_root_a_profile_is_said_to_be_out_of_reach(
 ) -> None:
     text = f'about = "x"\n[sysctl]\n{KEY} = 7\nvm.swappiness = 3\n'
     (tmp_path / "mine.toml").write_text(text)
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(Place, "is_root", False)
     for strict, severity in ((False, "warning"), (True, "error")):
         system = make("directory", directory=str(tmp_path), tuning_strict=strict)
         (problem,) = [each for each in system.problems() if "tuning" in each.text]
@@ -344,11 +345,11 @@ def test_killed_in_a_tuned_turn_everything_is_put_back(tmp_path: Path, state: Pa
         assert process.stdout is not None
         device = process.stdout.readline().strip()
         assert sysctls.read(KEY) == "7"
-        assert loops.chosen(loops.queue_setting(device, "scheduler")) == "mq-deadline"
+        assert chosen(loops.queue_setting(device, "scheduler")) == "mq-deadline"
         process.send_signal(signal.SIGKILL)
     put_back_by_itself(state)
     assert sysctls.read(KEY) == interval
-    assert loops.chosen(loops.queue_setting(device, "scheduler")) == "none"
+    assert chosen(loops.queue_setting(device, "scheduler")) == "none"
     assert str(tmp_path) not in host_state(tmp_path)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from support.far import Far, here_and_there
+from support.looks import find_program
 from support.marked import marked
 from support.patience import wait_until
 from support.runs import SMOKE, Watcher, go_on, place, plan_of, wait_for_trial
@@ -22,7 +23,6 @@ from tiltyard.analysis.statements.evidence import Evidence
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine, Job
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.packages import find_program
 from tiltyard.host.start import MARK
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study

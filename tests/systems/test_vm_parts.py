@@ -11,13 +11,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from support.looks import find_program
 from support.marked import marked
 from tiltyard.elf import is_static
 from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.executors.engine import Engine
-from tiltyard.host import commands
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.packages import find_program
+from tiltyard.host.place import HERE
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site
 from tiltyard.systems.vm.kernels import look_at, sums, wanted_of
@@ -40,7 +40,7 @@ def test_cpio_reads_the_archive_that_the_engine_writes(tmp_path: Path) -> None:
     module = tmp_path / "f2fs.ko.gz"
     module.write_bytes(gzip.compress(b"f2fs"))
     archive = tmp_path / "archive"
-    commands.run((str(engine), "initramfs", str(archive), str(module)))
+    HERE.run((str(engine), "initramfs", str(archive), str(module)))
     with archive.open("rb") as stdin:
         listed = subprocess.run(
             ("cpio", "-itvn", "--quiet"), stdin=stdin, capture_output=True, check=True

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from support.hosts import assert_as_before, host_state, needs_root
+from support.looks import find_program
 from support.runs import Watcher, go_on, place, plan_of
 from support.unprivileged import as_user
 from tiltyard.executors.engine import Engine
 from tiltyard.host.host import here
 from tiltyard.host.ledger import Ledger, recover
-from tiltyard.host.packages import find_program
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec

@@ -218,11 +218,11 @@ fn device_at(path: &str) -> HostDevice {
 
 fn space_of(path: &str) -> Option<HostSpace> {
     let space = rustix::fs::statvfs(path).ok()?;
+    let bytes = |blocks: u64| blocks.saturating_mul(space.f_frsize);
     Some(HostSpace {
-        block_bytes: space.f_frsize,
-        blocks: space.f_blocks,
-        free_blocks: space.f_bfree,
-        available_blocks: space.f_bavail,
+        block_bytes: space.f_bsize,
+        size_bytes: bytes(space.f_blocks),
+        available_bytes: bytes(space.f_bavail),
     })
 }
 
@@ -355,7 +355,7 @@ mod tests {
         });
         assert!(answer.files["/proc/self/status"].contains("Name:"));
         assert!(answer.files.len() >= 3);
-        assert!(answer.space["/"].blocks >= answer.space["/"].free_blocks);
+        assert!(answer.space["/"].size_bytes >= answer.space["/"].available_bytes);
         assert_eq!(answer.space.len(), 2);
         assert_eq!(answer.programs.len(), 2);
         assert_eq!(answer.programs["/bin/sh"], "/bin/sh");

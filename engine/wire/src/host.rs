@@ -373,14 +373,14 @@ pub struct HostDirect {
     pub alignment: Option<Direct>,
 }
 
-/// Space of a file system, in blocks.
+/// Space of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostSpace {
+    /// As it is told who asks in which blocks to read: `f_bsize` of statvfs(3).
     pub block_bytes: u64,
-    pub blocks: u64,
-    pub free_blocks: u64,
-    /// Of the free ones, those that are not kept for root.
-    pub available_blocks: u64,
+    pub size_bytes: u64,
+    /// Without what is kept for root.
+    pub available_bytes: u64,
 }
 
 /// How a command has ended, and what it has printed; what is no UTF-8 in it is replaced.

@@ -11,13 +11,11 @@ from typing import Final
 
 from tiltyard.charts.drawings import drawings_directory
 from tiltyard.errors import TiltyardError, UsageError
-from tiltyard.executors.engine import Engine
 from tiltyard.folder import PARTIAL, StudyFolder
 from tiltyard.frozen import Frozen
-from tiltyard.host import commands
 from tiltyard.host.changes import PREFIX
 from tiltyard.host.devices.loops import devices_of
-from tiltyard.host.mounts import mounts
+from tiltyard.host.place import HERE
 from tiltyard.run.lock import running_pid
 from tiltyard.systems.vm.kernels import kernels_directory
 
@@ -58,7 +56,7 @@ def leftovers(folders: Iterable[Path], *, everything: bool = False) -> Cleaned:
         RefusedError: if another user has a hand in a study folder.
         UsageError: if there is no such folder.
     """
-    used = [mount.target for mount in mounts()]
+    used = [mount.target for mount in HERE.mounts()]
     found: dict[Path, Leftover] = {}
     for folder in folders:
         if not folder.is_dir():
@@ -101,10 +99,11 @@ def remove_tree(path: Path) -> None:
     """
     with contextlib.suppress(OSError):
         return path.rmdir()
+    engine = HERE.engine
     try:
-        commands.run((str(Engine.find().path), "remove", str(path)), timeout_s=_REMOVAL_S)
-    except commands.CommandFailedError as error:
-        raise TiltyardError(f"{path}: {error.complaint}") from error
+        HERE.run((engine, "remove", str(path)), timeout_s=_REMOVAL_S)
+    except TiltyardError as error:
+        raise type(error)(f"{path}: {str(error).partition(': ')[2] or error}") from error
 
 
 def _in(folder: Path, everything: bool) -> Iterator[tuple[Path, str]]:
@@ -147,5 +146,5 @@ def _entries(folder: Path) -> list[Path]:
 def _size_bytes(path: Path) -> int:
     """What it takes on the disk, which of a sparse file is less than its size."""
     # A program may have left directories deeper than what recurses, and paths, are.
-    told = commands.run(("du", "-s", "-k", str(path)), timeout_s=_SIZE_S).stdout
+    told = HERE.run(("du", "-s", "-k", str(path)), timeout_s=_SIZE_S).stdout
     return int(told.split()[0]) * 1024

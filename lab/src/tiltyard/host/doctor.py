@@ -7,29 +7,32 @@ who know tell it.
 import ctypes
 import errno
 import os
-import shutil
-import stat
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from tiltyard.errors import HostLacksError, RefusedError, TiltyardError
-from tiltyard.host import commands, kvm
+from tiltyard.errors import RefusedError, TiltyardError
+from tiltyard.host import kvm
 from tiltyard.host.facts import NONE_SEEN, cpu_quota, virtualisation
-from tiltyard.host.mounts import mounts
 from tiltyard.host.namespaces import why_not
-from tiltyard.host.packages import Tool, find_program, install_command, load_command
+from tiltyard.host.packages import Tool, install_command, load_command
+from tiltyard.host.place import HERE
 from tiltyard.ownership import own_state_directory, state_directory
 from tiltyard.units import format_size
 
 _CACHESTAT = 451
 """Number of cachestat(2), Linux 6.5, on every architecture of today."""
 _WANTED_BYTES = 5 * 2**30
-_FUSE = Path("/dev/fuse")
+_FUSE: Final = "/dev/fuse"
+_OF_OTHERS: Final = ("find", _FUSE, "-perm", "-0002")
+"""Names it where anybody may open it."""
+_LOOPS: Final = "/dev/loop-control"
+_IDLE_DRIVER: Final = "/sys/devices/system/cpu/cpuidle/current_driver"
+_CPU_TIMES: Final = "/proc/stat"
 _NOISE_WINDOW_S = 0.5
 _NOISY_SHARE = 0.05
 
@@ -59,17 +62,21 @@ class Examined(BaseModel):
 
 
 def examine(tools: Iterable[Tool], engine: Callable[[], str], directory: Path) -> list[Check]:
-    """Look at everything; changes nothing.
+    """Look at everything; changes nothing. It is the engine that looks.
 
     Args:
         tools: programs that systems under test need.
         engine: returns the engine's version, or raises a :class:`TiltyardError`.
         directory: where studies will be kept.
     """
+    found = _engine(engine)
+    if found.status == "missing":
+        text = "not looked at, as there is no engine to look with"
+        return [found, Check("this host", "limited", text), _state()]
     return [
         _root(),
         _namespaces(),
-        _engine(engine),
+        found,
         _loop_devices(),
         _network_pairs(),
         _kvm(),
@@ -86,7 +93,7 @@ def examine(tools: Iterable[Tool], engine: Callable[[], str], directory: Path) -
 
 def _root() -> Check:
     """Fresh file systems need root."""
-    if os.geteuid() == 0:
+    if HERE.is_root:
         return Check("root", "ok", "fresh file systems and pairs of network namespaces can be made")
     return Check(
         "root",
@@ -103,7 +110,8 @@ def _namespaces() -> Check:
     if refusal := why_not():
         text = f"users cannot mount: {refusal}"
         return Check(name, "limited", text, "sysctl user.max_user_namespaces=10000")
-    served = "" if _FUSE.exists() and _FUSE.stat().st_mode & stat.S_IWOTH else ", but not by FUSE"
+    (others,) = HERE.ask(lambda host: host.read(outputs=[_OF_OTHERS])).outputs
+    served = "" if others.stdout else ", but not by FUSE"
     text = f"users can mount tmpfs, overlay and images in namespaces of their own{served}"
     return (
         Check(name, "limited", text, f"chmod a+rw {_FUSE}") if served else Check(name, "ok", text)
@@ -121,7 +129,7 @@ def _engine(version: Callable[[], str]) -> Check:
 
 def _loop_devices() -> Check:
     """Images are mounted through them."""
-    if Path("/dev/loop-control").exists():
+    if HERE.find_all([_LOOPS]):
         return Check("loop devices", "ok", "images can be mounted")
     return Check("loop devices", "limited", "images cannot be mounted", "modprobe loop")
 
@@ -129,33 +137,29 @@ def _loop_devices() -> Check:
 def _network_pairs() -> Check:
     """Whether the kernel joins two network namespaces; tried in one that is gone again."""
     name = "network pairs"
-    if os.geteuid() != 0:
+    if not HERE.is_root:
         return Check(name, "limited", "only root can make network namespaces", "sudo tiltyard …")
     try:
-        commands.run(("unshare", "--net", "ip", "link", "add", "type", "veth"))
+        HERE.run(("unshare", "--net", "ip", "link", "add", "type", "veth"))
     except TiltyardError as error:
         return Check(
-            name, "limited", f"two ends cannot be joined here: {error}", load_command("veth")
+            name, "limited", f"two ends cannot be joined here: {error}", load_command(HERE, "veth")
         )
     return Check(name, "ok", "two network namespaces can be joined by virtual devices")
 
 
 def _kvm() -> Check:
     """Whether stock kernels run as guests at native speed; tried."""
-    try:
-        proof = kvm.prove()
-    except HostLacksError:
-        return Check("KVM", "limited", "not tried, as there is no engine to try it with")
+    proof = kvm.prove()
     return Check("KVM", "ok" if proof.usable else "limited", proof.text)
 
 
 def _tool(tool: Tool) -> Check:
     """A program and its package."""
-    if find_program(tool.command):
+    if HERE.has(tool.command):
         return Check(tool.command, "ok", "installed")
-    return Check(
-        tool.command, "limited", f"not installed: {tool.without}", install_command(tool.package)
-    )
+    fix = install_command(HERE, tool.package)
+    return Check(tool.command, "limited", f"not installed: {tool.without}", fix)
 
 
 def _state() -> Check:
@@ -178,7 +182,7 @@ def _state() -> Check:
 
 def _space(directory: Path) -> Check:
     """Room for images."""
-    free_bytes = shutil.disk_usage(directory).free
+    free_bytes = HERE.space(directory.resolve()).free_bytes
     status: Literal["ok", "limited"] = "ok" if free_bytes >= _WANTED_BYTES else "limited"
     return Check("free space", status, f"{format_size(free_bytes)} free in {directory.resolve()}")
 
@@ -195,7 +199,7 @@ def _cachestat() -> Check:
 def _bounded_cache() -> Check:
     """A memory group keeps small files out of a cache that would hold them."""
     name = "bounded cache"
-    found = mounts()
+    found = HERE.mounts()
     second = next((mount.target for mount in found if mount.type == "cgroup2"), None)
     if any(mount.type == "cgroup" and "memory" in mount.options.split(",") for mount in found):
         return Check(name, "ok", "out-of-cache access bounds the page cache (cgroup version 1)")
@@ -203,23 +207,15 @@ def _bounded_cache() -> Check:
     if second is None:
         return Check(name, "limited", without, "mount -t cgroup2 cgroup2 /sys/fs/cgroup")
     handed_down = second / "cgroup.subtree_control"
-    if "memory" in handed_down.read_text().split():
+    if "memory" in (HERE.read(handed_down) or "").split():
         return Check(name, "ok", "out-of-cache access bounds the page cache (cgroup version 2)")
     return Check(name, "limited", without, f"echo +memory > {handed_down}")
 
 
-def _told(ask: Callable[[], str], otherwise: str) -> str:
-    """A fact of the system record, which only an engine reads; that there is none is told once."""
-    try:
-        return ask()
-    except HostLacksError:
-        return otherwise
-
-
 def _cpus() -> Check:
     """The lab and its display should not sit on the CPU that measures."""
-    count = len(os.sched_getaffinity(0))
-    if quota := _told(cpu_quota, ""):
+    count = len(HERE.cpus)
+    if quota := cpu_quota():
         text = f"the programs of a study may use {quota}: their control group has a quota"
         return Check("CPUs", "limited", text)
     if count > 1:
@@ -229,9 +225,8 @@ def _cpus() -> Check:
 
 def _idle() -> Check:
     """Waking an idle virtual CPU can cost more than the I/O that is measured."""
-    driver = Path("/sys/devices/system/cpu/cpuidle/current_driver")
-    name = driver.read_text().strip() if driver.exists() else "none"
-    if _told(virtualisation, NONE_SEEN) != NONE_SEEN:
+    name = HERE.read(_IDLE_DRIVER) or "none"
+    if virtualisation() != NONE_SEEN:
         return Check(
             "idle CPUs",
             "limited",
@@ -257,5 +252,5 @@ def _noise() -> Check:
 
 def _cpu_times() -> list[int]:
     """user, nice, system, idle, iowait, irq, softirq, steal of all CPUs, in clock ticks."""
-    first = Path("/proc/stat").read_text().partition("\n")[0]
+    first = (HERE.read(_CPU_TIMES) or "").partition("\n")[0]
     return [int(word) for word in first.split()[1:9]]

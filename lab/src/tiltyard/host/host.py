@@ -16,7 +16,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from tiltyard.address import THIS_HOST, Address
-from tiltyard.errors import BusyError, HostLacksError, RefusedError, TiltyardError
+from tiltyard.errors import (
+    BusyError,
+    HostLacksError,
+    RefusedError,
+    TiltyardError,
+    UsageError,
+)
 from tiltyard.executors.engine import Engine
 from tiltyard.host.answers import answers
 from tiltyard.host.commands import shown
@@ -104,8 +110,8 @@ class Host(Pipe):
         """Which boot of the host this is: random(4)."""
         self.release = hello.release
         """Of its kernel."""
-        self.engine = f"/proc/{hello.pid}/exe"
-        """The engine's file there, as long as the agent is: it has been removed already."""
+        self.engine = f"/proc/{hello.pid}/exe" if reach else argv[0]
+        """Its file; a copy on another host is removed, and reached so as long as the agent is."""
         self.cpus = hello.cpus
         """Those that it may use."""
         self.uid = hello.uid
@@ -317,8 +323,9 @@ class Host(Pipe):
         """
         with self._one_at_a_time:
             number = next(self._numbers)
+            line = _line({"id": number, "ops": {"list": list(ops)}})
             try:
-                self._tell(_line({"id": number, "ops": {"list": list(ops)}}))
+                self._tell(line)
                 answer, stopped = self._worked(number, check, tell)
             except BaseException:
                 self._let_go()
@@ -498,8 +505,9 @@ class Host(Pipe):
         with self._one_at_a_time:
             numbers = [next(self._numbers) for _ in whats]
             asked = zip(numbers, whats, strict=True)
+            lines = b"".join(_line({"id": number, **what}) for number, what in asked)
             try:
-                self._tell(b"".join(_line({"id": number, **what}) for number, what in asked))
+                self._tell(lines)
                 wait_s = _ANSWER_S if limit_s is None else limit_s
                 answers = [self._heard(wait_s) for _ in whats]
             except BaseException:
@@ -530,8 +538,20 @@ def _settling(limit_s: float, *, sync: bool) -> dict[str, object]:
 
 
 def _line(request: Mapping[str, object]) -> bytes:
-    """A request as it is told."""
-    return f"{json.dumps(request, ensure_ascii=False)}\n".encode()
+    """A request as it is told.
+
+    Raises:
+        UsageError: if a name in it is no text.
+    """
+    text = json.dumps(request, ensure_ascii=False)
+    try:
+        return f"{text}\n".encode()
+    except UnicodeEncodeError as error:
+        first, last = text.rfind('"', 0, error.start) + 1, text.find('"', error.start)
+        name = shown(text[first:last].encode(errors="surrogateescape").decode(errors="replace"))
+        raise UsageError(
+            f"{name}: a name that is not UTF-8 cannot be told to a host. Fix: another name"
+        ) from None
 
 
 class _Hosts:

@@ -6,7 +6,6 @@ work under KVM and under emulation, without a kernel or an image.
 """
 
 import functools
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -58,13 +57,17 @@ def prove(place: Place = HERE) -> Proof:
         return Proof(False, f"no {DEVICE}: stock kernels cannot run under KVM; {_OTHERS}")
     if not all(may):
         return Proof(False, f"{DEVICE} may not be opened by this user (group kvm); {_OTHERS}")
-    if os.uname().machine != "x86_64":
+    if _machine(place) != "x86_64":
         return Proof(False, f"{DEVICE} is there, but only on x86-64 is it known how to prove it")
     if not place.has(QEMU):
         text = f"{DEVICE} is there; whether it can be used is tried with {QEMU}"
-        command = install_command(PACKAGE, has=place.has)
+        command = install_command(place, PACKAGE)
         return Proof(False, f"{text}, which is not installed: {command}")
     return judge(functools.partial(boot_time_s, place=place))
+
+
+def _machine(place: Place) -> str:
+    return place.run(("uname", "-m")).stdout
 
 
 def judge(time_of: Callable[[str, float], float]) -> Proof:

@@ -4,7 +4,7 @@ Source: user_namespaces(7), mount_namespaces(7), unshare(1), nsenter(1).
 """
 
 from tiltyard.errors import TiltyardError
-from tiltyard.host import commands
+from tiltyard.host.place import HERE
 
 _UNSHARE = ("unshare", "--user", "--map-root-user", "--mount", "--propagation", "private")
 
@@ -15,7 +15,7 @@ def why_not() -> str | None:
     Tried in namespaces that are gone again.
     """
     try:
-        commands.run((*_UNSHARE, "true"))
+        HERE.run((*_UNSHARE, "true"))
     except TiltyardError as error:
         return str(error)
     return None

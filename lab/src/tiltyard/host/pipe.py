@@ -7,6 +7,7 @@ that has ended or does not answer.
 import contextlib
 import os
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -19,7 +20,6 @@ from tiltyard.address import Address
 from tiltyard.errors import HostLacksError, UnreachableError
 from tiltyard.executors.words import Words
 from tiltyard.host.commands import complaint, shown
-from tiltyard.host.packages import find_program
 from tiltyard.wire import RECORD_SEPARATOR, HostLine
 
 THIS: Final = "this host"
@@ -52,7 +52,7 @@ class Pipe:
         self.hold: tuple[int, ...] = ()
         """File descriptors that what works here for us keeps open: at its end it waits for that."""
         self._rest = b""
-        program = find_program(argv[0])
+        program = shutil.which(argv[0])
         if program is None:
             raise HostLacksError(f'there is no program "{argv[0]}" on this host')
         self._words = Words()

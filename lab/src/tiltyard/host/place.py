@@ -2,30 +2,30 @@
 
 import fnmatch
 import functools
-import glob
-import os
+import re
+import shlex
 import string
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final, NamedTuple, TypeVar
 
 from tiltyard.address import THIS_HOST, Address
-from tiltyard.errors import HostLacksError, UnreachableError
-from tiltyard.executors.engine import Engine
+from tiltyard.errors import HostLacksError, TiltyardError, UnreachableError
 from tiltyard.host import commands
 from tiltyard.host.host import Host, hosts
-from tiltyard.host.mounts import Mount, mount_of, mount_over, mounts, parse_mounts
-from tiltyard.host.packages import find_program, is_known, knows_filesystem
-from tiltyard.host.small_files import read_small
+from tiltyard.host.mounts import Mount, mount_over, parse_mounts
 from tiltyard.wire import HostDirect, HostFound
 
 T = TypeVar("T")
 _FILESYSTEMS: Final = "/proc/filesystems"
 MOUNTS: Final = "/proc/self/mountinfo"
 """What :meth:`Place.mounts` reads."""
+_MAGIC: Final = re.compile(r"[*?[]")
+"""What stands for other characters in a pattern of the agent."""
 
 
 class Space(NamedTuple):
@@ -38,7 +38,7 @@ class Space(NamedTuple):
 
 @dataclass(frozen=True)
 class Place:
-    """Where something is read or changed. On another host the same is done by its own programs."""
+    """Where something is read or changed: by the engine's agent, here as anywhere."""
 
     address: Address = THIS_HOST
 
@@ -79,26 +79,22 @@ class Place:
                 raise
             return question(another)
 
-    def read(self, path: str | Path) -> str | None:
+    def read(self, path: str | PurePath) -> str | None:
         """The text of a small file, without blanks at its ends; ``None`` if it cannot be read."""
         return self.read_all([path]).get(str(path))
 
-    def read_all(self, paths: Iterable[str | Path]) -> dict[str, str]:
+    def read_all(self, paths: Iterable[str | PurePath]) -> dict[str, str]:
         """Small files by path, those that cannot be read left out.
 
         Raises:
             UnreachableError: if the host cannot be reached.
         """
         names = [str(path) for path in paths]
-        if self.is_remote:
-            seen = _seen.get(self.address, _NOTHING)
-            found: Mapping[str, str | None] = seen.found.files
-            if any(not seen.has(name, seen.files) for name in names):
-                found = self.ask(lambda host: host.read(files=names)).files
-            found = {name: found[name] for name in names if name in found}
-        else:
-            found = {name: read_small(name) for name in names}
-        return {name: text.strip() for name, text in found.items() if text is not None}
+        seen = self._seen
+        found: Mapping[str, str] = seen.found.files
+        if any(not seen.has(name, seen.files) for name in names):
+            found = self.ask(lambda host: host.read(files=map(_exactly, names))).files
+        return {name: found[name].strip() for name in names if name in found}
 
     @contextmanager
     def looking(
@@ -109,7 +105,7 @@ class Place:
         space: Sequence[str] = (),
         direct: Sequence[str] = (),
     ) -> Iterator[None]:
-        """What is read in the block of another host is asked for at once, and does not change.
+        """What this thread reads in the block is asked for at once, and does not change.
 
         Args:
             files: see :meth:`tiltyard.host.host.Host.read`; what else is read is asked for then.
@@ -117,17 +113,21 @@ class Place:
             space: the same.
             direct: the same.
         """
-        if not self.is_remote:
-            yield
-            return
         found = self.ask(
             lambda host: host.read(files=files, links=links, space=space, direct=direct)
         )
-        _seen[self.address] = _Seen(files, links, found)
+        before = _looks.seen.get(self.address)
+        _looks.seen[self.address] = _Seen(files, links, found)
         try:
             yield
         finally:
-            del _seen[self.address]
+            del _looks.seen[self.address]
+            if before is not None:
+                _looks.seen[self.address] = before
+
+    @property
+    def _seen(self) -> "_Seen":
+        return _looks.seen.get(self.address, _NOTHING)
 
     def run(
         self,
@@ -135,27 +135,28 @@ class Place:
         *,
         timeout_s: float | None = None,
     ) -> commands.Output:
-        """Run a command there to its end, as :func:`tiltyard.host.commands.run` does here.
+        """Run a command there to its end.
 
         Raises:
             UnreachableError: if the host is not reached, or is silent.
-            TiltyardError: if the command fails, or what comes is no answer.
+            HostLacksError: if it has no such program.
+            TiltyardError: if the command fails, prints too much, or what comes is no answer.
         """
-        if not self.is_remote:
-            return commands.run(argv, timeout_s=timeout_s)
         began = time.monotonic()
         said = self.ask(lambda host: host.run(argv, limit_s=timeout_s))
+        if said.cut:
+            raise TiltyardError(f"{shlex.join(argv)}: it prints more than can be told")
         command = commands.Command(argv=tuple(argv), elapsed_s=time.monotonic() - began)
         stdout, stderr = (text.strip(string.whitespace) for text in (said.stdout, said.stderr))
         return commands.Output(command, stdout, stderr)
 
     def understood(self) -> AbstractContextManager[None]:
-        """What is read of answers in it: of another host they may be anything.
+        """What is read of answers in it: they may be anything.
 
         Raises:
             HostLacksError: instead of whatever reading them has raised.
         """
-        return commands.understood(str(self)) if self.is_remote else nullcontext()
+        return commands.understood(str(self))
 
     def has(self, program: str) -> bool:
         """Whether there is a program of that name."""
@@ -163,23 +164,26 @@ class Place:
 
     def program(self, name: str) -> str | None:
         """The path of a program, if there is one of that name."""
-        if self.is_remote:
-            return self.ask(lambda host: host.read(programs=[name])).programs.get(name)
-        return find_program(name)
+        return self.ask(lambda host: host.read(programs=[name])).programs.get(name)
 
     @property
     def engine(self) -> str:
         """The file of the engine there, for as long as its agent is."""
-        return self.host.engine if self.is_remote else str(Engine.find().path)
+        return self.host.engine
 
     @property
     def is_root(self) -> bool:
         """Whether we are root there."""
-        return (self.ask(lambda host: host.uid) if self.is_remote else os.geteuid()) == 0
+        return self.ask(lambda host: host.uid) == 0
 
-    def is_directory(self, path: Path) -> bool:
+    @functools.cached_property
+    def login(self) -> str:
+        """The user that we are there; one without a name by his number."""
+        return self.run(("sh", "-c", "id -un 2>/dev/null || id -u")).stdout.rpartition("\n")[2]
+
+    def is_directory(self, path: PurePath) -> bool:
         """Whether there is a directory."""
-        return self.passes(("-d", str(path)))[0] if self.is_remote else path.is_dir()
+        return f"{path}/" in self.find_all([f"{path}/"])
 
     def passes(self, *tests: Sequence[str]) -> list[bool]:
         """What test(1) says there of each."""
@@ -189,77 +193,83 @@ class Place:
     @property
     def cpus(self) -> set[int]:
         """Those that we may use there."""
-        return {*self.ask(lambda host: host.cpus)} if self.is_remote else os.sched_getaffinity(0)
+        return {*self.ask(lambda host: host.cpus)}
 
     @functools.cached_property
     def home(self) -> Path:
-        """Where a login begins there."""
-        return Path(self.run(("sh", "-c", "pwd -P")).stdout if self.is_remote else Path.home())
+        """Where its agent works: on another host where a login begins."""
+        return Path(self.run(("sh", "-c", "pwd -P")).stdout)
 
     def knows_filesystem(self, name: str) -> bool:
-        """See :func:`tiltyard.host.packages.knows_filesystem`."""
-        if not self.is_remote:
-            return knows_filesystem(name)
-        modules = f"/lib/modules/{self.ask(lambda host: host.release)}/modules.dep"
-        said = self.read_all((_FILESYSTEMS, modules))
-        return is_known(name, said.get(_FILESYSTEMS, ""), said.get(modules, ""))
+        """Whether a driver is there, or is a module that the kernel loads when it is needed.
+
+        Source: proc(5); modules.dep(5).
+        """
+        # That list has hundreds of kilobytes: it is looked through where it is.
+        letters = ("[-_]" if sign in "-_" else re.escape(sign) for sign in name)
+        module = f"/{''.join(letters)}\\.ko"
+        release = self.ask(lambda host: host.release)
+        look = ("grep", "-m", "1", module, f"/lib/modules/{release}/modules.dep")
+        found = self.ask(lambda host: host.read(files=[_FILESYSTEMS], outputs=[look]))
+        return name in found.files.get(_FILESYSTEMS, "").split() or found.outputs[0].status == 0
 
     def mounts(self) -> list[Mount]:
         """All mounts that are seen there, in the order in which they were made."""
-        if not self.is_remote:
-            return mounts()
         with self.understood():
-            return parse_mounts(self.read(MOUNTS) or "")
+            return _parsed(self.read(MOUNTS) or "")
 
-    def mount_of(self, path: Path) -> Mount:
+    def mount_of(self, path: PurePath) -> Mount:
         """The mount that a resolved path lies on, or would lie on.
 
         Raises:
             HostLacksError: if none is seen.
         """
-        found = mount_over(self.mounts(), path) if self.is_remote else mount_of(path)
-        if found is None:
-            raise HostLacksError(f"{path}: on no mount that can be seen on {self}")
+        if (found := mount_over(self.mounts(), path)) is None:
+            raise HostLacksError(
+                f"{path}: on no mount that can be seen on {self}, as in a chroot that is not one. "
+                "Fix: outside, before the chroot: mount --bind ROOT ROOT"
+            )
         return found
 
-    def space(self, path: Path) -> Space:
+    def space(self, path: PurePath) -> Space:
         """Of the file system that a path lies on.
 
         Raises:
             HostLacksError: if there is no such path.
         """
-        if not self.is_remote:
-            status = os.statvfs(path)
-            unit = status.f_frsize
-            return Space(status.f_bsize, status.f_blocks * unit, status.f_bavail * unit)
-        told = _seen.get(self.address, _NOTHING).found.space.get(str(path))
+        told = self._seen.found.space.get(str(path))
         if told is None:
             told = self.ask(lambda host: host.read(space=[str(path)])).space.get(str(path))
         if told is None:
             raise HostLacksError(f"{self}: there is no {path}")
-        unit = told.block_bytes
-        return Space(unit, told.blocks * unit, told.available_blocks * unit)
+        return Space(told.block_bytes, told.size_bytes, told.available_bytes)
 
-    def direct_io(self, directory: Path) -> HostDirect | None:
+    def direct_io(self, directory: PurePath) -> HostDirect | None:
         """What becomes of a file that is opened for direct I/O; ``None`` where none can be made."""
-        asked = str(directory)
-        seen = _seen.get(self.address, _NOTHING).found.direct
+        asked, seen = str(directory), self._seen.found.direct
         return seen.get(asked) or self.ask(lambda host: host.read(direct=[asked])).direct.get(asked)
 
     def find_all(self, paths: Sequence[str]) -> Mapping[str, str]:
         """Which of some paths are there, and where they really are."""
-        if self.is_remote:
-            seen = _seen.get(self.address, _NOTHING)
-            if all(seen.has(path, seen.links) for path in paths):
-                return {path: seen.found.links[path] for path in paths if path in seen.found.links}
-            return self.ask(lambda host: host.read(links=paths)).links
-        return {path: os.path.realpath(path) for path in paths if Path(path).exists()}
+        seen = self._seen
+        if all(seen.has(path, seen.links) for path in paths):
+            return {path: seen.found.links[path] for path in paths if path in seen.found.links}
+        return self.ask(lambda host: host.read(links=map(_exactly, paths))).links
 
     def find(self, pattern: str) -> list[str]:
         """Paths that a pattern means there (``*``, ``?``, ``[0-9]``), in order."""
-        if self.is_remote:
-            return sorted(self.ask(lambda host: host.read(links=[pattern])).links)
-        return sorted(glob.glob(pattern))  # noqa: PTH207  absolute patterns
+        return sorted(self.ask(lambda host: host.read(links=[pattern])).links)
+
+
+def _exactly(path: str) -> str:
+    """The pattern that means one path, whatever is in its name."""
+    return _MAGIC.sub(r"[\g<0>]", path)
+
+
+@functools.lru_cache(maxsize=4)
+def _parsed(text: str) -> list[Mount]:
+    """A table that has not changed is not taken apart again: it is asked for around each turn."""
+    return parse_mounts(text)
 
 
 @dataclass(frozen=True)
@@ -272,13 +282,25 @@ class _Seen:
 
     def has(self, path: str, patterns: Sequence[str]) -> bool:
         """Whether that was asked, so that what is not found is not there."""
-        return any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)
+        deep = path.count("/")
+        alike = (pattern for pattern in patterns if pattern.count("/") == deep)
+        return any(fnmatch.fnmatchcase(path, pattern) for pattern in alike)
 
 
 _NOTHING: Final = _Seen(
     (), (), HostFound(files={}, links={}, programs={}, space={}, outputs=[], cut=[])
 )
-_seen: Final[dict[Address, _Seen]] = {}
-"""By the way there; see :meth:`Place.looking`."""
+
+
+class _Looks(threading.local):
+    """What each thread has seen: several carry sessions out, and all may ask this host."""
+
+    def __init__(self) -> None:
+        """Nothing."""
+        self.seen: dict[Address, _Seen] = {}
+        """By the way there; see :meth:`Place.looking`."""
+
+
+_looks: Final = _Looks()
 
 HERE = Place()

@@ -1,4 +1,4 @@
-"""Which boot of this host it is, and which processes of some name it has."""
+"""Which boot of this host it is, and which processes of some name a host has."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +12,7 @@ _PROCESSES = "/proc/[0-9]*"
 
 def boot_id() -> str:
     """Which boot of this host this is: random(4)."""
-    return BOOT_ID.read_text().strip()
+    return HERE.read(BOOT_ID) or ""
 
 
 def named(names: Iterable[str], place: Place = HERE) -> tuple[int, ...]:

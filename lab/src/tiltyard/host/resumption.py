@@ -7,6 +7,7 @@ from typing import Literal
 
 from tiltyard.errors import HostLacksError
 from tiltyard.host.op import PutText
+from tiltyard.host.place import HERE
 from tiltyard.host.settings import SetByCommand
 from tiltyard.host.steps import Op
 
@@ -56,7 +57,7 @@ def require_systemd() -> None:
     Raises:
         HostLacksError: if nothing would.
     """
-    if not Path(SYSTEMD).is_dir():
+    if not HERE.is_directory(Path(SYSTEMD)):
         raise HostLacksError(
             "nothing on this host would go on with a run after a boot: systemd is not process 1; "
             'use reset = "mkfs", or a host with systemd'

@@ -1,9 +1,10 @@
 """Services of a host, as systemd(1) or the scripts of System V know them."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from tiltyard.host.place import Place
 
+FIRST: Final = "/proc/1/comm"
 State = Literal["running", "stopped", "absent"]
 
 # Scripts of System V leave their standard output to the daemons that they start; a pipe would
@@ -24,11 +25,9 @@ _UNIT = {
 
 def state(place: Place, name: str) -> State:
     """Whether a service runs; ``absent`` if this host has none of that name."""
-    if (
-        not place.is_remote
-        and place.read("/proc/1/comm") != "systemd"
-        and not place.find(_init(name))
-    ):
+    script = f"/etc/init.d/{name}"
+    found = place.ask(lambda host: host.read(files=[FIRST], links=[script]))
+    if found.files.get(FIRST, "").strip() != "systemd" and script not in found.links:
         return "absent"  # Most are, and that takes no command.
     said = place.run(command("state", name)).stdout
     return "running" if said == "running" else "stopped" if said == "stopped" else "absent"
@@ -39,8 +38,3 @@ def command(what: Literal["state", "stop", "start"], name: str) -> tuple[str, ..
     is_systemd = 'test "$(cat /proc/1/comm)" = systemd'
     line = f"if {is_systemd}; then {_UNIT[what]}; else {_SCRIPT[what]}; fi"
     return ("sh", "-c", line, "sh", name)
-
-
-def _init(name: str) -> str:
-    """The script of a service of System V."""
-    return f"/etc/init.d/{name}"

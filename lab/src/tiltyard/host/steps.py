@@ -398,7 +398,7 @@ class Steps:
     def run(self, argv: tuple[str, ...]) -> commands.Output:
         """Run a command, and keep it for the record."""
         self.check()
-        output = commands.run(argv)
+        output = self.place.run(argv)
         self._executed.append(output.command)
         return output
 

@@ -49,6 +49,25 @@ def shown(key: str, place: Place = HERE) -> str:
     return ABSENT if text is None else normal(text)
 
 
+def is_there(key: str, place: Place = HERE) -> bool:
+    """Whether there is such a key, whoever may read it."""
+    path = str(path_of(key))
+    found = place.find_all([path, f"{path}/"])
+    return path in found and f"{path}/" not in found
+
+
+def beside(key: str, place: Place = HERE) -> list[str]:
+    """Names of those that stand beside a key; empty where nothing is."""
+    above = path_of(key).parent
+    found = place.ask(lambda host: host.read(links=[f"{above}/*", f"{above}/*/"])).links
+    return sorted(Path(path).name for path in found if f"{path.rstrip('/')}/" not in found)
+
+
+def tables(place: Place = HERE) -> list[str]:
+    """First names of keys, such as ``vm`` and ``net``."""
+    return [Path(path).name for path in place.find(f"{_ROOT}/*/")]
+
+
 def settable(place: Place = HERE) -> frozenset[str]:
     """Keys of the network that root may write."""
     return _listed(place.run(_FIND).stdout)

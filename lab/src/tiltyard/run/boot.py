@@ -7,11 +7,9 @@ run keeps over the boot (its image, its states) is in the journal, and in the le
 agent, for the start that goes on.
 """
 
-import os
 import shlex
 import sys
 from collections import Counter
-from pathlib import Path
 from typing import Any, Final
 
 from tiltyard.errors import BootingError, RefusedError, TiltyardError
@@ -33,7 +31,7 @@ from tiltyard.run.journal import BootAsked
 from tiltyard.run.patience import patiently
 from tiltyard.study.model import SystemSpec
 
-_UPTIME = Path("/proc/uptime")
+_UPTIME: Final = "/proc/uptime"
 ALLOW = "--allow-reboot"
 _RESUMES: Final = "resume"
 """What a unit that goes on with a run is called, after the run's own name."""
@@ -80,7 +78,7 @@ def require_allowed(folder: StudyFolder, plan: Plan, *, allowed: bool) -> None:
         )
     if THIS_HOST not in hosts:
         return
-    if os.geteuid() != 0:
+    if not HERE.is_root:
         raise RefusedError(f'{folder.root}: reset = "reboot": only root can boot this host; sudo')
     require_systemd()
 
@@ -122,7 +120,7 @@ def boot_before_turn(context: Context, block: int, name: str) -> dict[str, str]:
             f"block {block}, {name}: this host was asked to boot ({asked.command}), but has not. "
             f"Boot it, then: tiltyard run {context.folder.root} {ALLOW}"
         )
-    uptime_s = float(_UPTIME.read_text().split()[0])
+    uptime_s = float((HERE.read(_UPTIME) or "nan").split()[0])
     return {"host booted before the turn": f"yes; up for {uptime_s:.0f} s"}
 
 

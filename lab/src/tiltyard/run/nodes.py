@@ -20,7 +20,7 @@ from tiltyard.errors import BusyError, HostLacksError, TiltyardError
 from tiltyard.host import commands
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.op import Owe
-from tiltyard.host.place import Place
+from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Steps
 from tiltyard.study.model import Placement
 from tiltyard.units import format_duration
@@ -111,13 +111,13 @@ class Nodes:
             if self.places:
                 asked = asked.model_copy(update={"licenses": ""})
             _allocate(salloc(asked, name, count, wanted, without), wait_s, self.check)
-            told = commands.run(_jobs_named(name, "%i %N")).stdout
+            told = HERE.run(_jobs_named(name, "%i %N")).stdout
             jobs = [(words[0], words[-1]) for line in told.splitlines() if (words := line.split())]
             if not jobs:
                 raise BusyError("Slurm has taken the nodes back. Fix: the same command")
             with commands.understood("Slurm"):
                 ((job, nodes),) = jobs
-            names = commands.run(("scontrol", "show", "hostnames", nodes)).stdout.split()
+            names = HERE.run(("scontrol", "show", "hostnames", nodes)).stdout.split()
         except BaseException:
             steps.undo()
             raise
@@ -169,7 +169,7 @@ def _down(nodes: set[str]) -> set[str]:
     """Those of them that Slurm would give to nobody now."""
     if not nodes:
         return set()
-    told = commands.run(
+    told = HERE.run(
         ("sinfo", "--noheader", "--Node", f"--nodes={','.join(sorted(nodes))}", "-o", "%N %T")
     ).stdout
     with commands.understood("Slurm"):
@@ -184,9 +184,11 @@ def require_slurm(placement: Placement) -> None:
         HostLacksError: if there is no Slurm, or it would not.
     """
     try:
-        commands.run(("srun", "--test-only", *_asked(placement, placement.nodes), "true"))
-    except commands.CommandFailedError as error:
-        raise HostLacksError(f"Slurm: {_plain(error.complaint)}") from None
+        HERE.run(("srun", "--test-only", *_asked(placement, placement.nodes), "true"))
+    except HostLacksError:
+        raise
+    except TiltyardError as error:
+        raise HostLacksError(f"Slurm: {_plain(str(error))}") from None
 
 
 def salloc(

@@ -9,7 +9,6 @@ moment. So it is mounted in the scratch folder for the turn, and reached there.
 Kind ``remote`` is the same on another host; nothing that is timed passes through what reaches it.
 """
 
-import os
 import secrets
 import shlex
 from collections.abc import Iterable
@@ -71,17 +70,17 @@ class Directory(System):
     def problems(self) -> list[Problem]:
         """Missing, not a directory, not writable, or nearly full."""
         given = self._given
-        if not given.is_dir():
-            what = "is not a directory" if given.exists() else "does not exist"
+        if not HERE.is_directory(given):
+            what = "is not a directory" if HERE.find_all([str(given)]) else "does not exist"
             return [Problem("error", f"{given} {what}", f"mkdir -p {given}")]
         try:
             if led_to(self._asked) != given:
                 return [Problem("error", f"{self._asked} does not lead to {given} any more")]
         except RefusedError as error:
             return [Problem("error", str(error))]
-        if os.statvfs(given).f_flag & os.ST_RDONLY:
+        if "ro" in HERE.mount_of(given).options.split(","):
             return [Problem("error", f"{given} is on a file system that is mounted read-only")]
-        if not os.access(given, os.W_OK | os.X_OK):
+        if not all(HERE.passes(("-w", str(given)), ("-x", str(given)))):
             return [Problem("error", f"{given} is not writable for you", f"ls -ld {given}")]
         return _room_in(given, HERE)
 

@@ -14,10 +14,9 @@ from pydantic import Field, field_validator, model_validator
 
 from tiltyard.address import OTHER, Address, HostName, SshOptions
 from tiltyard.errors import TiltyardError
-from tiltyard.host import commands, sysctls
+from tiltyard.host import sysctls
 from tiltyard.host.facts import ABSENT
-from tiltyard.host.packages import find_program
-from tiltyard.host.place import Place
+from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.host.telemetry import watch_of
 from tiltyard.study.problems import shown
@@ -194,7 +193,7 @@ class Hosts(System):
         if self._settings.address is not None:
             return self._settings.address
         server = self._settings.of_server
-        return server.name_in(commands.run(server.lookup).stdout)
+        return server.name_in(HERE.run(server.lookup).stdout)
 
 
 def _resolved(name: str) -> str:
@@ -211,11 +210,12 @@ def _resolved(name: str) -> str:
 
 def _way_to(address: str) -> dict[str, str]:
     """The device of this host that leads to an address, as far as that is known."""
-    if find_program("ip") is None:
+    if not HERE.has("ip"):
         return {}
-    (route,) = commands.run(("ip", "-j", "route", "get", address)).json
-    mtu = Path("/sys/class/net", route["dev"], "mtu").read_text().strip()
-    return {_CLIENT_DEVICE: route["dev"], "MTU": mtu}
+    (route,) = HERE.run(("ip", "-j", "route", "get", address)).json
+    with HERE.understood():
+        device = str(route["dev"])
+    return {_CLIENT_DEVICE: device, "MTU": HERE.read(f"/sys/class/net/{device}/mtu") or ABSENT}
 
 
 def _brings(settings: HostsSettings, root: Path) -> Iterator[Brought]:

@@ -6,7 +6,6 @@ on the same blocks of the same disk, and each is formatted anew for each of its 
 and then ages: each system then needs an image of its own, which lies elsewhere on the disk.
 """
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -55,7 +54,7 @@ class LoopImage(Volume):
         self._backing = settings.backing
         self._bandwidth = settings.bandwidth
         asks_root = not self._filesystem.driver.takes_files
-        self._looped = site.place.is_remote or os.geteuid() == 0 or asks_root
+        self._looped = site.place.is_remote or site.place.is_root or asks_root
 
     def problems(self) -> list[Problem]:
         """Root, loop devices, mkfs, the kernel's driver, size and room."""

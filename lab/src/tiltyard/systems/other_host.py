@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from tiltyard.address import THIS_HOST
 from tiltyard.errors import TiltyardError, UnreachableError
-from tiltyard.host.packages import Tool, find_program, install_command
-from tiltyard.host.place import Place
+from tiltyard.host.packages import Tool, install_command
+from tiltyard.host.place import HERE, Place
 from tiltyard.systems.kind import Problem
 
 CLIENT = Tool(*THIS_HOST.program, ("-V",), "systems on other hosts cannot be reached")
@@ -18,8 +18,8 @@ def problems_of(place: Place) -> list[Problem]:
     """No program that leads there, no way in, or a host that cannot run this engine."""
     address = place.address
     program, package = address.program
-    if find_program(program) is None:
-        return [Problem("error", f"{program} is not installed", install_command(package))]
+    if not HERE.has(program):
+        return [Problem("error", f"{program} is not installed", install_command(HERE, package))]
     try:
         place.ask(lambda host: host.read())
     except UnreachableError as error:

@@ -37,7 +37,7 @@ def parameter_problems(parameters: Mapping[str, str], place: Place = HERE) -> li
         found.append(Problem("error", text, "sudo, or a study that leaves it as it is"))
     if not place.has(SYSCTL.command):
         text = f"{SYSCTL.command} is not installed"
-        found.append(Problem("error", text, install_command(SYSCTL.package)))
+        found.append(Problem("error", text, install_command(place, SYSCTL.package)))
     settable = sysctls.settable(place)
     for key in parameters.keys() - settable:
         text = f"there is no {key} that can be set on this kernel"
@@ -75,4 +75,4 @@ def _unknown_congestion_control(wanted: str, place: Place) -> list[Problem]:
     if wanted in available:
         return []
     text = f'this kernel has no congestion control "{wanted}"; it has {", ".join(available)}'
-    return [Problem("error", text, load_command(f"tcp_{wanted}"))]
+    return [Problem("error", text, load_command(place, f"tcp_{wanted}"))]

@@ -6,7 +6,6 @@ have the next one.
 """
 
 import contextlib
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any, Final, Literal
 
 from tiltyard.errors import HostLacksError
 from tiltyard.folder import HASHED
-from tiltyard.host.mounts import mount_of
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.brought import Brought
@@ -265,7 +263,7 @@ class Tuned(System):
     def _without_root(self, outcomes: Sequence[Outcome]) -> list[Problem]:
         """What is there, and only root can set."""
         names = [outcome.name for outcome in outcomes if outcome.status == "set"]
-        if not names or self._at.is_remote or os.geteuid() == 0:
+        if not names or self._at.is_remote or self._at.is_root:
             return []
         others = f" and {len(names) - 1} more" if names[1:] else ""
         text = f"{self._key}: only root can set {names[0]}{others}"
@@ -329,5 +327,5 @@ def _devices(up: Up) -> tuple[str, ...]:
     """Block devices of a system that is up; under a directory, what it is mounted from."""
     if up.devices or not isinstance(up.target, Path):
         return up.devices
-    source = up.facts.get("device", "") if up.place.is_remote else mount_of(up.target).source
+    source = up.place.mount_of(up.target).source
     return (source,) if source.startswith("/dev/") else ()

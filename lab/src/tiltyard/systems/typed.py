@@ -24,7 +24,7 @@ from typing import Final, get_origin
 from tiltyard.errors import RefusedError, UsageError
 from tiltyard.host import sysctls
 from tiltyard.host.devices.block_devices import BlockDevice
-from tiltyard.host.packages import find_program
+from tiltyard.host.place import HERE
 from tiltyard.meant import perhaps
 from tiltyard.study.problems import one_of, shown
 from tiltyard.study.toml import TomlValue, as_typed, split_list
@@ -289,7 +289,7 @@ def _booted(word: str, name: str, place: Place) -> dict[str, TomlValue] | None:
         return {"kernel": name}
     path = Path(name)
     if not path.is_file():
-        program = find_program(name) if name.endswith(_UML) and "/" not in name else None
+        program = HERE.program(name) if name.endswith(_UML) and "/" not in name else None
         return {"kernel": name} if program and _boots(Path(program)) else None
     if path.suffix in _DISKS:
         return {"disk": place(name)}
@@ -344,7 +344,7 @@ def _assigned(word: str, key: str, text: str, kind: AnyKind, *, owns: bool) -> d
         )  # fmt: skip
     if "sysctl" not in kind.Settings.model_fields:
         raise _wrong(word, key, f"kernel parameters cannot be set for a system of kind {kind.name}")
-    if kind is not directory.REMOTE and not sysctls.path_of(key).is_file():
+    if kind is not directory.REMOTE and not sysctls.is_there(key):
         raise _wrong(word, key, f"is no kernel parameter of this host.{perhaps(key, _near(key))}")
     return {"sysctl": {key: as_typed(text)}}
 
@@ -375,12 +375,9 @@ def _keys(kind: AnyKind) -> Iterator[str]:
 
 def _near(key: str) -> list[str]:
     """Kernel parameters beside one that is not there."""
-    parent = sysctls.path_of(key).parent
-    head = key.rpartition(".")[0]
-    if parent.is_dir():
-        return [f"{head}.{each.name}" for each in parent.iterdir() if each.is_file()]
-    top = sysctls.path_of("vm").parent
-    return [f"{each.name}.{key.partition('.')[2]}" for each in top.iterdir()]
+    if there := sysctls.beside(key):
+        return [f"{key.rpartition('.')[0]}.{name}" for name in there]
+    return [f"{name}.{key.partition('.')[2]}" for name in sysctls.tables()]
 
 
 def _joined(

@@ -86,7 +86,7 @@ def check_filesystem(
         )
     if not place.has(wanted.tool.command):
         text = f"{wanted.tool.command} is not installed"
-        remedy = install_command(wanted.tool.package, has=place.has)
+        remedy = install_command(place, wanted.tool.package)
         found.append(Problem("error", text, remedy))
     return [*found, *wanted.driver.problems(wanted.name, place)]
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from tiltyard.errors import HostLacksError, UsageError
 from tiltyard.host.ledger import Ledger, recover
-from tiltyard.host.packages import find_program
+from tiltyard.host.place import HERE
 from tiltyard.host.steps import Steps
 from tiltyard.tuning.profile import Profile
 from tiltyard.tuning.setting import Scene, Stage, apply, launched_by, told
@@ -39,7 +39,7 @@ def held(
     Raises:
         HostLacksError: if ``strict`` and something cannot be set; nothing is left set.
     """
-    if find_program(command[0]) is None:
+    if not HERE.has(command[0]):
         raise UsageError(f'there is no program "{command[0]}"')
     for line in recover():
         remark(line)

@@ -33,13 +33,12 @@ class HostHello(Message):
 
 
 class HostSpace(Message):
-    """Space of a file system, in blocks."""
+    """Space of a file system."""
 
     block_bytes: Count
-    blocks: Count
-    free_blocks: Count
-    available_blocks: Count
-    """Of the free ones, those that are not kept for root."""
+    """As it is told who asks in which blocks to read: `f_bsize` of statvfs(3)."""
+    size_bytes: Count
+    available_bytes: Count
 
 
 class HostOutput(Message):

@@ -15,13 +15,18 @@ _CLASS = Path("/sys/class/block")
 def backing_file(device: str, place: Place = HERE) -> Path | None:
     """The file behind ``/dev/loopN``, or ``None`` if nothing is attached."""
     text = place.read(_BLOCK / Path(device).name / "loop" / "backing_file")
-    return None if text is None else Path(text.removesuffix(" (deleted)"))
+    return None if text is None else _file_behind(text)
+
+
+def _file_behind(text: str) -> Path:
+    return Path(text.removesuffix(" (deleted)"))
 
 
 def devices_of(image: Path) -> list[str]:
     """The loop devices of this host that an image is attached to."""
-    names = sorted(entry.name for entry in _BLOCK.glob("loop*"))
-    return [f"/dev/{name}" for name in names if backing_file(f"/dev/{name}") == image]
+    files = HERE.ask(lambda host: host.read(files=[f"{_BLOCK}/loop*/loop/backing_file"])).files
+    behind = ((Path(path).parts[3], text.strip()) for path, text in files.items())
+    return [f"/dev/{name}" for name, text in behind if _file_behind(text) == image]
 
 
 def does_direct_io(device: str, place: Place = HERE) -> bool:
@@ -40,9 +45,3 @@ def queue_setting(device: str, name: str, place: Place = HERE) -> Path:
     found = Path(place.find_all([entry]).get(entry, entry))
     disk = found if place.read(f"{entry}/partition") is None else found.parent
     return _BLOCK / disk.name / "queue" / name
-
-
-def chosen(setting: Path) -> str:
-    """The value in force: of ``none [mq-deadline] kyber`` the one in brackets."""
-    text = setting.read_text().strip()
-    return text.partition("[")[2].partition("]")[0] or text

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from tiltyard.host.mounts import Mount, mount_over, parse_mounts
-from tiltyard.host.place import Place
+from tiltyard.host.place import HERE
 from tiltyard.host.record.look import look
 from tiltyard.host.record.section import Section, Seen, Subject
 
@@ -83,11 +83,12 @@ def disks_below(where: str | Path) -> str:
     Returns:
         ``vda, through a loop device over a file on ext4``; empty where there is no disk.
     """
-    seen = look((Section("stack", lambda _: {}, FILES, LINKS),), Subject(), Place())
+    seen = look((Section("stack", lambda _: {}, FILES, LINKS),), Subject(), HERE)
     if isinstance(where, str):
         device: str | None = Path(where).name
     else:
-        mount = mount_seen(seen, where.resolve())
+        real = HERE.find_all([str(where)]).get(str(where), where)
+        mount = mount_seen(seen, Path(real))
         device = device_of(seen, mount) if mount else None
     if device is None or not (disks := disks_under(seen, device)):
         return ""

@@ -92,7 +92,7 @@ class KernelDriver(Driver):
         """The kernel may not have it."""
         if place.knows_filesystem(name):
             return []
-        remedy = f'{load_command(name)}; or kind = "vm" with a kernel that has it'
+        remedy = f'{load_command(place, name)}; or kind = "vm" with a kernel that has it'
         return [Problem("error", f"this kernel has no driver for {name}", remedy)]
 
     def mount(self, name: str, mounting: Mounting) -> Iterable[Step]:

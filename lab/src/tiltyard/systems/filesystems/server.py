@@ -69,7 +69,7 @@ def server_problems(tool: Tool, place: Place) -> list[Problem]:
     found = []
     if not place.has(tool.command):
         text = f"{tool.command} is not installed"
-        found.append(Problem("error", text, install_command(tool.package)))
+        found.append(Problem("error", text, install_command(place, tool.package)))
     if not (place.find_all([_DEVICE]) and place.knows_filesystem("fuse")):
-        found.append(Problem("error", "this kernel has no FUSE", load_command("fuse")))
+        found.append(Problem("error", "this kernel has no FUSE", load_command(place, "fuse")))
     return found

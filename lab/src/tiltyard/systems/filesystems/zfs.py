@@ -44,7 +44,8 @@ class PoolDriver(Driver):
         if self.server is None:
             if place.knows_filesystem(name):
                 return []
-            return [Problem("error", f"this kernel has no driver for {name}", load_command(name))]
+            text = f"this kernel has no driver for {name}"
+            return [Problem("error", text, load_command(place, name))]
         found = server_problems(self.server, place)
         if running := named((self.server.command,), place):
             text = _taken(self.server.command, running[0])

@@ -13,7 +13,7 @@ from typing import Final
 
 from pydantic import Field
 
-from tiltyard.host.packages import find_program
+from tiltyard.host.place import HERE
 from tiltyard.host.processes import named
 from tiltyard.host.steps import Step
 from tiltyard.systems import brought
@@ -101,7 +101,7 @@ def _brings(settings: MountedSettings, _root: Path) -> Iterator[Brought]:
     server = (served[1] or "") if served else settings.type
     if server in _SERVERS:
         # A file of that name would tell glusterfs which libraries to load.
-        volumes = server == "glusterfs" and Path(settings.source).exists()
+        volumes = server == "glusterfs" and HERE.passes(("-e", settings.source))[0]
         if volumes or not _PLACE.fullmatch(settings.source):
             yield Brought("source", f"source {brought.quoted(settings.source)} of {server}")
         yield from brought.server_options("mount", server, settings.mount)
@@ -111,7 +111,7 @@ def _brings(settings: MountedSettings, _root: Path) -> Iterator[Brought]:
         yield Brought(
             "type" if server else "source", f"program {brought.quoted(name)}, which serves it"
         )
-    elif server not in _HELPERS and (helper := find_program(f"mount.{server}")):
+    elif server not in _HELPERS and (helper := HERE.program(f"mount.{server}")):
         yield Brought("type", f"program {helper}, which mounts it")
 
 

@@ -1,9 +1,9 @@
 """What would keep something from being mounted here; looks only, changes nothing."""
 
 import functools
-import os
 import stat
 from pathlib import Path
+from typing import Final
 
 from tiltyard.host.namespaces import why_not
 from tiltyard.host.packages import install_command, load_command
@@ -11,7 +11,7 @@ from tiltyard.host.place import HERE, Place
 from tiltyard.ownership import stranger_above
 from tiltyard.systems.kind import Problem
 
-_FUSE = Path("/dev/fuse")
+_FUSE: Final = "/dev/fuse"
 _HELPERS = {
     "nfs": "nfs-common",
     "nfs4": "nfs-common",
@@ -63,7 +63,7 @@ def rights_to_mount(place: Place = HERE, *, served: bool) -> list[Problem]:
     if refusal := _why_not():
         text = f"only root can mount here: users have no namespaces of their own ({refusal})"
         return [Problem("error", text, _ADMIT)]
-    if served and not os.access(_FUSE, os.R_OK | os.W_OK):
+    if served and not all(place.passes(("-r", _FUSE), ("-w", _FUSE))):
         return [Problem("error", f"{_FUSE} is not yours to open", f"chmod a+rw {_FUSE}, as root")]
     return []
 
@@ -72,16 +72,17 @@ def knows_how_to_mount(type_: str, place: Place = HERE) -> list[Problem]:
     """A driver of the kernel, a helper of mount(8), or a FUSE server."""
     family, _, server = type_.partition(".")
     if family in ("fuse", "fuseblk") and server:
-        if not place.has(server):
-            return [Problem("error", f"{server} is not installed", install_command(server))]
-        if not place.has(f"mount.{family}"):
-            return [Problem("error", f"mount.{family} is not installed", install_command("fuse3"))]
+        for program, package in ((server, server), (f"mount.{family}", "fuse3")):
+            if not place.has(program):
+                fix = install_command(place, package)
+                return [Problem("error", f"{program} is not installed", fix)]
         family = "fuse"
     if place.knows_filesystem(family) or place.has(f"mount.{family}"):
         return []
     text = f"neither this kernel nor a program mount.{family} can mount {type_}"
-    package = _HELPERS.get(family)
-    return [Problem("error", text, install_command(package) if package else load_command(family))]
+    if helper := _HELPERS.get(family):
+        return [Problem("error", text, install_command(place, helper))]
+    return [Problem("error", text, load_command(place, family))]
 
 
 @functools.cache

@@ -1,13 +1,12 @@
 """How a system mounts: as root on this host, or as a user in a namespace of its own."""
 
-import os
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Final
 
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.mounts import Mount as Mounted
-from tiltyard.host.mounts import mounts_at
+from tiltyard.host.mounts import parse_mounts
 from tiltyard.host.namespaces import namespace_command, nsenter
 from tiltyard.host.op import MakeDirectory, Mount, Run
 from tiltyard.host.place import Space
@@ -193,7 +192,8 @@ class UserMounter(Mounter):
 
     def at(self, target: Path) -> list[Mounted]:
         """In the table of mounts of the namespace."""
-        return mounts_at(target, Path(f"/proc/{self._holder}/mountinfo"))
+        table = self.steps.place.read(f"/proc/{self._holder}/mountinfo") or ""
+        return [mount for mount in parse_mounts(table) if mount.target == target]
 
     def space(self, path: Path) -> Space:
         """From inside, by stat(1): block size, fundamental block size, blocks, those free."""
@@ -216,6 +216,6 @@ def _told(found: HostDirect) -> str:
 
 def mounter(steps: Steps, mark: str) -> Mounter:
     """What this process may use; on other hosts only root is asked to mount."""
-    if steps.place.is_remote or os.geteuid() == 0:
+    if steps.place.is_remote or steps.place.is_root:
         return RootMounter(steps, mark)
     return UserMounter(steps, mark)

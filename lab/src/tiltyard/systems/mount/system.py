@@ -129,14 +129,12 @@ class MountSystem(System):
             target=directory,
             commands=self.steps.executed,
             prefix=self.mounter.prefix,
-            devices=() if self.place.is_remote or not is_device(source) else (source,),
+            devices=(source,) if self._is_device(source) else (),
             servers=self.servers,
             lost=lost_with(self.mounter.servers),
             place=self.place,
             facts=said,
         )
 
-
-def is_device(source: str) -> bool:
-    """Whether what is mounted is a block device of this host."""
-    return source.startswith("/dev/") and Path(source).is_block_device()
+    def _is_device(self, source: str) -> bool:
+        return source.startswith("/dev/") and self.place.passes(("-b", source))[0]

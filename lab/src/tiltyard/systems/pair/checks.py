@@ -34,15 +34,12 @@ def check_pair(settings: PairSettings, place: Place) -> list[Problem]:
         remedy = 'sudo; or kind = "loopback"; or namespaces of your own (guide "Without root")'
         return [Problem("error", "only root can make network namespaces", remedy)]
     if lacking := [tool for tool in TOOLS if not place.has(tool.command)]:
-        return [
-            Problem("error", f"{tool.command} is not installed", install_command(tool.package))
-            for tool in lacking
-        ]
+        fixes = {tool.command: install_command(place, tool.package) for tool in lacking}
+        return [Problem("error", f"{name} is not installed", fix) for name, fix in fixes.items()]
     veth = ("ip", "link", "add", "client", "type", "veth", "peer", "name", "server")
     if refused := _refusal(veth, place):
-        return [
-            Problem("error", f"this kernel makes no veth devices: {refused}", load_command("veth"))
-        ]
+        text = f"this kernel makes no veth devices: {refused}"
+        return [Problem("error", text, load_command(place, "veth"))]
     return [
         *_qdisc_problems(settings, place),
         *_offload_problems(settings, place),
@@ -68,7 +65,7 @@ def _qdisc_problems(settings: PairSettings, place: Place) -> list[Problem]:
         if words and (refused := _refusal(setup, place)):
             text = f'the queueing discipline "{" ".join(words)}" is not taken: {refused}'
             unknown = "unknown" in refused.lower()
-            remedy = load_command(f"sch_{words[0]}") if unknown else f"man tc-{words[0]}"
+            remedy = load_command(place, f"sch_{words[0]}") if unknown else f"man tc-{words[0]}"
             found.append(Problem("error", text, remedy))
     return found
 

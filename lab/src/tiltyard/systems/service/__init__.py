@@ -8,7 +8,6 @@ the system lies.
 """
 
 import contextlib
-import os
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,13 +15,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from tiltyard.errors import HostLacksError, TiltyardError
-from tiltyard.folder import HASHED, hashed
-from tiltyard.host import commands
+from tiltyard.folder import HASHED
+from tiltyard.host.commands import shown
 from tiltyard.host.op import Link, MakeDirectory, Mount, Run
-from tiltyard.host.packages import find_program
 from tiltyard.host.start import Ready, Stop, pids, servers
 from tiltyard.host.steps import Step, Steps, TakeBack, UndoTemporarily
-from tiltyard.ownership import name_of
 from tiltyard.study.placeholders import names_in
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import AnyKind, Problem, Site, System, Up
@@ -95,7 +92,7 @@ class Serviced(System):
 
     def _wrong_user(self) -> Iterator[Problem]:
         user = self._settings.user
-        if not self._is_root and user not in (None, name_of(os.geteuid())):
+        if not self._is_root and user not in (None, self._own.place.login):
             text = f'service: only root can start it as user "{user}"'
             yield Problem("error", text, "sudo, or a study without user")
         elif self._user and not self._exists(self._user):
@@ -178,7 +175,7 @@ class Serviced(System):
             stack.callback(self._own.undo)
 
     def _with_service(self, up: Up) -> Up:
-        inner, runs_as = up.servers, self._user or name_of(os.geteuid())
+        inner, runs_as = up.servers, self._works["login"]
         facts = {"service": shlex.join(self._settings.start), "service runs as": runs_as}
         if program := self._program:
             facts["service program"] = program
@@ -204,14 +201,11 @@ class Serviced(System):
     def _program(self) -> str:
         """The program of its start, by its hash."""
         name, place = self._start.argv[0], self._own.place
-        if not place.is_remote:
-            found = find_program(name)
-            return "" if found is None else hashed(Path(found).resolve())
-        found = place.ask(lambda host: host.read(programs=[name])).programs.get(name)
-        if not found:
+        if (found := place.program(name)) is None:
             return ""
-        digest = place.run(("sha256sum", found)).stdout.split()[0]
-        return f"{commands.shown(found)}{HASHED}{commands.shown(digest)}"
+        real = place.find_all([found]).get(found, found)
+        digest = place.run(("sha256sum", real)).stdout.split()[0]
+        return f"{shown(real)}{HASHED}{shown(digest)}"
 
     def _prepare(self) -> Iterator[Step]:
         """A directory on the system, what is in it, the server."""
@@ -293,5 +287,6 @@ class Serviced(System):
     def _works(self) -> dict[str, Any]:
         """The same of all that is started."""
         end = self._system.server_end
-        works = {"home": self._home, "user": self._user, "end": end}
+        login = self._user or self._own.place.login
+        works = {"home": self._home, "user": self._user, "login": login, "end": end}
         return {**works, "directory": str(self._home), "network": end.network}

@@ -14,7 +14,6 @@ from tiltyard.host.links import inside
 from tiltyard.host.place import Place
 from tiltyard.host.start import Start
 from tiltyard.host.steps import Step, Steps
-from tiltyard.ownership import name_of
 from tiltyard.recipe import resolved
 from tiltyard.study.placeholders import filled
 from tiltyard.study.program import SECRET, SERVER
@@ -57,6 +56,8 @@ class Inside(Start):
     kind: Literal["inside"] = "inside"  # type: ignore[assignment]
     home: Path
     """The directory of the service."""
+    login: str
+    """As whom it runs."""
     end: ServerEnd
     """Where it runs."""
     env: dict[str, str]
@@ -100,7 +101,7 @@ class Inside(Start):
         return {
             "PATH": PATH,
             "HOME": str(self.home),
-            "USER": self.user or name_of(os.geteuid()),
+            "USER": self.login,
             "LANG": "C.UTF-8",
             "TMPDIR": str(self.home),
         }

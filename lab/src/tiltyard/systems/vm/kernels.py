@@ -100,7 +100,7 @@ def beside(root: Path) -> Callable[[Path], Path]:
 
 def is_file(path: Path, place: Place = HERE) -> bool:
     """Whether there is a file."""
-    return place.passes(("-f", str(path)))[0] if place.is_remote else path.is_file()
+    return place.passes(("-f", str(path)))[0]
 
 
 def look_at(file: Path, place: Place = HERE) -> Kernel:

@@ -277,5 +277,5 @@ def _tool_problems(command: str, package: str, place: Place) -> list[Problem]:
     """A program that is not there."""
     if place.has(command):
         return []
-    remedy = install_command(package, has=place.has)
+    remedy = install_command(place, package)
     return [Problem("error", f"{command} is not installed", remedy)]

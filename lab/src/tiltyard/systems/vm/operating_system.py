@@ -56,7 +56,7 @@ def tool_problems(place: Place) -> list[Problem]:
         Problem(
             "error",
             f"{tool.command} is not installed",
-            install_command(tool.package, has=place.has),
+            install_command(place, tool.package),
         )
         for tool in lacking
     ]

@@ -65,14 +65,9 @@ class HeldLatency(Setting):
     def step(self, before: str, wanted: str) -> Start:  # noqa: ARG002  the base's names
         """Ask for it by a process that is known by its mark: the request ends with it."""
         request = "".join(f"\\{byte:03o}" for byte in self.latency_us.to_bytes(4, "little"))
-        hold = f"exec 9>{_LATENCY} && printf '{request}' >&9 && echo held && exec"
-        words: tuple[str, ...] = ("sh", "-c", f"{hold} sleep infinity")
-        if self.place.is_remote:
-            # On another host it ends with its standard input, which the sleeper keeps open.
-            there = self.place.address.argv(("sh", "-c", f"{hold} cat"))
-            words = ("sh", "-c", 'sleep infinity | "$@"', "sh", *there)
+        hold = f"exec 9>{_LATENCY} && printf '{request}' >&9 && echo held && exec sleep infinity"
         mark = f"{PREFIX}latency-{secrets.token_hex(4)}"
-        return Start(argv=words, mark=mark, ready=Ready(line=True))
+        return Start(argv=("sh", "-c", hold), mark=mark, ready=Ready(line=True))
 
     def why_not_set(self, now: str, wanted: str, said: str) -> str:
         """Why the process does not hold it."""

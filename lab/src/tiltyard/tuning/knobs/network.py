@@ -132,7 +132,7 @@ def _of_ethtool(
 ) -> Iterator[Setting]:
     """The properties of a group."""
     if wanted and not place.has(ETHTOOL.command):
-        reason = f"ethtool is not installed: {install_command(ETHTOOL.package)}"
+        reason = f"ethtool is not installed: {install_command(place, ETHTOOL.package)}"
         yield Absent(f"{interface} {group}", reason)
         return
     for key, value in wanted.items():

@@ -1,6 +1,5 @@
 """Table ``[priority]``: how the scheduler prefers the workload to everything else."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -83,9 +82,7 @@ class Priority(Launch):
 
 def _niceness(place: Place) -> int:
     """Of what we start."""
-    if place.is_remote:
-        return int(place.run(("cat", _STAT)).stdout.rpartition(")")[2].split()[_NICE])
-    return os.getpriority(os.PRIO_PROCESS, 0)
+    return int((place.read(_STAT) or "").rpartition(")")[2].split()[_NICE])
 
 
 def _settings(table: PriorityTable, scene: Scene) -> Iterator[Priority]:

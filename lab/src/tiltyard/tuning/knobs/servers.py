@@ -6,9 +6,9 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from tiltyard.host import commands
+from tiltyard.errors import TiltyardError
 from tiltyard.host.cpus import Cpus, cpu_list, parse_cpus
-from tiltyard.host.place import Place
+from tiltyard.host.place import HERE
 from tiltyard.host.steps import Step, Steps
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.setting import Absent, LackError, Scene, Setting
@@ -42,8 +42,8 @@ class PinServers(Step):
             argv = ("taskset", "--all-tasks", "--cpu-list", "--pid", self.cpus, str(pid))
             try:
                 host.run(argv)
-            except commands.CommandFailedError:
-                if Place().find(f"/proc/{pid}"):
+            except TiltyardError:
+                if HERE.find(f"/proc/{pid}"):
                     raise
         return ""
 
@@ -58,11 +58,8 @@ class ServerCpus(Setting):
 
     def read(self) -> str:
         """Those that any thread of theirs may use."""
-        place = Place()
-        paths = [
-            path for pid in self.servers() for path in place.find(f"/proc/{pid}/task/*/status")
-        ]
-        texts = place.read_all(paths).values()
+        paths = [path for pid in self.servers() for path in HERE.find(f"/proc/{pid}/task/*/status")]
+        texts = HERE.read_all(paths).values()
         lines = (line for text in texts for line in text.splitlines())
         lists = [line.split()[1] for line in lines if line.startswith(_ALLOWED)]
         return cpu_list(cpu for each in lists for cpu in parse_cpus(each))
@@ -75,7 +72,7 @@ class ServerCpus(Setting):
         """
         if not now:
             raise LackError("no server runs")
-        online = set(parse_cpus(Place().read(_ONLINE) or ""))
+        online = set(parse_cpus(HERE.read(_ONLINE) or ""))
         if missing := set(parse_cpus(self.cpus)) - online:
             raise LackError(f"there is no CPU {min(missing)}")
         return self.cpus

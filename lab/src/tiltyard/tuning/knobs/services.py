@@ -93,7 +93,7 @@ class Stopped(Setting):
 
 def _settings(table: ServicesTable, scene: Scene) -> Iterator[Stopped]:
     programs: frozenset[str] = frozenset()
-    if table.stop and scene.place.read("/proc/1/comm") != "systemd":
+    if table.stop and scene.place.read(services.FIRST) != "systemd":
         paths = scene.place.find("/proc/[0-9]*/comm")
         programs = frozenset(scene.place.read_all(paths).values())
     return (Stopped(scene.place, name, programs) for name in table.stop)

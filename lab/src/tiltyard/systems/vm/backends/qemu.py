@@ -6,7 +6,6 @@ leap over idle time (``-icount shift=0,sleep=off``): what is then measured are p
 (https://www.qemu.org/docs/master/devel/tcg-icount.html)
 """
 
-import os
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar, Final
@@ -55,7 +54,7 @@ class Qemu(Backend):
             found.append(Problem("error", text, "vcpus = 1"))
         if not place.has(kvm.QEMU):
             text = f"{kvm.QEMU} is not installed: no virtual machine without it"
-            found.append(Problem("error", text, install_command(kvm.PACKAGE, has=place.has)))
+            found.append(Problem("error", text, install_command(place, kvm.PACKAGE)))
         return found
 
     def command(self, machine: Machine, into: int, out_of: int) -> tuple[str, ...]:  # noqa: ARG002
@@ -133,8 +132,8 @@ class Emulation(Qemu):
     counts = True
     boot_limit_s = 240.0
 
-    def _lacks(self, place: Place) -> Iterator[Problem]:  # noqa: ARG002  the engine is for both
-        """It runs anywhere; the engine that is the guest's only program is this host's."""
-        if (machine := os.uname().machine) != "x86_64":
-            text = f"the guest is an x86-64, and the engine of this host is for {machine}"
+    def _lacks(self, place: Place) -> Iterator[Problem]:
+        """It runs anywhere; the engine that is the guest's only program is that host's."""
+        if (machine := place.run(("uname", "-m")).stdout) != "x86_64":
+            text = f"the guest is an x86-64, and the engine of its host is for {machine}"
             yield Problem("error", text)

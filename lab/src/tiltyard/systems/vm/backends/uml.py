@@ -48,7 +48,7 @@ class UserModeLinux(Backend):
             found.append(Problem("error", text, "vcpus = 1"))
         if has_amx(place.read(_CPUS) or "") and not place.has("cc"):
             text = "User-Mode Linux before 6.13 dies on this CPU (AMX) without a library of ours"
-            remedy = install_command("gcc", has=place.has)
+            remedy = install_command(place, "gcc")
             found.append(Problem("warning", f"{text}: no cc here", remedy))
         return found
 
