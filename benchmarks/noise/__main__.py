@@ -16,6 +16,7 @@ that measures; widths of the intervals.
 """
 
 import argparse
+import io
 import os
 import random
 import subprocess
@@ -24,7 +25,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryFile
 
 import numpy as np
 from scipy.stats import binomtest
@@ -36,7 +36,7 @@ from tiltyard.host.isolation import isolate
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.telemetry import Watch
 from tiltyard.run.gates import TICKS_S
-from tiltyard.run.stream import read_stream
+from tiltyard.run.stream import stream_of
 from tiltyard.stats.covariates import explained
 from tiltyard.stats.sequential import Spending, looks
 from tiltyard.wire import SampleEvent
@@ -154,17 +154,13 @@ def _trial(directory: Path, cpu: int, transactions: int) -> Trial:
         target=directory,
         conditions=ConditionsWanted(cpus=(cpu,), unpinned=False, keep_awake=False),
     )
-    with (
-        TemporaryFile() as keep,
-        closing(Runners()) as runners,
-        Watch(directory) as watching,
-    ):
+    keep = io.BytesIO()
+    with closing(Runners()) as runners, Watch(directory) as watching:
         trial = Executed(runners.of((str(Engine.find().path),)), job.message(), keep)
         for _ in trial.lines():
             pass
         seen = watching.telemetry((cpu,))
-        keep.seek(0)
-        stream = read_stream(keep.read())
+    stream = stream_of(keep.getvalue())
     end, external_s = stream.end, seen.external_s
     samples = [event.data for event in stream.events if isinstance(event, SampleEvent)]
     values = [sample.value for sample in samples if sample.metric == METRIC]

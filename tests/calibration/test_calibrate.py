@@ -58,12 +58,12 @@ def test_it_states_what_the_parts_show(done: Done) -> None:
 
 
 def test_a_finished_calibration_is_only_read(done: Done) -> None:
-    before = {path: path.stat().st_mtime_ns for path in done.folder.rglob("*.jsonl")}
+    before = {path: path.stat().st_mtime_ns for path in done.folder.rglob("*.jsonl*")}
     watcher = Watcher()
     again = calibrate(done.folder, WANTED, Engine.find(), watcher)
     assert again == done.found
     assert again.id == done.found.id
-    assert {path: path.stat().st_mtime_ns for path in done.folder.rglob("*.jsonl")} == before
+    assert {path: path.stat().st_mtime_ns for path in done.folder.rglob("*.jsonl*")} == before
     assert not watcher.records
 
 

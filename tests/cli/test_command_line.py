@@ -106,7 +106,7 @@ def test_compare_leaves_a_whole_study_folder(compared: Path) -> None:
         "findings.json",
         "report",
     }
-    assert len(list((folder / "trials").glob("*.jsonl"))) == 14
+    assert len(list((folder / "trials").glob("*.jsonl.gz"))) == 14
     assert list((compared / "a").iterdir()) == list((compared / "b").iterdir()) == []
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from support.imports import collected
 from support.patience import wait_until
+from support.said import said_in
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Comparison, Findings
 from tiltyard.analysis.values import cells_of
@@ -124,11 +125,18 @@ def test_an_undecided_gate_says_in_words_what_to_do(
 
 def test_no_margin_is_named_that_the_gate_would_refuse() -> None:
     line = SimpleNamespace(high=3.0)
-    found = SimpleNamespace(within=0.01, blocks_needed=9, margin_reached=0.994)
+    found = SimpleNamespace(within=0.01, blocks_needed=9, margin_reached=0.994, unit="block")
     found.having = lambda _: [line]
     assert "or --within 99.4%" in _next_step(found, typed=True)  # type: ignore[arg-type]
     found.margin_reached = 2.0
     assert "--within" not in _next_step(found, typed=True)  # type: ignore[arg-type]
+    told = _next_step(found, typed=False)  # type: ignore[arg-type]
+    assert "≈ 9 blocks decides" in told
+    assert told.endswith("blocks = 9 under [precision], in a new folder")
+    found.unit = "session"
+    told = _next_step(found, typed=False)  # type: ignore[arg-type]
+    assert "≈ 9 sessions decides" in told
+    assert told.endswith("sessions = 9 under [precision], in a new folder")
     with pytest.raises(UsageError, match="less than 100%"):
         gate(within="200%", commands=Commands(command=(FAST, SLOW)))
 
@@ -278,7 +286,8 @@ def test_standard_output_may_be_a_file_or_nothing(here: Path) -> None:
     written = Commands(command=commands, runs=6, shell=True, output="out", same_output=True)
     assert compare(commands=written) == ExitCode.DONE
     assert (here / "out").read_text() == "file\n"
-    assert b'"text":"file\\n"' in next((here / "a-b/trials").iterdir()).read_bytes()
+    trial = next((here / "a-b/trials").iterdir())
+    assert b'"text":"file\\n"' in said_in(trial)
     null = Commands(
         command=("a=test -c /dev/stdout", "b=test -c /dev/stdout"), output="null", runs=6
     )

@@ -30,8 +30,13 @@ def here() -> Iterator[Path]:
         patch.chdir(place)
         patch.setenv("TILTYARD_STATE", str(place / "state"))
         for month in ("may", "june"):
-            compare(commands=Commands(command=COMMANDS, runs=6), folder=place / month)
+            run(place / month)
         yield place
+
+
+def run(folder: Path) -> None:
+    """The question of all these studies, once more."""
+    compare(commands=Commands(command=COMMANDS, runs=6), folder=folder)
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +57,8 @@ def test_three_are_pooled_and_their_page_is_made_again(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for month in ("july", "august", "september", "october"):
-        shutil.copytree(here / "june", here / month)
+        run(here / month)
+    capsys.readouterr()
     months = ("may", "june", "july", "august", "september", "october")
     folder = here / "half-a-year"
     assert compare(*months, folder=folder, require_decision=True) == ExitCode.DONE
@@ -74,6 +80,12 @@ def test_three_are_pooled_and_their_page_is_made_again(
         compare("may", str(folder))
     with pytest.raises(UsageError, match="other results are in this folder"):
         compare("may", "june", folder=folder)
+
+
+def test_a_copy_of_a_run_counts_once(here: Path) -> None:
+    shutil.copytree(here / "june", here / "copy")
+    with pytest.raises(UsageError, match="copy: is the same run as june, or a copy of it"):
+        compare("may", "june", "copy")
 
 
 @pytest.mark.parametrize("columns", [40, 80])

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
+from support.said import said_in
 from tiltyard.cli.check import check
 from tiltyard.cli.report import report
 from tiltyard.cli.run import run
@@ -163,7 +164,7 @@ def test_the_values_of_variables_that_are_handed_on_are_kept_nowhere(
     run(folder.root, trust=True)
     report(folder.root, format=("json", "csv"))
     said = capfd.readouterr()
-    kept = {path: path.read_text(errors="replace") for path in folder.root.rglob("*.*")}
+    kept = {path: said_in(path).decode(errors="replace") for path in folder.root.rglob("*.*")}
     forms = (token, json.dumps(token)[1:-1], json.dumps(token, ensure_ascii=False)[1:-1])
     found = [str(path) for path, text in kept.items() if any(form in text for form in forms)]
     assert found == []

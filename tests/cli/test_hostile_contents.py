@@ -33,13 +33,14 @@ from support.hostile import (
     table,
 )
 from support.imports import GENUINE, collected
+from support.said import said_in
 from tiltyard.errors import ExitCode, UsageError
 from tiltyard.folder import StudyFolder, sha256
 from tiltyard.importers.live import readers, readings
 from tiltyard.importers.printed import Printed, value_of
 from tiltyard.importers.sniff import read_with
 from tiltyard.plan.store import read_plan
-from tiltyard.run.stream import read_stream
+from tiltyard.run.stream import kept, stream_of
 from tiltyard.study.program import MetricTable
 from tiltyard.wire import Execution, Output
 
@@ -134,11 +135,11 @@ def a_trial(random: Random, folders: Folders) -> None:
     """What the engine says of a trial: sound as far as it goes, then a flaw in words."""
     folder = StudyFolder(random.choice(folders.bases[:2]))
     plan = read_plan(folder)
-    said = random.choice(sorted(folder.trials.iterdir())).read_bytes()
+    said = said_in(random.choice(sorted(folder.trials.iterdir())))
     for _ in range(random.randrange(1, 4)):
         with contextlib.suppress(ValueError, RecursionError):  # no JSON any more
             said = damaged_lines(random, said)
-    stream = read_stream(said, random.choice(plan.workloads))
+    stream = stream_of(said, random.choice(plan.workloads))
     outcome, reason = stream.outcome
     assert outcome == "done" or reason
 
@@ -247,12 +248,12 @@ def changed_trial(folders: Folders, kind: str, change: Change) -> tuple[StudyFol
     folder = StudyFolder(folders.bases[0])
     trial = min(folder.trials.iterdir())
     before = trial.read_bytes()
-    lines = before.splitlines(keepends=True)
+    lines = said_in(trial).splitlines(keepends=True)
     place = next(place for place, one in enumerate(lines) if f'"type":"{kind}"'.encode() in one)
     event = json.loads(lines[place])
     change(event["data"])
     lines[place] = dumped(event) + b"\n"
-    trial.write_bytes(b"".join(lines))
+    trial.write_bytes(kept(b"".join(lines)))
     says(folder.journal, sha256(before), sha256(trial.read_bytes()))
     return folder, trial
 

@@ -95,7 +95,7 @@ def killed(place: Path) -> Path:
     (study / "work").mkdir(parents=True)
     (study / "trials").mkdir()
     (study / "study.toml").write_text("")
-    (study / "trials/b001.jsonl").write_text("{}\n")
+    (study / "trials/b001.jsonl.gz").write_text("{}\n")
     (study / "work/tiltyard-0123-image.img").write_bytes(bytes(MIB))
     (study / "work/mine").write_text("not Tiltyard's")
     (study / ".findings.json.0123.partial").write_text("{")
@@ -118,7 +118,7 @@ def test_clean_removes_what_may_go_and_nothing_else(
     assert {path for path in study.rglob("*") if path.is_file()} == before
     assert clean(tmp_path, yes=True) == ExitCode.DONE
     left = {path.name for path in study.rglob("*") if path.is_file()}
-    assert left == {"study.toml", "b001.jsonl", "mine"}
+    assert left == {"study.toml", "b001.jsonl.gz", "mine"}
 
 
 @needs_root
@@ -142,7 +142,7 @@ def test_reports_go_only_with_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("TILTYARD_KERNELS", str(tmp_path / "none"))
     remove(leftovers([study], everything=True))
     assert not (study / "report").exists()
-    assert (study / "trials/b001.jsonl").exists()
+    assert (study / "trials/b001.jsonl.gz").exists()
 
 
 def test_demo_is_the_ready_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

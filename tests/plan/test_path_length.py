@@ -23,7 +23,7 @@ from tiltyard.plan.prospect import prospects
 from tiltyard.run.journal import Journal, TrialFinished
 from tiltyard.run.read import counted_in_instructions, read_run
 from tiltyard.run.record import TrialRecord
-from tiltyard.run.stream import file_of
+from tiltyard.run.stream import file_of, kept
 from tiltyard.study.load import load_study
 from tiltyard.study.problems import StudyFileError
 from tiltyard.systems import KINDS
@@ -214,10 +214,10 @@ def test_the_verbatim_stream_stays_and_is_read_as_path_lengths(folder: StudyFold
     )
     stream = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
     folder.trials.mkdir()
-    (folder.root / file_of(key)).write_bytes(stream)
+    (folder.root / file_of(key)).write_bytes(kept(stream))
     finished = TrialFinished(
         key=key, slot=1, started="", elapsed_s=9.0, outcome="done", reason=None,
-        file=file_of(key), sha256=sha256(stream),
+        file=file_of(key), sha256=sha256(kept(stream)),
     )  # fmt: skip
     journal, _ = Journal.open(folder.journal)
     with journal:
@@ -226,7 +226,7 @@ def test_the_verbatim_stream_stays_and_is_read_as_path_lengths(folder: StudyFold
     (found,) = trial.samples
     assert (found.value, found.unit) == (pytest.approx(50_000), "instr/op")
     assert trial.intervals == ()
-    assert (folder.root / file_of(key)).read_bytes() == stream
+    assert (folder.root / file_of(key)).read_bytes() == kept(stream)
 
 
 def test_two_trials_of_a_turn_make_one_measurement(folder: StudyFolder) -> None:

@@ -120,7 +120,7 @@ def test_clients_begin_together_and_their_amounts_and_histograms_are_added_up(
     assert trial.end.operations == sum(slice.operations for slice in trial.intervals)
     changed = tmp_path / "study" / trial.clients[1].file
     changed.write_bytes(changed.read_bytes() + b"\n")
-    with pytest.raises(UsageError, match=r"client-2\.jsonl: was changed after the trial"):
+    with pytest.raises(UsageError, match=r"client-2\.jsonl\.gz: was changed after the trial"):
         read_run(StudyFolder(tmp_path / "study"), plan)
 
 
@@ -216,7 +216,7 @@ def test_a_client_that_is_killed_makes_the_trial_fail_and_the_others_stop(
         "client 2: the engine was killed by SIGKILL",
     )
     assert not trial.samples
-    assert len(list((tmp_path / "study" / "trials").glob("*.client-*.jsonl"))) == 3
+    assert len(list((tmp_path / "study" / "trials").glob("*.client-*.jsonl.gz"))) == 3
 
 
 def test_a_client_that_cannot_be_had_is_named_with_a_fix(tmp_path: Path, engine: Engine) -> None:

@@ -113,7 +113,7 @@ def start(folder: StudyFolder) -> "subprocess.Popen[bytes]":
 
 def trials_begun(folder: StudyFolder) -> int:
     """How many trials there are."""
-    return len([*folder.root.rglob("trials/*.jsonl")])
+    return len([*folder.root.rglob("trials/*.gz")])
 
 
 @needs_root

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from support.hosts import needs_root
 from support.runs import one_block
+from support.said import said_in
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.executors.engine import Engine
@@ -136,7 +137,7 @@ def test_profiles_of_two_ends_over_two_paths(folder: StudyFolder) -> None:
     record, findings = compared(folder, NETWORK, ENDS)
     assert_compared(findings, ENDS)
     for trial in record.trials:
-        text = (folder.root / str(trial.file)).read_text()
+        text = said_in(folder.root / str(trial.file)).decode()
         assert "198.18.0.2" in text
         if trial.key.workload == "iperf3":
             segment = int(text.partition('tcp_mss_default\\":\\t')[2].partition(",")[0])

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from support.chained import chained, unchained
 from support.runs import Watcher, directory_system, go_on, place, plan_of
+from support.said import said_in
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, sha256
@@ -15,6 +16,7 @@ from tiltyard.plan.store import read_plan
 from tiltyard.run.read import read_run
 from tiltyard.run.recomputed import first_contradiction
 from tiltyard.run.runner import run_study
+from tiltyard.run.stream import kept
 from tiltyard.study.model import SystemSpec, WorkloadSpec
 from tiltyard.wire import Latency, Sample
 
@@ -82,10 +84,10 @@ def test_a_trial_changed_together_with_its_journal_is_refused(recorded_study: St
     plan = read_plan(recorded_study)
     path = sorted(recorded_study.trials.iterdir())[0]
     before = path.read_bytes()
-    lines = [json.loads(line) for line in before.splitlines()]
+    lines = [json.loads(line) for line in said_in(path).splitlines()]
     number, sample = next((n, e) for n, e in enumerate(lines, 1) if e["type"] == "sample")
     sample["data"]["value"] *= 2
-    changed = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    changed = kept("".join(json.dumps(line) + "\n" for line in lines).encode())
     path.write_bytes(changed)
     journal = b"".join(unchained(recorded_study.journal))
     old, new = (sha256(data).encode() for data in (before, changed))

@@ -35,7 +35,7 @@ def start(folder: StudyFolder) -> subprocess.Popen[bytes]:
 
 def trial_files(folder: StudyFolder) -> dict[str, bytes]:
     """Finished trials, as bytes."""
-    return {path.name: path.read_bytes() for path in folder.trials.glob("*.jsonl")}
+    return {path.name: path.read_bytes() for path in folder.trials.glob("*.gz")}
 
 
 @needs_root

@@ -9,6 +9,7 @@ import pytest
 
 from support.hosts import host_state, needs_root
 from support.runs import one_block
+from support.said import said_in
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings
@@ -85,8 +86,8 @@ def execute(text: str, at: Path, **environment: str) -> subprocess.CompletedProc
 def hellos(folder: Path) -> dict[str, int]:
     """Hash of what was asked for → trials that reached their end."""
     found: dict[str, int] = {}
-    for file in folder.glob("*.jsonl"):
-        events = [json.loads(line) for line in file.read_text().splitlines()]
+    for file in folder.glob("*.jsonl*"):
+        events = [json.loads(line) for line in said_in(file).splitlines()]
         assert events[-1]["type"] == "end", file.name
         asked = events[0]["data"]["hash"]
         found[asked] = found.get(asked, 0) + 1

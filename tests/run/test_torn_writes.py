@@ -48,7 +48,7 @@ def assert_whole(study: Path, *, at_rest: bool = True) -> None:
     """Every file under its own name can be read to its end, and nothing else is left."""
     if (study / "journal.jsonl").exists():
         read_journal(study / "journal.jsonl")
-    for trial in study.glob("trials/*.jsonl"):
+    for trial in study.glob("trials/*.jsonl.gz"):
         assert read_stream(trial.read_bytes()).outcome == ("done", None)
     for name in ("plan.json", "findings.json", "report/report.json"):
         if (study / name).exists():

@@ -146,11 +146,11 @@ def test_nothing_is_lost_by_a_kill(folder: StudyFolder, engine: Engine) -> None:
         (sys.executable, "-m", "support.runs", str(folder.root)),
         cwd=Path(__file__).resolve().parents[1],
     ) as lab:
-        wait_until(lambda: len(list(folder.trials.glob("b*.jsonl"))) > 20, "nothing is measured")
+        wait_until(lambda: len(list(folder.trials.glob("b*.gz"))) > 20, "nothing is measured")
         lab.send_signal(signal.SIGKILL)
         lab.wait(PATIENCE_S)
     wait_until(lambda: is_free(folder), "the last trial does not end")
-    there = len(list(folder.trials.glob("b*.jsonl")))
+    there = len(list(folder.trials.glob("b*.gz")))
     watcher = goes_on(folder, engine, plan)
     assert len(watcher.records) == 2 * len(plan.blocks) - there
 

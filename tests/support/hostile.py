@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from support.chained import chained, unchained
 from support.imports import GENUINE, collected
+from support.said import said_in
 from support.synthetic import synthetic_study
 from tiltyard import cli
 from tiltyard.collected.store import NAME as COLLECTION
@@ -27,6 +28,7 @@ from tiltyard.collected.store import _Sealed, write_collection
 from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.model import Plan
 from tiltyard.run.journal import Journal, Looked, Started, Stopped, SystemPrepared, TrialFinished
+from tiltyard.run.stream import kept
 from tiltyard.wire import EndEvent, HelloEvent, Sample, SampleEvent, written_event
 
 RAW: Final = "<raw>"
@@ -282,16 +284,12 @@ def write_study(root: Path) -> None:
         for trial in run.trials:
             assert trial.hello
             assert trial.end
-            said = b"".join(
-                map(
-                    written_event,
-                    (
-                        HelloEvent(type="hello", data=trial.hello),
-                        *(SampleEvent(_consistent(one)) for one in trial.samples),
-                        EndEvent(type="end", data=trial.end),
-                    ),
-                )
+            events = (
+                HelloEvent(type="hello", data=trial.hello),
+                *(SampleEvent(_consistent(one)) for one in trial.samples),
+                EndEvent(type="end", data=trial.end),
             )
+            said = kept(b"".join(map(written_event, events)))
             (root / trial.file).write_bytes(said)
             journal.append(
                 TrialFinished(
@@ -345,7 +343,7 @@ def _damage_study(random: Random, root: Path) -> None:
     elif sort < 9:
         trial = random.choice(sorted(folder.trials.iterdir()))
         before = sha256(trial.read_bytes())
-        trial.write_bytes(damaged_lines(random, trial.read_bytes()))
+        trial.write_bytes(kept(damaged_lines(random, said_in(trial))))
         says(folder.journal, before, sha256(trial.read_bytes()))
     else:
         file = random.choice((folder.plan, folder.journal, folder.study))

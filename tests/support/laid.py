@@ -23,7 +23,7 @@ from tiltyard.run.journal import (
 )
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.sessions import Recorded
-from tiltyard.run.stream import file_of
+from tiltyard.run.stream import file_of, kept
 from tiltyard.wire import (
     ConnectionEvent,
     EndEvent,
@@ -58,7 +58,7 @@ def laid_sessions(root: Path, groups: Sequence[Recorded]) -> Path:
         folder.study.write_bytes(text)
         plan = first if group.number == 1 else session_plan(first, group.number)
         folder.plan.write_bytes(plan.document())
-        files = [_stream(trial) for trial in group.run.trials]
+        files = [_kept(trial) for trial in group.run.trials]
         for trial, data in zip(group.run.trials, files, strict=True):
             (folder.root / file_of(trial.key)).write_bytes(data)
         folder.journal.write_bytes(b"".join(_journal(plan, group.run, files)))
@@ -112,7 +112,7 @@ def _finished(trial: TrialRecord, data: bytes) -> TrialFinished:
     )
 
 
-def _stream(trial: TrialRecord) -> bytes:
+def _kept(trial: TrialRecord) -> bytes:
     """What the engine said."""
     said = [
         *(HelloEvent(type="hello", data=own) for own in [trial.hello] if own),
@@ -126,7 +126,7 @@ def _stream(trial: TrialRecord) -> bytes:
         else event.model_dump_json(exclude_none=True).encode()
         for event in said
     )  # fmt: skip
-    return b"".join(line + b"\n" for line in lines)
+    return kept(b"".join(line + b"\n" for line in lines))
 
 
 def _made(sample: Sample) -> Sample:

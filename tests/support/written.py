@@ -5,7 +5,9 @@ what it reads is whole, what was acknowledged is there, and the next write works
 """
 
 import contextlib
+import gzip
 import hashlib
+import io
 import os
 import re
 import signal
@@ -22,8 +24,6 @@ from tiltyard.errors import TiltyardError
 from tiltyard.executors.runner import Runners, Trial
 from tiltyard.folder import (
     StudyFolder,
-    create_file,
-    partial_beside,
     sha256,
     sync_directory,
     write_together,
@@ -36,6 +36,7 @@ from tiltyard.host.op import PutText
 from tiltyard.plan.store import read_plan, write_plan
 from tiltyard.run.journal import Journal, Stopped, read_journal
 from tiltyard.run.lock import hold_lock, running_pid
+from tiltyard.run.stream import keep_stream
 from tiltyard.wire import HostDid
 
 
@@ -182,32 +183,24 @@ def files_together(disk: Disk) -> None:
 
 def a_trial(disk: Disk) -> None:
     """A file under its own name has all that the engine said."""
-    source, path = Path(__file__), disk.place / "trials" / "a.jsonl"
+    source, path = Path(__file__), disk.place / "trials" / "a"
     path.parent.mkdir()
 
     def run() -> None:
-        partial = partial_beside(path)
-        try:
-            with create_file(partial) as keep, contextlib.closing(Runners()) as runners:
-                trial = Trial(
-                    runners.of(stand_in(disk.shows.parent / "cat", f"cat {source}")), b"{}", keep
-                )
-                for _ in trial.lines():
-                    pass
-                keep.flush()
-                os.fsync(keep.fileno())
-            partial.replace(path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+        with contextlib.closing(Runners()) as runners:
+            runner = runners.of(stand_in(disk.shows.parent / "cat", f"cat {source}"))
+            trial = Trial(runner, b"{}", keep := io.BytesIO())
+            for _ in trial.lines():
+                pass
+        keep_stream(path, keep.getvalue(), sync=True)
         sync_directory(path.parent)
 
     with disk.failing():
         run()
     assert path.exists() or disk.refused
-    assert not path.exists() or path.read_bytes() == source.read_bytes()
+    assert not path.exists() or gzip.decompress(path.read_bytes()) == source.read_bytes()
     run()
-    assert path.read_bytes() == source.read_bytes()
+    assert gzip.decompress(path.read_bytes()) == source.read_bytes()
 
 
 def a_plan(disk: Disk) -> None:

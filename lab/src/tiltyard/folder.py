@@ -6,7 +6,7 @@
       study.toml       the question, as a person wrote it
       plan.json        frozen: systems, workloads, order, seed, constants; hashed
       journal.jsonl    what happened, appended and synced event by event
-      trials/          one file a trial: the engine's output, verbatim
+      trials/          one file a trial: the engine's output, verbatim, compressed
       findings.json    what the analysis states
       report/          index.html
       pilot.json       what a pilot found: trials in a turn, warm-up, noise and costs

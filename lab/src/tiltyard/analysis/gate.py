@@ -24,6 +24,7 @@ from tiltyard.analysis.decision import Decision
 from tiltyard.analysis.model import Cell, Comparison, Findings
 from tiltyard.analysis.pairs import beside_ratios
 from tiltyard.frozen import Frozen
+from tiltyard.plan.model import Unit
 from tiltyard.stats.margin import (
     BETTER,
     BEYOND,
@@ -103,9 +104,11 @@ class Gate(Frozen):
     failed_by_system: dict[str, int]
     """How many of those were trials of each system that has any."""
     stopped: str | None
+    unit: Unit
+    """What is replicated."""
     blocks_needed: int | None
-    """Blocks of another study that decide all that is undecided in 80 % of cases; ``None``: very
-    many, or there is no interval yet."""
+    """As many of them decide, in another study, all that is undecided in 80 % of cases; ``None``:
+    very many, or there is no interval yet."""
     headlines: tuple[Headline, ...]
     beside: tuple[Headline, ...] = ()
     """The other time of programs, which decides nothing."""
@@ -194,6 +197,7 @@ def gate(findings: Findings, within: float, by: By = "time") -> Gate:
         trials_failed=failed.total(),
         failed_by_system={name: failed[name] for name in sorted(failed)},
         stopped=findings.stopped,
+        unit=findings.design.unit,
         blocks_needed=blocks_to_answer(verdicts.of(undecided), spending, margin, level),
         headlines=headlines,
         beside=_held(findings, beside, within)[0] if beside else (),

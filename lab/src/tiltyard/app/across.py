@@ -14,7 +14,7 @@ from typing import Final
 from tiltyard.analysis.dataset import FEWEST_VALUES
 from tiltyard.analysis.model import Cell, WorkloadFindings
 from tiltyard.analysis.quantity import metric_of
-from tiltyard.app.source_study import Study, differing, in_short, read_study
+from tiltyard.app.source_study import Study, differing, in_short, read_study, require_apart
 from tiltyard.collected.model import (
     CollectedMetric,
     CollectedSystem,
@@ -53,8 +53,9 @@ def across(studies: Sequence[Path], *, pool: bool = False) -> Collection:
             f"{studies[0]}: one study is nothing to compare. Fix: name two studies or more, as "
             f"tiltyard compare last-month this-month; one study: tiltyard report {studies[0]}"
         )
-    names = _names(studies)
-    return side_by_side([read_study(*one) for one in zip(studies, names, strict=True)], pool=pool)
+    read = [read_study(*one) for one in zip(studies, _names(studies), strict=True)]
+    require_apart(studies, read)
+    return side_by_side(read, pool=pool)
 
 
 def side_by_side(read: Sequence[Study], *, pool: bool = False) -> Collection:

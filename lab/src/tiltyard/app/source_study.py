@@ -96,6 +96,23 @@ def read_study(path: Path, name: str) -> Study:
         )
 
 
+def require_apart(paths: Sequence[Path], studies: Sequence[Study]) -> None:
+    """Refuse trials that count twice.
+
+    Raises:
+        UsageError: if two of the studies are the same run, or copies of it.
+    """
+    seen: dict[str, Path] = {}
+    for path, one in zip(paths, studies, strict=True):
+        seal = one.first.seal
+        if seal and seal in seen:
+            raise UsageError(
+                f"{path}: is the same run as {seen[seal]}, or a copy of it, sealed {seal[:12]}: "
+                "its trials would count twice. Fix: name each run once"
+            )
+        seen[seal] = path
+
+
 def differing(first: Study, one: Study) -> Iterator[str]:
     """What is not as in the first study: what it runs on, then what measures."""
     before, now = first.first, one.first

@@ -227,9 +227,9 @@ def _next_step(gate: "Gate", *, typed: bool) -> str:
     blocks = gate.blocks_needed
     if blocks is None or blocks > BLOCKS_MAX:
         return f"{means}: the difference is too near the margin. Longer trials may decide{wider}"
-    how = again(blocks) if typed else f"blocks = {blocks} under [precision], in a new folder"
+    how = again(blocks) if typed else f"{gate.unit}s = {blocks} under [precision], in a new folder"
     return (
-        f"{means}. A new study of ≈ {count_of(blocks, 'block')} decides in {LIKELY_SHARE} of "
+        f"{means}. A new study of ≈ {count_of(blocks, gate.unit)} decides in {LIKELY_SHARE} of "
         f"cases: {how}{wider}"
     )
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tiltyard.stats.sequential import Spending
 
 FORMAT = 1
+STREAM_SUFFIX = ".jsonl.gz"
+"""What the name of a trial's file ends in: lines of JSON, compressed (``zcat``)."""
 
 MAX_SPOILED_SHARE = 0.2
 """With a larger share of disturbed blocks a session says more about these than about systems."""
@@ -185,7 +187,7 @@ class TrialKey(Frozen):
         words = f"{self.system}-{self.workload}"
         safe = "".join(ch if ch.isalnum() or ch in "-._" else "_" for ch in words)
         again = f"-r{self.repeat}" if self.repeat > 1 else ""
-        return f"b{self.block:03}-{safe}-{sha256(words.encode())[:6]}{again}.jsonl"
+        return f"b{self.block:03}-{safe}-{sha256(words.encode())[:6]}{again}{STREAM_SUFFIX}"
 
 
 class Plan(Frozen):

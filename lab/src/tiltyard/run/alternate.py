@@ -8,20 +8,18 @@ That can be done where systems differ in nothing but their programs, so that one
 all, and where nothing is done once around the executions of a trial that others would undo.
 """
 
-import contextlib
-import os
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 import numpy as np
 
 from tiltyard.executors.barrier import Turns, hear_together
 from tiltyard.executors.runner import Trial
-from tiltyard.folder import create_file
-from tiltyard.ownership import make_directory, named_in_errors
+from tiltyard.ownership import make_directory
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.plan.program import is_open
 from tiltyard.run.context import Context
@@ -122,31 +120,27 @@ def run_alternately(context: Context, keys: Sequence[TrialKey], up: Up) -> None:
     is_brief = context.is_brief(workload)
     rest = come_to_rest(context, workload, up)
     begun = [begin_trial(context, key, rest.settled, waits=is_brief) for key in keys]
-    partials = [one.partial for one in begun]
-    try:
-        with watching(context, up, rest.watched, brief=is_brief) as telemetry_of:
-            turns, trials, hello = _execute(context, keys, up, partials)
-            telemetry = telemetry_of(measuring(up, hello))
-        context.interrupt.check()
-        limit = limit_of(context.history, context.plan, workload)
-        for place, (key, trial) in enumerate(zip(keys, trials, strict=True)):
-            ended = ended_of(
-                context,
-                key,
-                partials[place].read_bytes(),
-                up,
-                partial(flaw_of, trial, up=up, limit=limit),
-                elapsed_s=turns.held_s[place],
-                telemetry=telemetry,
-            )
-            keep_trial(context, key, begun[place], ended, waits=is_brief, alternated=True)
-    finally:
-        for path in partials:
-            path.unlink(missing_ok=True)
+    keeps = [io.BytesIO() for _ in keys]
+    with watching(context, up, rest.watched, brief=is_brief) as telemetry_of:
+        turns, trials, hello = _execute(context, keys, up, keeps)
+        telemetry = telemetry_of(measuring(up, hello))
+    context.interrupt.check()
+    limit = limit_of(context.history, context.plan, workload)
+    for place, (key, trial) in enumerate(zip(keys, trials, strict=True)):
+        ended = ended_of(
+            context,
+            key,
+            keeps[place].getvalue(),
+            up,
+            partial(flaw_of, trial, up=up, limit=limit),
+            elapsed_s=turns.held_s[place],
+            telemetry=telemetry,
+        )
+        keep_trial(context, key, begun[place], ended, waits=is_brief, alternated=True)
 
 
 def _execute(
-    context: Context, keys: Sequence[TrialKey], up: Up, partials: Sequence[Path]
+    context: Context, keys: Sequence[TrialKey], up: Up, keeps: Sequence[BinaryIO]
 ) -> tuple[Turns, list[Trial], Hello | None]:
     """Carry all out; a thread hears each, and only one of them has its turn."""
     workload = context.plan.workload(keys[0].workload)
@@ -181,21 +175,14 @@ def _execute(
         finally:
             turns.leave(place)
 
-    with contextlib.ExitStack() as stack:
-        keeps = [stack.enter_context(create_file(path)) for path in partials]
-        runners = [context.runner(up, place) for place in range(len(keys))]
-        jobs = [
-            job_of(context, key, at, watched=is_watched(context, key, up)).message()
-            for key, at in zip(keys, _places(up, len(keys)), strict=True)
-        ]
-        with context.interrupt.stops(stop):
-            hear_together(hear, len(keys), stop)
-        context.interrupt.check()
-        for path, keep in zip(partials, keeps, strict=True):
-            with named_in_errors(path):
-                keep.flush()
-                if not context.is_brief(keys[0].workload):
-                    os.fsync(keep.fileno())
+    runners = [context.runner(up, place) for place in range(len(keys))]
+    jobs = [
+        job_of(context, key, at, watched=is_watched(context, key, up)).message()
+        for key, at in zip(keys, _places(up, len(keys)), strict=True)
+    ]
+    with context.interrupt.stops(stop):
+        hear_together(hear, len(keys), stop)
+    context.interrupt.check()
     return turns, [trials[place] for place in range(len(keys))], hellos.get(0)
 
 

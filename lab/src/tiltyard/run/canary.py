@@ -12,12 +12,12 @@ telemetry alone, and so is the first one, until it is known how long its trials 
 """
 
 import contextlib
+import io
 import math
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import JsonValue
@@ -30,7 +30,7 @@ from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.run.journal import CanaryRun
 from tiltyard.run.record import Reason
-from tiltyard.run.stream import read_stream
+from tiltyard.run.stream import stream_of
 from tiltyard.systems.other_host import OtherHost
 from tiltyard.wire import SampleEvent
 
@@ -147,13 +147,11 @@ def _time_s(
         # Those that others are kept off there are not for who only logs in.
         conditions = conditions.model_copy(update={"cpus": ()})
     job = Job(workload=workload, parameters=parameters, target=target, conditions=conditions)
-    with TemporaryFile() as keep:
-        trial = Trial(runner, job.message(), keep, limit_s=_LIMIT_S)
-        with context.interrupt.stops(trial.stop):
-            for _ in trial.lines():
-                pass
-        keep.seek(0)
-        stream = read_stream(keep.read())
+    trial = Trial(runner, job.message(), keep := io.BytesIO(), limit_s=_LIMIT_S)
+    with context.interrupt.stops(trial.stop):
+        for _ in trial.lines():
+            pass
+    stream = stream_of(keep.getvalue())
     if stream.outcome[0] != "done":
         return None
     regions_s = [event.data.elapsed_s for event in stream.events if isinstance(event, SampleEvent)]

@@ -6,6 +6,7 @@ stopped at once, for what they do from then on is another load.
 """
 
 import contextlib
+import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,15 +16,15 @@ from tiltyard.errors import TiltyardError
 from tiltyard.executors.barrier import Barrier, hear_together
 from tiltyard.executors.engine import ConditionsWanted, Inject, Job
 from tiltyard.executors.runner import Trial
-from tiltyard.folder import create_file, partial_beside, sha256
+from tiltyard.folder import sha256
 from tiltyard.host.op import MakeDirectory
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Steps
 from tiltyard.host.telemetry import Telemetry, Watching, watch_of
-from tiltyard.ownership import named_in_errors
+from tiltyard.plan.model import STREAM_SUFFIX
 from tiltyard.run.context import Context
 from tiltyard.run.pooled import ClientStream, NotPooledError, pool
-from tiltyard.run.stream import Stream, read_stream
+from tiltyard.run.stream import Stream, keep_stream, kept, stream_of
 from tiltyard.study.model import ClientSpec
 from tiltyard.systems.kind import Up
 from tiltyard.systems.other_host import OtherHost
@@ -54,8 +55,8 @@ class _Client:
     job: Job
     path: Path
     """Where its stream is kept."""
-    partial: Path
-    """Where it is until it is whole."""
+    said: io.BytesIO
+    """What it has said so far."""
 
 
 def execute_together(
@@ -88,8 +89,8 @@ def execute_together(
             return b"", str(error), ()
         trials, ended, seen = _execute(context, clients, hearing, watches)
         context.interrupt.check()
-        said = [client.partial.read_bytes() for client in clients]
-        streams = [read_stream(data) for data in said]
+        said = [client.said.getvalue() for client in clients]
+        streams = [stream_of(one) for one in said]
         for place in ended:
             at = replace(up, place=clients[place].place)
             if reason := hearing.flaw(trials[place], streams[place], at):
@@ -99,7 +100,7 @@ def execute_together(
             ClientStream(
                 name=client.name,
                 file=f"{path.parent.name}/{client.path.name}",
-                sha256=sha256(data),
+                sha256=sha256(kept(data)),
                 stream=stream,
                 starts=trial.starts,
             )
@@ -112,8 +113,6 @@ def execute_together(
         _keep(clients)
         return b"".join(map(written_event, events)), None, seen
     finally:
-        for client in clients:
-            client.partial.unlink(missing_ok=True)
         with contextlib.ExitStack() as stack:
             for steps in made:
                 stack.callback(steps.undo)
@@ -128,7 +127,7 @@ def _kept(clients: Sequence[_Client], failed: Stream) -> bytes:
 
 def _keep(clients: Sequence[_Client]) -> None:
     for client in clients:
-        client.partial.replace(client.path)
+        keep_stream(client.path, client.said.getvalue(), sync=True)
 
 
 def _watches(clients: Sequence[_Client], up: Up) -> list[Callable[[], Watching]]:
@@ -171,7 +170,6 @@ def _execute(
             stop()
 
     with contextlib.ExitStack() as stack:
-        keeps = [stack.enter_context(create_file(client.partial)) for client in clients]
         runners = [
             stack.enter_context(
                 contextlib.closing(
@@ -180,19 +178,19 @@ def _execute(
             )
             for client in clients
         ]
-        for client, runner, keep in zip(clients, runners, keeps, strict=True):
-            job = client.job.message()
-            limit = (hearing.limit_s, hearing.is_of_silence)
-            trials.append(
-                Trial(runner, job, keep, limit_s=limit[0], is_of_silence=limit[1], held_by=barrier)
+        for client, runner in zip(clients, runners, strict=True):
+            trial = Trial(
+                runner,
+                client.job.message(),
+                client.said,
+                limit_s=hearing.limit_s,
+                is_of_silence=hearing.is_of_silence,
+                held_by=barrier,
             )
+            trials.append(trial)
         with context.interrupt.stops(stop):
             hear_together(hear, len(trials), stop)
         seen = tuple(one.telemetry(last=True) for one in watching)
-        for client, keep in zip(clients, keeps, strict=True):
-            with named_in_errors(client.partial):
-                keep.flush()
-                os.fsync(keep.fileno())
     return trials, ended, seen
 
 
@@ -223,9 +221,10 @@ def _ready(
         except (TiltyardError, OSError) as error:
             fix = ' Fix: mount the target there, or name its path: { host = "…", directory = "…" }'
             raise TiltyardError(f"client {name}: {error}.{fix if directory else ''}") from error
-        own = path.with_name(f"{path.stem}.client-{number}{path.suffix}")
+        stem = path.name.removesuffix(STREAM_SUFFIX)
+        own = path.with_name(f"{stem}.client-{number}{STREAM_SUFFIX}")
         its = job.model_copy(update=update)
-        yield _Client(name, argv, place, its, own, partial_beside(own))
+        yield _Client(name, argv, place, its, own, io.BytesIO())
 
 
 def _there(

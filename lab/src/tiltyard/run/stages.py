@@ -6,10 +6,10 @@ the setup, so that a run that was killed does not leave it out.
 """
 
 import contextlib
+import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Final, Literal
 
 from pydantic import JsonValue
@@ -30,7 +30,7 @@ from tiltyard.plan.program import (
 )
 from tiltyard.run.context import Context
 from tiltyard.run.settle import CALM_BYTES, settle
-from tiltyard.run.stream import Stream, read_stream
+from tiltyard.run.stream import Stream, stream_of
 from tiltyard.study.program import PROGRAM, SECRET, STUDY_DIR
 from tiltyard.systems.kind import Up
 
@@ -241,21 +241,19 @@ def _execute(
     """Have the engine execute a part to its end."""
     up = where.up
     is_last = what == "cleanup" and context.interrupt.received is not None
-    with TemporaryFile() as keep:
-        trial = Trial(
-            context.runner(up),
-            _job(context, where, workload, what).message(),
-            keep,
-            limit_s=_LAST_S if is_last else silence_s(workload),
-            is_of_silence=not is_last,
-            secret=up.variables.get(SECRET, "") if up else "",
-        )
-        stops = context.interrupt.stops(trial.stop)
-        with contextlib.nullcontext() if is_last else stops:
-            for _ in trial.lines():
-                pass
-        keep.seek(0)
-        return read_stream(keep.read())
+    trial = Trial(
+        context.runner(up),
+        _job(context, where, workload, what).message(),
+        keep := io.BytesIO(),
+        limit_s=_LAST_S if is_last else silence_s(workload),
+        is_of_silence=not is_last,
+        secret=up.variables.get(SECRET, "") if up else "",
+    )
+    stops = context.interrupt.stops(trial.stop)
+    with contextlib.nullcontext() if is_last else stops:
+        for _ in trial.lines():
+            pass
+    return stream_of(keep.getvalue())
 
 
 def _commands(

@@ -1,22 +1,29 @@
-"""The verbatim output of one trial, read back."""
+"""The verbatim output of one trial, kept and read back."""
 
 import contextlib
+import gzip
+import os
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Final, Literal
 
 from tiltyard.errors import UsageError
-from tiltyard.folder import StudyFolder, sha256
+from tiltyard.executors.runner import LINE_BYTES, STREAM_BYTES
+from tiltyard.folder import StudyFolder, create_file, partial_beside, sha256
 from tiltyard.frozen import lean
 from tiltyard.importers.live import readings
 from tiltyard.importers.printed import TooSlowMetricError
+from tiltyard.ownership import named_in_errors
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.run.journal import TrialFinished
 from tiltyard.run.recomputed import first_contradiction
 from tiltyard.run.record import TrialRecord
 from tiltyard.run.samples import SampleTable
 from tiltyard.study.load import parameter_error, read_text
+from tiltyard.units import format_size
 from tiltyard.wire import (
     Client,
     ClientEvent,
@@ -38,6 +45,10 @@ from tiltyard.wire import (
     WarningNote,
     read_event,
 )
+
+_GZIP: Final = 16 + zlib.MAX_WBITS
+_LEVEL: Final = 6
+_LONGEST_BYTES: Final = STREAM_BYTES + LINE_BYTES
 
 
 @dataclass(frozen=True)
@@ -137,14 +148,66 @@ _first_event = lru_cache(maxsize=64)(read_event)
 """What a trial was asked for, which is the same in all blocks: then it is kept once."""
 
 
+def kept(said: bytes) -> bytes:
+    """What is kept of an output: itself, compressed; the same output gives the same file."""
+    return gzip.compress(said, _LEVEL, mtime=0)
+
+
+def keep_stream(path: Path, said: bytes, *, sync: bool) -> bytes:
+    """Write an output to a file that appears whole.
+
+    Args:
+        path: of the file; its directory is made.
+        said: the output.
+        sync: whether its bytes are on the disk afterwards; its name may not be yet.
+
+    Returns:
+        What the file holds.
+
+    Raises:
+        OSError: with the file's name; nothing is left of it.
+    """
+    data, partial = kept(said), partial_beside(path)
+    path.parent.mkdir(exist_ok=True)
+    try:
+        with named_in_errors(partial), create_file(partial) as file:
+            file.write(data)
+            file.flush()
+            if sync:
+                os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return data
+
+
 def read_stream(data: bytes, planned: PlannedWorkload | None = None) -> Stream:
     """Read a trial's file as far as it can be read; a flaw is reported, not raised.
 
     Args:
         data: the file.
+        planned: see :func:`stream_of`.
+    """
+    unpacker = zlib.decompressobj(_GZIP)
+    try:
+        said = unpacker.decompress(data, _LONGEST_BYTES)
+    except zlib.error as error:
+        return Stream((), f"it is no gzip file: {error}")
+    if unpacker.unconsumed_tail:
+        return Stream((), f"it holds more than {format_size(_LONGEST_BYTES)}")
+    if not unpacker.eof or unpacker.unused_data:
+        return Stream((), "it is cut off" if not unpacker.eof else "something follows its end")
+    return stream_of(said, planned)
+
+
+def stream_of(said: bytes, planned: PlannedWorkload | None = None) -> Stream:
+    """Read what an engine has said.
+
+    Args:
+        said: its output.
         planned: its workload; what a program printed is read as that says.
     """
-    *lines, rest = data.split(b"\n")
+    *lines, rest = said.split(b"\n")
     events: list[Event] = []
     flaw = "the engine was killed while it wrote" if rest else None
     try:

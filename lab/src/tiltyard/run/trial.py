@@ -1,14 +1,15 @@
 """One trial: run the engine, keep its output verbatim, and have it on disk before anything else.
 
-The output goes to a file ``.partial``, is synced, renamed, and only then told to the journal. So a
+The output is kept in memory while the trial goes on, so that we write nothing beside it. Then it
+is compressed into a file ``.partial``, synced, renamed, and only then told to the journal. So a
 file with its final name is a finished trial, even if we were killed before the journal knew; such
 a file is adopted at the next start, and anything ``.partial`` is thrown away. Files of brief
 trials are synced together, with the lines of the journal (:mod:`tiltyard.run.journal`).
 """
 
 import contextlib
+import io
 import math
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,15 +19,9 @@ from typing import Literal, NamedTuple
 
 from tiltyard.executors.engine import Job
 from tiltyard.executors.runner import Trial
-from tiltyard.folder import (
-    create_file,
-    partial_beside,
-    sha256,
-    sync_directory,
-)
+from tiltyard.folder import sha256, sync_directory
 from tiltyard.host.commands import signal_name
 from tiltyard.host.telemetry import Telemetry, Watch, Watching
-from tiltyard.ownership import named_in_errors
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.plan.program import is_open
 from tiltyard.run.boot import booted
@@ -38,7 +33,7 @@ from tiltyard.run.same_output import expected_output, outcome_of
 from tiltyard.run.settle import CALM_BYTES, patience_s, settle
 from tiltyard.run.sizing import Asked, Tried, further
 from tiltyard.run.stages import program_job, silence_s
-from tiltyard.run.stream import Stream, file_of, read_stream
+from tiltyard.run.stream import Stream, file_of, keep_stream, stream_of
 from tiltyard.study.program import SECRET
 from tiltyard.systems.kind import Up
 from tiltyard.units import format_duration
@@ -68,15 +63,6 @@ class Limit:
         return f"stopped after {format_duration(self.seconds)}{silent}: {self.why}"
 
 
-class Begun(NamedTuple):
-    """A trial that goes on."""
-
-    at: str
-    """UTC, ISO 8601."""
-    partial: Path
-    """Where its output goes until it has ended."""
-
-
 @dataclass(frozen=True)
 class Ended:
     """How a trial ended."""
@@ -86,7 +72,8 @@ class Ended:
     elapsed_s: float
     telemetry: Telemetry
     stream: Stream
-    sha256: str
+    said: bytes
+    """What the stream was read from."""
 
 
 def run_trial(context: Context, key: TrialKey, up: Up) -> None:
@@ -104,20 +91,16 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
     is_brief = context.is_brief(key.workload)
     rest = come_to_rest(context, key.workload, up)
     begun = begin_trial(context, key, rest.settled, waits=is_brief)
-    partial = begun.partial
-    try:
-        ended = _execute(context, key, up, partial, sync=not is_brief, watched=rest.watched)
-        context.interrupt.check()
-        if asked and ended.outcome == "done" and not _is_long(context, key, asked, ended):
-            _try_further(context, key, up, partial, asked, ended)
-            return
-        keep_trial(context, key, begun, ended, waits=is_brief)
-    finally:
-        partial.unlink(missing_ok=True)
+    ended = _execute(context, key, up, brief=is_brief, watched=rest.watched)
+    context.interrupt.check()
+    if asked and ended.outcome == "done" and not _is_long(context, key, asked, ended):
+        _try_further(context, key, up, asked, ended)
+        return
+    keep_trial(context, key, begun, ended, waits=is_brief)
 
 
-def begin_trial(context: Context, key: TrialKey, settled: HostSettled, *, waits: bool) -> Begun:
-    """Write down that a trial begins."""
+def begin_trial(context: Context, key: TrialKey, settled: HostSettled, *, waits: bool) -> str:
+    """Write down that a trial begins; when that was, UTC, ISO 8601."""
     slot = context.slots[key]
     started = TrialStarted(
         key=key,
@@ -128,23 +111,21 @@ def begin_trial(context: Context, key: TrialKey, settled: HostSettled, *, waits:
     )
     at = context.journal.append(started, waits=waits).at
     context.observer.trial_started(key, slot, context.outlook)
-    path = context.folder.root / file_of(key)
-    path.parent.mkdir(exist_ok=True)
-    return Begun(at, partial_beside(path))
+    return at
 
 
 def keep_trial(
     context: Context,
     key: TrialKey,
-    begun: Begun,
+    begun: str,
     ended: Ended,
     *,
     waits: bool,
     alternated: bool = False,
 ) -> None:
-    """Give the output its name, and write down that the trial has ended."""
+    """Keep the output, and write down that the trial has ended."""
     path = context.folder.root / file_of(key)
-    begun.partial.replace(path)
+    kept = keep_stream(path, ended.said, sync=not waits)
     if waits:
         context.journal.owe(path)
     else:
@@ -152,12 +133,12 @@ def keep_trial(
     finished = TrialFinished(
         key=key,
         slot=context.slots[key],
-        started=begun.at,
+        started=begun,
         elapsed_s=ended.elapsed_s,
         outcome=ended.outcome,
         reason=ended.reason,
         file=file_of(key),
-        sha256=ended.sha256,
+        sha256=sha256(kept),
         telemetry=ended.telemetry,
         written_bytes=ended.stream.written_bytes,
         alternated=alternated,
@@ -199,17 +180,13 @@ def _is_long(context: Context, key: TrialKey, asked: Asked, ended: Ended) -> boo
     return True
 
 
-def _try_further(
-    context: Context, key: TrialKey, up: Up, partial: Path, asked: Asked, ended: Ended
-) -> None:
+def _try_further(context: Context, key: TrialKey, up: Up, asked: Asked, ended: Ended) -> None:
     """Execute a program as often as tells how much its executions scatter; nothing is kept."""
     times_s, elapsed_s = [one.elapsed_s for one in ended.stream.executions], ended.elapsed_s
     enough = len(times_s)
-    partial.unlink()
     if number := further(times_s, elapsed_s, asked):
-        more = _execute(context, key, up, partial, sync=False, executions=number)
+        more = _execute(context, key, up, brief=True, executions=number)
         context.interrupt.check()
-        partial.unlink()
         elapsed_s += more.elapsed_s
         if more.outcome == "done":
             times_s += [one.elapsed_s for one in more.stream.executions]
@@ -270,31 +247,27 @@ def _execute(
     context: Context,
     key: TrialKey,
     up: Up,
-    partial: Path,
     *,
-    sync: bool,
+    brief: bool,
     watched: Watching | None = None,
     executions: int | None = None,
 ) -> Ended:
-    """Run the engine to its end, or one for each client; the output is in ``partial``.
+    """Run the engine to its end, or one for each client.
 
     Args:
         context: what every step needs.
         key: the trial.
         up: its system.
-        partial: a new file.
-        sync: whether it is on disk afterwards.
+        brief: whether trials of the workload are.
         watched: see :class:`Rest`.
         executions: of its program, where those are not the run's.
     """
     workload = context.plan.workload(key.workload)
-    counted = not sync and is_watched(context, key, up)
+    counted = brief and is_watched(context, key, up)
     job = job_of(context, key, up, watched=counted, executions=executions)
     limit = limit_of(context.history, context.plan, key.workload)
-    with (
-        watching(context, up, watched, brief=not sync) as telemetry_of,
-        create_file(partial) as keep,
-    ):
+    keep = io.BytesIO()
+    with watching(context, up, watched, brief=brief) as telemetry_of:
         began = time.monotonic()
         cpus: tuple[int, ...] | None = ()
         seen: tuple[Telemetry, ...] = ()
@@ -323,14 +296,10 @@ def _execute(
         elapsed_s = time.monotonic() - began
         telemetry = telemetry_of(cpus)
         telemetry = telemetry.model_copy(update={"others": (*telemetry.others, *seen)})
-        with named_in_errors(partial):
-            keep.flush()
-            if sync:
-                os.fsync(keep.fileno())
     return ended_of(
         context,
         key,
-        partial.read_bytes(),
+        keep.getvalue(),
         up,
         lambda stream: flaw if clients else flaw_of(trial, stream, up, limit),
         elapsed_s=elapsed_s,
@@ -349,14 +318,14 @@ def ended_of(
     telemetry: Telemetry,
 ) -> Ended:
     """How a trial ended, by what it said, by what was found about it, and by its system."""
-    stream = read_stream(said, context.plan.workload(key.workload))
+    stream = stream_of(said, context.plan.workload(key.workload))
     earlier = context.history.finished.values()
     outcome, reason = outcome_of(context.folder, context.plan, earlier, key, stream)
     if (flaw := flaw_in(stream)) is not None:
         outcome, reason = "failed", flaw
     if (lost := up.lost()) and not (reason or "").startswith(_LOST):
         outcome, reason = "failed", ": ".join(filter(None, (lost, reason)))
-    return Ended(outcome, reason, elapsed_s, telemetry, stream, sha256(said))
+    return Ended(outcome, reason, elapsed_s, telemetry, stream, said)
 
 
 def flaw_of(trial: Trial, stream: Stream, up: Up, limit: Limit) -> str | None:
