@@ -44,7 +44,7 @@ fn seeds() -> Vec<Vec<u8>> {
     let stream = json!({
         "protocol": wire::PROTOCOL, "workload": "tcp_stream",
         "parameters": {"message": ["1k", "64k"], "flows": [1, 2], "seconds": 0.5,
-            "near": {"threads": 1, "cpus": [0]}, "nodelay": true},
+            "client": {"threads": 1, "cpus": [0]}, "nodelay": true},
         "target": far,
     });
     let disk = json!({

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Exports:
-    """Where they are written.
+    """Where the times of commands are written, in the forms of hyperfine.
 
     Attributes:
         export_json: Write the times of all executions as hyperfine does, here.
