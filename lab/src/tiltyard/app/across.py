@@ -295,8 +295,8 @@ def _readings(values: _Blocks) -> tuple[Reading, ...]:
             groups=tuple(block.group for block in own),
         )
         for metric in dict.fromkeys(metric for block in every for metric in block.logs)
-        for system, own in values.items()
-        if own
+        for system, found in values.items()
+        if (own := [block for block in found if metric in block.logs])
     )
 
 
