@@ -1,7 +1,7 @@
 //! Reading what one client said: as far as its host can be believed, which is a stranger's.
 
-use serde_json::Value;
-use wire::{End, Event, Interval, Outcome, Region, Sample, Warning};
+use serde_json::{from_value, Value};
+use wire::{End, Interval, Outcome, Region, Sample, Warning};
 
 /// Larger than any amount, time or rate of a machine; the sum of a hundred is still a number.
 const MOST: f64 = (1_u64 << 56) as f64;
@@ -53,14 +53,16 @@ pub fn read(text: &str) -> Result<Stream, String> {
     let (mut hello, mut end) = (None, None);
     let (mut regions, mut warnings) = (Vec::<Timed>::new(), Vec::new());
     for (line, number) in text.lines().zip(1..) {
-        let event = event(line).map_err(|wrong| format!("line {number} {wrong}"))?;
-        match (event, regions.last_mut()) {
-            (Event::Hello(_), _) => hello = hello.or(Some(line)),
-            (Event::Region(region), _) => regions.push(Timed::new(region)),
-            (Event::Interval(interval), Some(own)) => own.intervals.push(interval),
-            (Event::Sample(sample), Some(own)) => own.samples.push(sample),
-            (Event::Warning(warning), _) => warnings.push(warning),
-            (Event::End(found), _) => end = end.or(Some(*found)),
+        let at = |why: String| format!("line {number} {why}");
+        let wrong = |error| at(no_event(error));
+        let (kind, data) = event(line).map_err(at)?;
+        match (kind.as_str(), regions.last_mut()) {
+            ("hello", _) => hello = hello.or(Some(line)),
+            ("region", _) => regions.push(Timed::new(from_value(data).map_err(wrong)?)),
+            ("interval", Some(own)) => own.intervals.push(from_value(data).map_err(wrong)?),
+            ("sample", Some(own)) => own.samples.push(from_value(data).map_err(wrong)?),
+            ("warning", _) => warnings.push(from_value(data).map_err(wrong)?),
+            ("end", _) => end = end.or(Some(from_value::<End>(data).map_err(wrong)?)),
             _ => {}
         }
     }
@@ -77,14 +79,20 @@ pub fn read(text: &str) -> Result<Stream, String> {
     }
 }
 
-fn event(line: &str) -> Result<Event, String> {
-    let no_event = |error| format!("is not an event: {error}");
-    let value: Value = serde_json::from_str(line).map_err(no_event)?;
+/// What it is, and what it says. (A reader of whole events would be compiled for what is never pooled, too.)
+fn event(line: &str) -> Result<(String, Value), String> {
+    let mut value: Value = serde_json::from_str(line).map_err(no_event)?;
+    let data = value.get_mut("data").map(Value::take).unwrap_or_default();
+    let kind = value["type"].as_str().unwrap_or_default().to_owned();
     // A parameter may be any number.
-    if value["type"] != "hello" && !is_bounded(&value) {
+    if kind != "hello" && !is_bounded(&data) {
         return Err(format!("has a number beyond {MOST:e}"));
     }
-    serde_json::from_value(value).map_err(no_event)
+    Ok((kind, data))
+}
+
+fn no_event(error: serde_json::Error) -> String {
+    format!("is not an event: {error}")
 }
 
 fn is_bounded(value: &Value) -> bool {
