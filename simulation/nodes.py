@@ -11,8 +11,8 @@ import numpy as np
 
 from simulation.section import Line, Section, percent, span, table
 from simulation.sessions import BLOCK_SD, at_end
-from tiltyard.stats.apart import groups_apart
 from tiltyard.stats.looks import FEWEST
+from tiltyard.stats.outlying_groups import outlying_groups
 from tiltyard.stats.sequential import LEVEL
 from tiltyard.stats.types import FloatArray
 
@@ -105,7 +105,7 @@ def _values(rng: np.random.Generator, paths: int, law: Law, hosts: int) -> Float
 
 
 def _named(values: FloatArray) -> list[int]:
-    return [one.group for one in groups_apart([*values], MARGIN, LEVEL)]
+    return [one.group for one in outlying_groups([*values], MARGIN, LEVEL)]
 
 
 def _simulate(paths: int, seed: int) -> tuple[NodeRates, ...]:

@@ -26,7 +26,7 @@ OF_THE_HOST: Final = frozenset(
     {"calibration", "conformance", "host", "run", "tuning"}
     | {"cli/test_command_line.py", "cli/test_compare_commands.py", "cli/test_forms.py"}
     | {"cli/test_small_verbs.py", "cli/test_tuning.py", "second_host/test_kills.py"}
-    | {f"systems/test_{name}.py" for name in ("boot_there", "brought", "ends", "there")}
+    | {f"systems/test_{name}.py" for name in ("boot_there", "ends", "there", "untrusted_inputs")}
     | {f"systems/test_{name}.py" for name in ("every_line", "hosts", "loopback", "pair")}
     | {f"systems/test_{name}.py" for name in ("remote", "tuned")}
 )

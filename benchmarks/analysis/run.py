@@ -35,7 +35,7 @@ from tiltyard.run.journal import (
 from tiltyard.run.record import Prepared, RunRecord
 from tiltyard.run.runner import run_study
 from tiltyard.run.stream import file_of
-from tiltyard.study.model import GatesSpec, SystemSpec, WorkloadSpec
+from tiltyard.study.model import NoiseLimits, SystemSpec, WorkloadSpec
 
 from .study import plan_of, text_of
 
@@ -111,7 +111,7 @@ def _plan(engine: Engine, blocks: int) -> Plan:
             false_discovery_rate=0.05,
         ),
         blocks,
-        GatesSpec(
+        NoiseLimits(
             spoiled="keep",
             foreign_cpu=100,
             foreign_io=100,

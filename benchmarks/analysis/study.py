@@ -13,7 +13,7 @@ from tiltyard.run.chain import Chain
 from tiltyard.run.journal import Entry, Event, Started, TrialFinished
 from tiltyard.run.stream import file_of
 from tiltyard.stats.sequential import looks, overall_alpha
-from tiltyard.study.model import ConditionsSpec, GatesSpec, SystemSpec, WorkloadSpec
+from tiltyard.study.model import ConditionsSpec, NoiseLimits, SystemSpec, WorkloadSpec
 from tiltyard.wire import End, EndEvent, Floor, MetricCard, Usage
 
 SEED = 20_261_121
@@ -92,7 +92,7 @@ def plan_of(
     workloads: Sequence[PlannedWorkload],
     design: Design,
     blocks: int,
-    gates: GatesSpec | None = None,
+    gates: NoiseLimits | None = None,
 ) -> Plan:
     """The plan of a study in which nothing but the question is said."""
     names = [system.name for system in systems]

@@ -35,7 +35,7 @@ from tiltyard.executors.runner import Trial as Executed
 from tiltyard.host.isolation import isolate
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.telemetry import Watch
-from tiltyard.run.gates import TICKS_S
+from tiltyard.run.noise_limits import TICKS_S
 from tiltyard.run.stream import stream_of
 from tiltyard.stats.covariates import explained
 from tiltyard.stats.sequential import Spending, looks

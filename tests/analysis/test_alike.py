@@ -6,9 +6,9 @@ import pytest
 
 from support.collections import collection, metric
 from tiltyard.analysis.alike import alike
-from tiltyard.analysis.chosen import choices
 from tiltyard.analysis.collected.findings import analyse_collection
 from tiltyard.analysis.model import Findings
+from tiltyard.analysis.reader_weights import choices
 from tiltyard.analysis.relative import first_without, mean_shares, relative_tests, with_mean
 from tiltyard.analysis.statements.claims import places
 from tiltyard.analysis.statements.headline import over_all

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from support.network_studies import MESSAGES, messages
-from tiltyard.analysis.axes import Axis, Point, course_of, label_of, spoken_axes
+from tiltyard.analysis.axes import Axis, Point, label_of, progress_of, spoken_axes
 
 KIB = 1024
 
@@ -69,7 +69,7 @@ def test_levels_together(names: tuple[str, ...], levels: Sequence[int], words: s
 
 
 def test_the_course_is_the_numeric_axis_with_most_levels() -> None:
-    found = course_of(messages((64, 1024, 16_384), flows=(1, 8)))
+    found = progress_of(messages((64, 1024, 16_384), flows=(1, 8)))
     assert found is not None
     assert (found.axis.name, found.levels) == ("message", (64, 1024, 16_384))
     assert found.case({"message": 64, "flows": 8}) == "8 flows"
@@ -78,7 +78,7 @@ def test_the_course_is_the_numeric_axis_with_most_levels() -> None:
 
 
 def test_large_sizes_keep_their_prefixes() -> None:
-    found = course_of(messages((4096,), (0, 8192, 2**21)))
+    found = progress_of(messages((4096,), (0, 8192, 2**21)))
     assert found is not None
     assert [found.text(level) for level in found.levels] == ["auto", "8 KiB", "2 MiB"]
     assert found.heading == "receive buffer"
@@ -98,4 +98,4 @@ def test_large_sizes_keep_their_prefixes() -> None:
     ids=["none", "empty", "two", "map", "too many cases", "not numeric", "of two grids"],
 )
 def test_there_is_no_course(points: list[Point]) -> None:
-    assert course_of(points) is None
+    assert progress_of(points) is None

@@ -8,13 +8,13 @@ from support.collections import collection, metric
 from support.cpu_times import CPU, TIME, timed
 from support.synthetic import synthetic_study
 from tiltyard.analysis.alike import alike
-from tiltyard.analysis.chosen import choices
 from tiltyard.analysis.collected.findings import analyse_collection
-from tiltyard.analysis.contrast import Withheld
+from tiltyard.analysis.contrast import NoVerdict
 from tiltyard.analysis.decision import all_comparisons, decision
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.gate import gate, gate_decision
 from tiltyard.analysis.model import Comparison, Findings
+from tiltyard.analysis.reader_weights import choices
 from tiltyard.analysis.relative import relative_tests, with_mean
 from tiltyard.collected.model import Reading
 from tiltyard.stats.margin import level_of
@@ -142,7 +142,7 @@ def test_it_is_compared_only_beside_the_time_of_given_work() -> None:
 
 
 def test_disturbed_blocks_withhold_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    withheld = Withheld("invalid", "too many blocks were disturbed")
+    withheld = NoVerdict("invalid", "too many blocks were disturbed")
     monkeypatch.setattr("tiltyard.analysis.findings.too_many_disturbed", lambda *_: withheld)
     found = of_cpu(timed(1.0, 0.9))
     assert found.verdict == "invalid"

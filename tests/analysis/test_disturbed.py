@@ -18,7 +18,7 @@ from tiltyard.analysis.model import Findings
 from tiltyard.analysis.statements.disturbances import left_out
 from tiltyard.plan.model import Plan
 from tiltyard.report import terminal
-from tiltyard.run.course import course_of
+from tiltyard.run.progress import progress_of
 from tiltyard.run.record import Reason, RunRecord, TrialRecord
 from tiltyard.run.samples import Samples
 
@@ -201,7 +201,7 @@ def test_a_run_that_can_come_below_goes_on() -> None:
     findings = analyse(plan, run)
     assert verdicts(findings) == {"undecided"}
     assert not decision(findings).done
-    withheld = too_many_disturbed(run, course_of(plan, run))
+    withheld = too_many_disturbed(run, progress_of(plan, run))
     assert withheld is not None
     assert withheld.verdict == "undecided"
     stopped = run.model_copy(update={"stopped": "the budget is used up"})

@@ -8,7 +8,7 @@ from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.gate import Gate, gate, gate_decision
 from tiltyard.analysis.model import Findings
 from tiltyard.plan.model import TrialKey
-from tiltyard.run.course import course_of
+from tiltyard.run.progress import progress_of
 
 SYSTEMS = ("base", "head")
 
@@ -183,7 +183,7 @@ def test_it_goes_on_until_each_headline_has_an_answer() -> None:
 
 def test_disturbed_blocks_decide_nothing() -> None:
     plan, run = synthetic_study(SYSTEMS, blocks=7, noise=0.01)
-    assert too_many_disturbed(run, course_of(plan, run)) is None
+    assert too_many_disturbed(run, progress_of(plan, run)) is None
     assert not gate_decision(analyse(plan, run), 0.03, withheld=True).done
 
 

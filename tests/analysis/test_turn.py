@@ -11,7 +11,7 @@ from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.quantity import Measured, collect
 from tiltyard.plan.model import Plan
-from tiltyard.run.course import course_of, without_replaced_blocks
+from tiltyard.run.progress import progress_of, without_replaced_blocks
 from tiltyard.run.record import Reason, RunRecord, TrialRecord
 from tiltyard.run.samples import Samples
 
@@ -97,9 +97,9 @@ def test_replaced_blocks_count_for_nothing_and_are_shown() -> None:
     plan, run = spoiled((2, 5, 9))
     found = analyse(plan, run)
     assert found.blocks_done == 7
-    assert list(course_of(plan, run).counted) == [1, 3, 4, 6, 7, 8, 10]
+    assert list(progress_of(plan, run).counted) == [1, 3, 4, 6, 7, 8, 10]
     assert {
-        trial.key.block for trial in without_replaced_blocks(run, course_of(plan, run)).trials
+        trial.key.block for trial in without_replaced_blocks(run, progress_of(plan, run)).trials
     } == {
         1,
         3,
@@ -125,7 +125,7 @@ def test_wild_values_in_a_replaced_block_change_no_verdict() -> None:
 
 def test_kept_blocks_count() -> None:
     plan, run = spoiled((2, 5, 9), kept=True)
-    assert without_replaced_blocks(run, course_of(plan, run)) is run
+    assert without_replaced_blocks(run, progress_of(plan, run)) is run
     assert analyse(plan, run).blocks_done == 10
 
 

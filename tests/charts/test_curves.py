@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.network_studies import MESSAGES, messages, network_study
-from tiltyard.analysis.axes import Course, course_of
+from tiltyard.analysis.axes import Course, progress_of
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings
 from tiltyard.charts import curves
@@ -19,7 +19,7 @@ from tiltyard.charts.svg import to_svg
 
 
 def along(sizes: Sequence[int], receive: Sequence[int] = (0,)) -> Course:
-    found = course_of(messages(sizes, receive))
+    found = progress_of(messages(sizes, receive))
     assert found is not None
     return found
 

@@ -15,7 +15,7 @@ from tiltyard.cli.run import run
 from tiltyard.errors import ExitCode, RefusedError
 from tiltyard.executors.engine import Engine, JobRefused
 from tiltyard.folder import StudyFolder
-from tiltyard.run.trust import Bringing
+from tiltyard.run.trust import UntrustedInputs
 from tiltyard.study.model import WorkloadSpec
 from tiltyard.study.program import ProgramCard
 from tiltyard.systems import KINDS
@@ -76,7 +76,7 @@ def test_each_text_of_each_workload_is_named_or_refused(tmp_path: Path) -> None:
                     continue
                 tried += 1
                 spec = WorkloadSpec(name="w", use=card.name, parameters=parameters)
-                found = Bringing.among("", (), [spec], catalogue, StudyFolder(tmp_path))
+                found = UntrustedInputs.among("", (), [spec], catalogue, StudyFolder(tmp_path))
                 if keys[-1] not in OWN_WORDS and not any(value in one.what for one in found.items):
                     silent.append((card.name, *keys))
     assert silent == []

@@ -22,7 +22,7 @@ from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import TrialKey
 from tiltyard.plan.store import write_plan
-from tiltyard.run.gates import Evidence, check_evidence
+from tiltyard.run.noise_limits import Evidence, check_evidence
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
 from tiltyard.study.load import load_study

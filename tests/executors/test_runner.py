@@ -13,10 +13,10 @@ import pytest
 from support.patience import wait_until
 from support.runners import ENDED, HELLO, stand_in
 from tiltyard.executors import runner as executors
-from tiltyard.executors import words
+from tiltyard.executors import stderr_tail
 from tiltyard.executors.engine import Engine, Job
 from tiltyard.executors.runner import Runners, Trial
-from tiltyard.executors.words import without
+from tiltyard.executors.stderr_tail import without
 from tiltyard.wire import (
     EndEvent,
     HelloEvent,
@@ -338,7 +338,7 @@ def test_of_many_words_the_first_and_the_last_are_kept(start: Start) -> None:
     assert (trial.exit_status, trial.last_words()) == (3, "last")
     kept = trial._runner._words.heard(0)
     assert kept.startswith("first\n")
-    assert len(kept) < words.HEAD_BYTES + words.TAIL_BYTES + 100
+    assert len(kept) < stderr_tail.HEAD_BYTES + stderr_tail.TAIL_BYTES + 100
     assert "bytes …" in kept
 
 

@@ -12,12 +12,12 @@ from tiltyard.host.host import Host
 from tiltyard.host.mounts import Mount
 from tiltyard.host.packages import Tool, install_command, load_command
 from tiltyard.host.place import HERE, Place
-from tiltyard.host.record import SECTIONS, Subject, take
+from tiltyard.host.record import SECTIONS, RecordRequest, take
 from tiltyard.wire import HostFound
 
 
 def test_every_fact_has_a_value_in_words(tmp_path: Path) -> None:
-    facts = host_facts(take(Subject(tmp_path)))
+    facts = host_facts(take(RecordRequest(tmp_path)))
     assert all(value and "\n" not in value for value in facts.values()), facts
     assert facts["kernel"].startswith("Linux ")
     assert " on " in facts["work directory on"]
@@ -26,11 +26,11 @@ def test_every_fact_has_a_value_in_words(tmp_path: Path) -> None:
 
 def test_the_kernel_command_line_stays_private(tmp_path: Path) -> None:
     words = set(Path("/proc/cmdline").read_text().split())
-    assert not words & set(host_facts(take(Subject(tmp_path))).values())
+    assert not words & set(host_facts(take(RecordRequest(tmp_path))).values())
 
 
 def test_hosts_are_told_apart_by_modules_links_and_settings_of_the_firmware() -> None:
-    seen = replace(SERVER, subject=Subject(Path("/srv/study")))
+    seen = replace(SERVER, subject=RecordRequest(Path("/srv/study")))
     facts = host_facts({section.name: section.tell(seen) for section in SECTIONS})
     assert facts["memory modules"].startswith("2 × 2 GB DDR3")
     assert facts["PCI Express links"].startswith("0000:02:00.0 5.0 GT/s x8")

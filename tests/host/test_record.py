@@ -14,13 +14,13 @@ from support.sshd import sshd
 from support.told import MKFS, SERVER
 from tiltyard.executors.engine import Engine
 from tiltyard.host.place import Place
-from tiltyard.host.record import SECTIONS, Record, Subject, changed, changes, take
+from tiltyard.host.record import SECTIONS, Record, RecordRequest, changed, changes, take
 from tiltyard.host.record.section import ABSENT, Seen
 
-SUBJECT = Subject(Path("/srv/study"), (MKFS,), {"tiltyard": "1.2"})
+SUBJECT = RecordRequest(Path("/srv/study"), (MKFS,), {"tiltyard": "1.2"})
 
 
-def told(seen: Seen, subject: Subject = SUBJECT) -> Record:
+def told(seen: Seen, subject: RecordRequest = SUBJECT) -> Record:
     return {section.name: section.tell(replace(seen, subject=subject)) for section in SECTIONS}
 
 
@@ -157,13 +157,13 @@ def test_a_kernel_that_reclaims_all_the_time_says_so(files: dict[str, str], said
 
 
 def test_a_directory_in_memory_lies_on_no_disk() -> None:
-    record = told(SERVER, Subject(Path("/memory")))
+    record = told(SERVER, RecordRequest(Path("/memory")))
     assert record["file system of the study folder"]["lies on"] == "no block device"
     assert record["disks"]["sda: study folder is on it"] == "no"
 
 
 def test_this_host(tmp_path: Path) -> None:
-    record = take(Subject(tmp_path))
+    record = take(RecordRequest(tmp_path))
     assert record["kernel"]["release"] == os.uname().release
     assert record["versions"]["mount"].startswith("mount from util-linux")
     values = [value for facts in record.values() for value in facts.values()]
@@ -190,8 +190,8 @@ def test_nothing_is_listed_that_acts_when_it_is_read() -> None:
 OPENED = re.compile(r'open(?:at)?\((?:[^"]*)"([^"]+)", ([A-Z_|]+)')
 TAKES = """
 from pathlib import Path
-from tiltyard.host.record import Subject, take
-take(Subject(Path("/tmp")))
+from tiltyard.host.record import RecordRequest, take
+take(RecordRequest(Path("/tmp")))
 """
 
 
@@ -265,7 +265,7 @@ def test_changes_between_two_records() -> None:
 
 
 def test_another_host_tells_the_same(tmp_path: Path) -> None:
-    subject = Subject(Path("/"), (MKFS,))
+    subject = RecordRequest(Path("/"), (MKFS,))
     volatile = {(one.name, fact) for one in SECTIONS for fact in one.volatile}
     with sshd(tmp_path / "server") as server:
         place = Place(server.address)

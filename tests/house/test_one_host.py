@@ -28,7 +28,7 @@ OURS: Final = {
     "host/resumption.py": "os",  # our own environment
     "host/sent.py": "is_file platform read_bytes",  # engines that are installed with us
     "host/telemetry.py": "os",  # our own number
-    "systems/brought.py": "os stat",  # who could exchange what a study would have executed
+    "systems/untrusted_inputs.py": "os stat",  # who could exchange what a study would have executed
     "systems/hosts.py": "socket",  # an address, as a client of ours resolves it
     "systems/service/steps.py": "os tempfile",  # TMPDIR of who has started us
     "systems/typed.py": "glob is_block_device is_dir is_file iterdir open os",  # what is typed

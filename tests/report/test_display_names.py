@@ -8,9 +8,9 @@ import pytest
 from support.across import pooled_studies
 from support.network_studies import network_study
 from support.synthetic import synthetic_study
-from tiltyard.analysis.chosen import choices
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.quantity import metric_of
+from tiltyard.analysis.reader_weights import choices
 from tiltyard.analysis.run_times import run_times
 from tiltyard.analysis.statements.deltas import lines
 from tiltyard.app.report import findings_of

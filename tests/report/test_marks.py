@@ -14,11 +14,11 @@ from tiltyard.analysis.model import Comparison, Findings
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.statements.numbers import WIDENED, widened_note
 from tiltyard.charts.figures import interval_text
-from tiltyard.report.capitals import with_capitals
 from tiltyard.report.document import Document
 from tiltyard.report.marks import with_marks_explained
 from tiltyard.report.styles import STYLES
 from tiltyard.report.styles.style import Style
+from tiltyard.report.title_case import with_capitals
 from tiltyard_published.read import read_publication
 
 TESTS = tuple(f"test {number}" for number in range(8))

@@ -34,13 +34,13 @@ from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings, Summary
 from tiltyard.analysis.values import cells_of
 from tiltyard.charts.figures import interval_text
-from tiltyard.report.capitals import with_capitals
 from tiltyard.report.document import Document, Entry, Facts, Figure, Fold, Paragraph, Sentences
 from tiltyard.report.edition.apply import edited
 from tiltyard.report.edition.file import Edition
 from tiltyard.report.formats import FORMATS, xlsx
 from tiltyard.report.styles import STYLES
 from tiltyard.report.styles.style import Style
+from tiltyard.report.title_case import with_capitals
 
 FACTORS = {"filesystem": ("ext4", "xfs"), "kernel": ("3.12", "3.13")}
 SPEEDS = {("xfs",): 1.2, ("xfs", "3.13"): 1.1}

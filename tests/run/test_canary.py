@@ -19,7 +19,7 @@ from tiltyard.run.canary import check_canary
 from tiltyard.run.history import History
 from tiltyard.run.journal import CanaryRun
 from tiltyard.run.runner import run_study
-from tiltyard.study.model import GatesSpec, SystemSpec
+from tiltyard.study.model import NoiseLimits, SystemSpec
 
 LIMIT = 0.03
 WHEN: tuple[Literal["before"], Literal["after"]] = ("before", "after")
@@ -201,7 +201,7 @@ def test_a_study_may_do_without_and_one_of_short_blocks_does(
     tmp_path: Path,
     engine: Engine,
     monkeypatch: pytest.MonkeyPatch,
-    gates: GatesSpec | None,
+    gates: NoiseLimits | None,
     worth_s: float,
 ) -> None:
     monkeypatch.setattr(canary, "_WORTH_S", worth_s)

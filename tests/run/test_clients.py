@@ -27,7 +27,7 @@ from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.runner import run_study
 from tiltyard.run.stream import Stream, read_stream
 from tiltyard.study.clients import with_stonewalls
-from tiltyard.study.model import ClientSpec, GatesSpec, WorkloadSpec
+from tiltyard.study.model import ClientSpec, NoiseLimits, WorkloadSpec
 from tiltyard.wire import Latency, Sample, SampleEvent
 
 HERE = ClientSpec()
@@ -41,7 +41,7 @@ def mixed(*clients: ClientSpec, runtime_s: float = 0.3) -> WorkloadSpec:
 
 
 def run(
-    root: Path, engine: Engine, workload: WorkloadSpec, gates: GatesSpec | None = None
+    root: Path, engine: Engine, workload: WorkloadSpec, gates: NoiseLimits | None = None
 ) -> tuple[Plan, RunRecord, TrialRecord]:
     """A study of one trial; nothing of it is left in the directory."""
     plan = plan_of(

@@ -27,7 +27,7 @@ from tiltyard.run.read import read_run
 from tiltyard.run.record import RunRecord
 from tiltyard.run.runner import run_study
 from tiltyard.run.stream import read_stream
-from tiltyard.run.trust import Bringing
+from tiltyard.run.trust import UntrustedInputs
 from tiltyard.wire import Execution, ExecutionEvent
 from tiltyard.workloads.catalogue import catalogue_of
 
@@ -257,7 +257,7 @@ def test_a_command_that_compares_needs_trust_and_is_told_by_its_key(
     text = 'expect = { exit = "any", compare = ["cmp", "{expected}", "{output}"] }\nstdout = "o"'
     folder.study.write_text(STUDY.replace("METRICS", text))
     plan = frozen(folder.study, engine, None, folder)
-    brought = Bringing.of(plan, catalogue_of(engine, folder), folder).items
+    brought = UntrustedInputs.of(plan, catalogue_of(engine, folder), folder).items
     told = {item.key: item.what for item in brought}
     assert told["expect.compare"] == "compares by cmp '{expected}' '{output}'"
     assert told["stdout"] == "writes o"

@@ -12,7 +12,7 @@ from support.runs import GATES
 from support.synthetic import synthetic_study
 from tiltyard.plan.model import Plan, spares_for
 from tiltyard.plan.order import draw_blocks
-from tiltyard.run.course import PlanProgress
+from tiltyard.run.progress import PlanProgress
 from tiltyard.stats.estimators import PairedBlocks
 from tiltyard.stats.family import DIFFERENT, judge_family
 from tiltyard.stats.looks import LEVEL, LOOKS

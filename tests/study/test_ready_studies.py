@@ -10,7 +10,7 @@ import pytest
 from tiltyard.app.freeze import frozen
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.run.trust import Bringing
+from tiltyard.run.trust import UntrustedInputs
 from tiltyard.study.load import read_study
 from tiltyard.study.model import Study, WorkloadSpec
 from tiltyard.study.program import PROGRAM, program_of
@@ -82,7 +82,7 @@ def test_it_is_one_at_any_scale(path: Path, fraction: str, engine: Engine) -> No
 def brought(path: Path, engine: Engine) -> list[str]:
     """Settings of a study file whose values a person would have to trust."""
     plan = frozen(path, engine, None)
-    items = Bringing.of(plan, catalogue_of(engine), StudyFolder(path.parent)).items
+    items = UntrustedInputs.of(plan, catalogue_of(engine), StudyFolder(path.parent)).items
     return [item.key for item in items]
 
 

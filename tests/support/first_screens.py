@@ -19,8 +19,8 @@ from tiltyard.analysis.model import Findings
 from tiltyard.app.report import findings_of, style_of
 from tiltyard.executors.engine import Engine
 from tiltyard.plan.model import Plan
-from tiltyard.report.capitals import with_capitals
 from tiltyard.report.formats.html import render_page
+from tiltyard.report.title_case import with_capitals
 from tiltyard.run.record import RunRecord
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,7 +10,6 @@ from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.model import Plan
 from tiltyard.plan.sessions import session_plan
 from tiltyard.run.chain import Chain
-from tiltyard.run.course import course_of
 from tiltyard.run.journal import (
     BlockChecked,
     Entry,
@@ -21,6 +20,7 @@ from tiltyard.run.journal import (
     SystemPrepared,
     TrialFinished,
 )
+from tiltyard.run.progress import progress_of
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.sessions import Recorded
 from tiltyard.run.stream import file_of, kept
@@ -83,7 +83,7 @@ def _events(plan: Plan, run: RunRecord, files: Sequence[bytes]) -> Iterator[Even
             plan_hash=plan.hash, boot="".join(run.boots[:1]), host=run.host, record=run.record,
             node=run.node, recovered=(), calibration=run.calibration,
         )  # fmt: skip
-    course, done = course_of(plan, run), 0
+    course, done = progress_of(plan, run), 0
     for block in plan.sequence:
         if block.number in run.active_pairs:
             going_on = tuple(sorted(run.active_pairs[block.number]))

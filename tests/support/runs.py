@@ -21,7 +21,7 @@ from tiltyard.run.observer import Decision, Outlook
 from tiltyard.run.read import read_run
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.runner import run_study
-from tiltyard.study.model import ConditionsSpec, GatesSpec, SystemSpec, WorkloadSpec
+from tiltyard.study.model import ConditionsSpec, NoiseLimits, SystemSpec, WorkloadSpec
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ SMOKE = WorkloadSpec(
     name="iozone", use="iozone", parameters={"file": "128k", "record": "32k", "tests": ["write"]}
 )
 
-GATES = GatesSpec(
+GATES = NoiseLimits(
     spoiled="replace",
     foreign_cpu=0.03,
     foreign_io=0.02,
@@ -118,7 +118,7 @@ def plan_of(
     looks: tuple[int, ...] | None = None,
     budget_s: float | None = None,
     spares: int = 0,
-    gates: GatesSpec | None = None,
+    gates: NoiseLimits | None = None,
 ) -> Plan:
     """A plan whose order simply turns round from block to block.
 

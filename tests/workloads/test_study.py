@@ -14,7 +14,7 @@ from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import read_plan, write_plan
 from tiltyard.run.scratch_dir import scratch_dir
-from tiltyard.run.trust import Bringing
+from tiltyard.run.trust import UntrustedInputs
 from tiltyard.study.compare import compare_study, study_text
 from tiltyard.workloads.catalogue import catalogue_of
 
@@ -102,17 +102,17 @@ def test_a_job_file_is_brought_with_its_contents_and_planned_with_them(tmp_path:
     assert program["command"] == ["fio", "--output-format=json+", "mail.fio"]
     assert program["inputs"] == {"mail.fio": job.read_text(), "common.fio": "bs=4k\n"}
     catalogue = catalogue_of(Engine.find(), folder)
-    assert Bringing.of(plan, catalogue, folder).is_trusted
+    assert UntrustedInputs.of(plan, catalogue, folder).is_trusted
     common.write_text("bs=4k\nexec_prerun=touch /evil\n")
-    assert not Bringing.of(plan, catalogue, folder).is_trusted
+    assert not UntrustedInputs.of(plan, catalogue, folder).is_trusted
     program["inputs"] = {"mail.fio": "[a]\nexec_prerun=touch /evil\n"}
     common.write_text("bs=4k\n")
-    changed = Bringing.of(plan, catalogue, folder)
+    changed = UntrustedInputs.of(plan, catalogue, folder)
     assert not changed.is_trusted, "the plan was changed"
     changed.trust()
-    assert Bringing.of(plan, catalogue, folder).is_trusted
+    assert UntrustedInputs.of(plan, catalogue, folder).is_trusted
     program["inputs"] = {"mail.fio": "[a]\nexec_prerun=touch /more\n"}
-    assert not Bringing.of(plan, catalogue, folder).is_trusted, "and once more"
+    assert not UntrustedInputs.of(plan, catalogue, folder).is_trusted, "and once more"
 
 
 def test_a_job_file_that_is_not_there_has_the_line_of_the_study(tmp_path: Path) -> None:

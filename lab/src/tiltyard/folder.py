@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from tiltyard.errors import RefusedError, UsageError
-from tiltyard.meant import meant, no_study
 from tiltyard.ownership import (
     held_open,
     named_in_errors,
@@ -38,6 +37,7 @@ from tiltyard.ownership import (
     require_plain,
     require_plain_inside,
 )
+from tiltyard.study_path import no_study, study_path
 
 HASHED: Final = ", SHA-256 "
 """Stands between a file and its hash in a fact of a system."""
@@ -188,7 +188,7 @@ class StudyFolder:
             UsageError: if there is none.
             RefusedError: if links lie in it where Tiltyard writes.
         """
-        found = meant(path)
+        found = study_path(path)
         folder = cls(found.with_suffix("") if found.is_file() else found)
         if not folder.study.is_file():
             raise UsageError(no_study(path))

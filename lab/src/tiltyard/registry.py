@@ -303,7 +303,7 @@ class Registry(Sequence[T], Generic[T]):
         """
         self._require_one(name)
         if name not in self._own and name not in self._foreign:
-            from tiltyard.meant import perhaps  # which loads what finds near words
+            from tiltyard.study_path import perhaps  # which loads what finds near words
 
             near = perhaps(name, self.names)
             raise UsageError(f'"{name}" {self._unknown}. One of: {", ".join(self.names)}.{near}')

@@ -141,7 +141,7 @@ def label_of(point: Point, axes: Iterable[Axis]) -> str:
     return ", ".join(axis.label(axis.level(point)) for axis in axes)
 
 
-def course_of(points: Sequence[Point]) -> Course | None:
+def progress_of(points: Sequence[Point]) -> Course | None:
     """The dimension to follow values along: the numeric one with the most levels.
 
     ``None`` where there are fewer than three levels, where sizes vary in two ways (that is a map),

@@ -27,7 +27,7 @@ COLUMNS: Final = np.dtype(
 
 
 @dataclass(frozen=True)
-class Withheld:
+class NoVerdict:
     """Why there are no verdicts, whatever the data say."""
 
     verdict: Literal["undecided", "invalid"]
@@ -227,7 +227,7 @@ class Contrasts(Sequence[Contrast]):
         found = self.columns[list(OF_INTERVAL)][rows & self.has_interval]
         return [RepeatedInterval(*own) for own in found.tolist()]
 
-    def without_verdicts(self, withheld: Withheld) -> "Contrasts":
+    def without_verdicts(self, withheld: NoVerdict) -> "Contrasts":
         """The same, whatever the data say."""
         columns = self.columns.copy()
         columns["verdict"], columns["futile"] = withheld.verdict, False

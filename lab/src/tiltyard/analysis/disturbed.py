@@ -11,12 +11,12 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.analysis.contrast import Contrast, Judged, Withheld
+from tiltyard.analysis.contrast import Contrast, Judged, NoVerdict
 from tiltyard.analysis.disturbed_model import RELATED_LEVEL, SensitivityLine, Spoiled
 from tiltyard.analysis.statements.numbers import compatible
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import MAX_SPOILED_SHARE
-from tiltyard.run.course import PlanProgress
+from tiltyard.run.progress import PlanProgress
 from tiltyard.run.record import Reason, RunRecord
 from tiltyard.stats.types import FloatArray, IntArray
 from tiltyard.units import agreeing, count_of, part_of
@@ -43,7 +43,7 @@ Headlines = Callable[[RunRecord], Mapping[str, Judged]]
 """Judges a record: workload → its index; without those of which nothing is done."""
 
 
-def too_many_disturbed(run: RunRecord, course: PlanProgress) -> Withheld | None:
+def too_many_disturbed(run: RunRecord, course: PlanProgress) -> NoVerdict | None:
     """Whether so many blocks were replaced that nothing can be claimed.
 
     Shares mean something from the first look on, or once there are no spares left. A run that goes
@@ -66,10 +66,12 @@ def too_many_disturbed(run: RunRecord, course: PlanProgress) -> Withheld | None:
     reason = (
         f"{part_of(spoiled, blocks, 'block')} disturbed, more than {100 * MAX_SPOILED_SHARE:g} %"
     )
-    return Withheld("invalid" if final else "undecided", reason)
+    return NoVerdict("invalid" if final else "undecided", reason)
 
 
-def withhold(judged: Sequence[JudgedWorkload], withheld: Withheld) -> list[JudgedWorkload]:
+def suppress_verdicts(
+    judged: Sequence[JudgedWorkload], withheld: NoVerdict
+) -> list[JudgedWorkload]:
     """The same without verdicts."""
 
     def without_verdicts(found: Judged) -> Judged:

@@ -25,13 +25,13 @@ import numpy as np
 
 from tiltyard import __version__
 from tiltyard.analysis.alike import alike
-from tiltyard.analysis.beside import side_by_side
-from tiltyard.analysis.contrast import Contrasts, Judged, Withheld
-from tiltyard.analysis.disturbed import disturbed_blocks, too_many_disturbed, withhold
+from tiltyard.analysis.contrast import Contrasts, Judged, NoVerdict
+from tiltyard.analysis.disturbed import disturbed_blocks, suppress_verdicts, too_many_disturbed
 from tiltyard.analysis.effects import with_effects
 from tiltyard.analysis.judging import judge
 from tiltyard.analysis.model import FORMAT, Comparison, Findings, WorkloadFindings
 from tiltyard.analysis.order import drifts, trial_lines
+from tiltyard.analysis.other_analysis import side_by_side
 from tiltyard.analysis.quantity import Measured, Quantity, collect, mean_of
 from tiltyard.analysis.statements import foreign
 from tiltyard.analysis.statements.conditions import (
@@ -60,8 +60,8 @@ from tiltyard.analysis.workload import (
     workload_findings,
 )
 from tiltyard.plan.model import Plan
-from tiltyard.run.course import PlanProgress, blocks_to_come, course_of, without_replaced_blocks
 from tiltyard.run.differences import differences
+from tiltyard.run.progress import PlanProgress, blocks_to_come, progress_of, without_replaced_blocks
 from tiltyard.run.record import RunRecord
 from tiltyard.stats.multiple import benjamini_hochberg, holm
 from tiltyard.stats.planning import FOUND_HALF_WIDTHS
@@ -78,14 +78,14 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
     Blocks that were replaced are shown trial by trial, and count for nothing else. With these
     headlines so many ``others``, of other studies, are corrected.
     """
-    course = course_of(plan, run)
+    course = progress_of(plan, run)
     everything, run = run, without_replaced_blocks(run, course)
     measured = [collect(plan, run, workload) for workload in plan.workloads]
     to_come = blocks_to_come(everything, course)
     quantities = [q for m in measured if (q := quantities_of(m))]
     judged = _judge_all(plan, quantities, to_come, others)
     withheld = too_many_disturbed(everything, course)
-    judged = withhold(judged, withheld) if withheld else judged
+    judged = suppress_verdicts(judged, withheld) if withheld else judged
     headlines = others + sum(len(workload.index.contrasts) for workload in judged)
     family = sum(len(judgement.contrasts) for workload in judged for judgement in workload.family)
     workloads = _describe(plan, run, measured, judged, headlines, family, withheld)
@@ -251,7 +251,7 @@ def _headlines(plan: Plan, run: RunRecord) -> dict[str, Judged]:
     measured = (collect(plan, run, workload) for workload in plan.workloads)
     quantities = [q for m in measured if (q := quantities_of(m))]
     names = (q.measured.workload.spec.name for q in quantities)
-    judged = _judge_indices(plan, quantities, blocks_to_come(run, course_of(plan, run)))
+    judged = _judge_indices(plan, quantities, blocks_to_come(run, progress_of(plan, run)))
     return dict(zip(names, judged, strict=True))
 
 
@@ -262,7 +262,7 @@ def _describe(
     judged: Sequence[JudgedWorkload],
     headlines: int,
     family: int,
-    withheld: Withheld | None,
+    withheld: NoVerdict | None,
 ) -> tuple[WorkloadFindings, ...]:
     """The findings of each workload, in the order of the plan."""
     by_name = {own.measured.workload.spec.name: own for own in judged}

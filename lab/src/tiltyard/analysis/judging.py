@@ -6,8 +6,8 @@ from typing import Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tiltyard.analysis.beside import not_external
 from tiltyard.analysis.contrast import COLUMNS, MAX_FAILED_SHARE, OF_INTERVAL, Contrasts, Judged
+from tiltyard.analysis.other_analysis import not_external
 from tiltyard.analysis.quantity import Direction, Quantity, pairs_of
 from tiltyard.plan.model import Design
 from tiltyard.stats.estimators import PairedBlocks

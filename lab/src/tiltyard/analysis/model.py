@@ -10,7 +10,7 @@ from tiltyard.analysis.clients import ClientLine
 from tiltyard.analysis.disturbed_model import Spoiled
 from tiltyard.analysis.rows import MADE_WHEN_READ
 from tiltyard.analysis.session_model import Sessions
-from tiltyard.analysis.verdict import Beside, OverStudies, Verdict
+from tiltyard.analysis.verdict import OtherAnalysis, OverStudies, Verdict
 from tiltyard.collected.audited import Audited
 from tiltyard.collected.model import Kept, Origin, PrintedAs
 from tiltyard.frozen import Frozen
@@ -105,7 +105,7 @@ class Comparison(Frozen):
     """Ratio in each block, in order; those beyond ``blocks`` came later or wait for a look."""
     unpaired: bool = False
     """Two heaps of values from elsewhere (Welch): ``blocks`` counts those of the smaller one."""
-    beside: Beside | None = None
+    beside: OtherAnalysis | None = None
     over: OverStudies | None = None
 
     @property

@@ -18,7 +18,7 @@ from tiltyard.analysis.warm_up import values_after_warm_up
 from tiltyard.importers.live import bin_width
 from tiltyard.plan.model import Plan, PlannedWorkload, Unit
 from tiltyard.plan.sessions import session_of
-from tiltyard.run.gates import TICKS_S
+from tiltyard.run.noise_limits import TICKS_S
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.samples import BIN_WIDTH, PERCENTILES, CellKey, Samples, SampleTable
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray

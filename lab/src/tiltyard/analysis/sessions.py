@@ -35,11 +35,11 @@ from tiltyard.analysis.statements.verdicts import sentence
 from tiltyard.analysis.workload import quantities_of
 from tiltyard.plan.model import Design, Plan
 from tiltyard.plan.sessions import design_over_sessions, session_of
-from tiltyard.run.course import course_of, without_replaced_blocks
+from tiltyard.run.progress import progress_of, without_replaced_blocks
 from tiltyard.run.sessions import APART_H, Recorded, pooled, replicates, seal_of
-from tiltyard.stats.apart import Apart, groups_apart
 from tiltyard.stats.looks import FEWEST
 from tiltyard.stats.multiple import holm
+from tiltyard.stats.outlying_groups import OutlyingGroup, outlying_groups
 from tiltyard.stats.permutation import lag_one, permutation_p
 from tiltyard.stats.random_effects import unmet
 from tiltyard.stats.replication import Spread, spread_between
@@ -187,7 +187,7 @@ def _lines(groups: Sequence[Recorded]) -> Iterator[SessionLine]:
     before = None
     for group in groups:
         run, plan = group.run, group.plan
-        blocks = len(course_of(plan, run).counted)
+        blocks = len(progress_of(plan, run).counted)
         state = run.stopped or f"{part_of(blocks, len(plan.blocks), 'block')} done"
         yield SessionLine(
             number=group.number,
@@ -249,10 +249,10 @@ class _Seen:
         """Session → its values, of one for each block, nan where there is none."""
         return _grouped(values, self.sessions)
 
-    def apart(self, own: dict[int, FloatArray], family: int) -> list[tuple[int, Apart]]:
+    def apart(self, own: dict[int, FloatArray], family: int) -> list[tuple[int, OutlyingGroup]]:
         """Sessions that lie apart, of so many comparisons that are looked at together."""
         numbers = [*own]
-        found = groups_apart([*own.values()], self.rope, HEADLINE_LEVEL / family)
+        found = outlying_groups([*own.values()], self.rope, HEADLINE_LEVEL / family)
         return [(numbers[one.group], one) for one in found]
 
 
@@ -268,7 +268,7 @@ def _seen(over: Sequence[Recorded], units: Mapping[int, int]) -> _Seen | None:
     first = over[0].plan
     plan, run = pooled(over)
     plan = plan.model_copy(update={"design": first.design})
-    run = without_replaced_blocks(run, course_of(plan, run))
+    run = without_replaced_blocks(run, progress_of(plan, run))
     measured = [collect(plan, run, workload) for workload in plan.workloads]
     found = [quantities for own in measured if (quantities := quantities_of(own))]
     number = session_of(plan)
@@ -314,12 +314,14 @@ def _levels(seen: _Seen) -> Iterator[SessionLevel]:
         )
 
 
-def _stated(number: int, one: Apart) -> SessionApart:
+def _stated(number: int, one: OutlyingGroup) -> SessionApart:
     low, middle, high = (math.exp(log) for log in (one.low, one.mean - one.others, one.high))
     return SessionApart(session=number, ratio=middle, low=low, high=high, turned=one.turned)
 
 
-def _slow(seen: _Seen, quantity: Quantity, apart: Sequence[tuple[int, Apart]]) -> Iterator[str]:
+def _slow(
+    seen: _Seen, quantity: Quantity, apart: Sequence[tuple[int, OutlyingGroup]]
+) -> Iterator[str]:
     """Sessions whose values are others over all systems."""
     for number, one in apart[:_NAMED]:
         low, middle, high = map(math.exp, (one.low, one.mean - one.others, one.high))
@@ -335,7 +337,7 @@ def _slow(seen: _Seen, quantity: Quantity, apart: Sequence[tuple[int, Apart]]) -
     yield from _more(apart)
 
 
-def _disagreeing(seen: _Seen, apart: Sequence[tuple[int, Apart]]) -> Iterator[str]:
+def _disagreeing(seen: _Seen, apart: Sequence[tuple[int, OutlyingGroup]]) -> Iterator[str]:
     """Sessions in which a comparison comes out otherwise."""
     for number, one in apart[:_NAMED]:
         here, there = (
@@ -349,7 +351,7 @@ def _disagreeing(seen: _Seen, apart: Sequence[tuple[int, Apart]]) -> Iterator[st
     yield from _more(apart)
 
 
-def _more(apart: Sequence[tuple[int, Apart]]) -> Iterator[str]:
+def _more(apart: Sequence[tuple[int, OutlyingGroup]]) -> Iterator[str]:
     if len(apart) > _NAMED:
         yield f"{len(apart) - _NAMED} more lie apart."
 

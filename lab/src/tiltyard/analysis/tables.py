@@ -10,9 +10,9 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.analysis.beside import beside
 from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.model import Average, Cell, Comparison, Index, Summary
+from tiltyard.analysis.other_analysis import other_analysis
 from tiltyard.analysis.pairs import beside_ratios, standings
 from tiltyard.analysis.quantity import GridCell, Measured, Quantity, log_width
 from tiltyard.analysis.rows import Rows
@@ -60,7 +60,7 @@ class ComparisonBuilder:
             else None,
             sentence=sentence(contrast, self.design, self.family),
             differences=tuple(map(math.exp, differences)),
-            beside=beside(contrast, self.design),
+            beside=other_analysis(contrast, self.design),
             **blocks_of_decision(contrast, self.design, self.family),
             **marks_of(contrast),
         )

@@ -77,7 +77,7 @@ def _inverse(ratio: float | None) -> float | None:
     return None if ratio is None else 1 / ratio
 
 
-class Beside(Frozen):
+class OtherAnalysis(Frozen):
     """A comparison by the analysis that is not named as that of the study's verdicts."""
 
     analysis: Analysis

@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, get_args
 
 from tiltyard.analysis.alike import Measure, alike
 from tiltyard.analysis.clients import client_lines
-from tiltyard.analysis.contrast import Judged, Withheld
+from tiltyard.analysis.contrast import Judged, NoVerdict
 from tiltyard.analysis.model import Index, Latencies, Loss, WorkloadFindings
 from tiltyard.analysis.network import what_ends_saw
 from tiltyard.analysis.quantity import GridCell, Measured, Quantity, mean_over
@@ -142,7 +142,7 @@ def quantities_of(measured: Measured) -> Quantities | None:
     return compared(measured, measured.cells, headline, over, *beside)
 
 
-def unmeasured(measured: Measured, withheld: Withheld | None) -> WorkloadFindings:
+def unmeasured(measured: Measured, withheld: NoVerdict | None) -> WorkloadFindings:
     """What can be said of a workload of which no trial counts."""
     answer = f"No verdict yet on {measured.workload.display}: no trial of it is done."
     if withheld:

@@ -27,7 +27,7 @@ from tiltyard.collected.model import (
     SourceStudy,
 )
 from tiltyard.errors import UsageError
-from tiltyard.meant import meant
+from tiltyard.study_path import study_path
 from tiltyard.units import listed
 
 POOLED: Final = 3
@@ -124,7 +124,7 @@ def _names(studies: Sequence[Path]) -> list[str]:
     Raises:
         UsageError: if one is named twice.
     """
-    folders = [meant(path).resolve() for path in studies]
+    folders = [study_path(path).resolve() for path in studies]
     for place, folder in enumerate(folders):
         if folder in folders[:place]:
             raise UsageError(f"{studies[place]}: one study is named twice. Fix: name each once")

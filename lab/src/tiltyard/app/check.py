@@ -18,7 +18,7 @@ from tiltyard.run.dry_run import dry_run
 from tiltyard.run.host_record import host_record
 from tiltyard.run.read import read_run
 from tiltyard.run.rehearsal import lacking, rehearse
-from tiltyard.run.trust import Bringing
+from tiltyard.run.trust import UntrustedInputs
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems.kind import Problem
 from tiltyard.systems.planned import PlannedPart
@@ -91,12 +91,12 @@ class Checked(Outline):
         return errors or any(part.refused for part in self.dry_run)
 
 
-def asked(plan: Plan, bringing: Bringing) -> list[SystemSpec]:
+def asked(plan: Plan, bringing: UntrustedInputs) -> list[SystemSpec]:
     """The systems of a plan that are asked and brought up: those that bring nothing."""
     return [system for system in plan.systems if system.name not in bringing.by_system]
 
 
-def outline(plan: Plan, bringing: Bringing, folder: StudyFolder) -> Outline:
+def outline(plan: Plan, bringing: UntrustedInputs, folder: StudyFolder) -> Outline:
     """What a plan says of itself; nothing on the host is changed."""
     parts = dry_run(folder, asked(plan, bringing), plan.placement, plan.most_clients)
     disk_bytes = sum(part.disk_bytes for part in parts)

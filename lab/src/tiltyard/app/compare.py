@@ -16,7 +16,7 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.program import PATHS
 from tiltyard.run.record import AS_PLANNED, Amendment
-from tiltyard.run.trust import Bringing, require_made_here
+from tiltyard.run.trust import UntrustedInputs, require_made_here
 from tiltyard.study.compare import (
     NOTHING,
     Asked,
@@ -131,7 +131,7 @@ def typed_study(
         place_study(target, text.encode())
     # A plan that was in the folder before is not trusted by this.
     hash_ = sha256(text.encode())
-    Bringing.among(hash_, study.systems, study.workloads, catalogue, target).trust()
+    UntrustedInputs.among(hash_, study.systems, study.workloads, catalogue, target).trust()
     return TypedStudy(target, engine, amendment, study if is_this else None)
 
 

@@ -30,9 +30,9 @@ from tiltyard.run.interrupt import SIGNALS, Interrupt
 from tiltyard.run.lock import hold_lock
 from tiltyard.run.nodes import Nodes
 from tiltyard.run.observer import Decision, Outlook
-from tiltyard.run.patience import WAIT_S
 from tiltyard.run.read import read_history
 from tiltyard.run.record import TrialRecord
+from tiltyard.run.retry import WAIT_S
 from tiltyard.run.sessions import Session, sessions_of
 from tiltyard.units import count_of
 
@@ -243,14 +243,14 @@ class _Fleet:
         place = self.nodes.places[runner.node]
         # Its end is told by the end of the pipe: then everything is taken down.
         with runner.tell:
-            teller = _Teller(runner.tell, session.plan.sequence[0].number)
+            relay = _Relay(runner.tell, session.plan.sequence[0].number)
             try:
                 run_until_decided(
-                    session, self.engine, teller, decide=whole, place=place, **self.options
+                    session, self.engine, relay, decide=whole, place=place, **self.options
                 )
-                teller.say("done", "")
+                relay.say("done", "")
             except (TiltyardError, OSError) as error:
-                teller.say("failed", str(error))
+                relay.say("failed", str(error))
 
     def _hear(self, runner: _Runner, what: str, text: str) -> None:
         if what == "note":
@@ -301,7 +301,7 @@ def _put_aside(session: Session, node: str, why: str) -> None:
 
 
 @dataclass
-class _Teller:
+class _Relay:
     """An observer that passes on what a person should know."""
 
     _tell: Connection

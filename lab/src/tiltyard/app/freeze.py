@@ -16,16 +16,16 @@ from tiltyard.errors import HostLacksError, RefusedError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, write_whole
 from tiltyard.host.changes import PREFIX
-from tiltyard.meant import meant
 from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import read_plan, write_plan
 from tiltyard.run.sessions import write_sessions
-from tiltyard.run.trust import Bringing, remember_made, require_made_here
+from tiltyard.run.trust import UntrustedInputs, remember_made, require_made_here
 from tiltyard.study.load import load_study, read_text
 from tiltyard.study.model import Study
 from tiltyard.study.problems import StudyFileError
 from tiltyard.study.scaling import scaled
+from tiltyard.study_path import study_path
 from tiltyard.systems import KINDS
 from tiltyard.wire import Catalogue
 from tiltyard.workloads.catalogue import catalogue_of, require_installed
@@ -37,7 +37,8 @@ def open_study(
     """The folder in which a study is, or shall be, carried out.
 
     Args:
-        study: A study folder or a study file, as :func:`tiltyard.meant.meant` reads it; a file
+        study: A study folder or a study file, as :func:`tiltyard.study_path.study_path` reads it;
+            a file
             outside of a folder is copied to one of its own.
         folder: Where to carry the study out; by default where it is.
         scale: A file's folder is named after it, so that it does not stand in the whole's way.
@@ -77,7 +78,7 @@ def opened_study(
         require_made_here(target)
     is_new, existed = not target.study.exists(), target.root.exists()
     place_study(target, text.encode())
-    with kept_if_begun(target, existed=existed) if is_new else contextlib.nullcontext():
+    with rollback_unless_started(target, existed=existed) if is_new else contextlib.nullcontext():
         try:
             yield target
         except StudyFileError as error:
@@ -87,7 +88,7 @@ def opened_study(
 
 
 @contextlib.contextmanager
-def kept_if_begun(folder: StudyFolder, *, existed: bool) -> Iterator[None]:
+def rollback_unless_started(folder: StudyFolder, *, existed: bool) -> Iterator[None]:
     """Where it is refused inside, leave no folder of a study of which nothing was measured.
 
     Args:
@@ -119,7 +120,7 @@ def _resolved(
     study: Path, folder: Path | None, scale: Fraction | None, blocks: int | None
 ) -> tuple[Path, StudyFolder, str]:
     """The file that a person has, the folder that the study goes to, and what it says there."""
-    study = meant(study)
+    study = study_path(study)
     if blocks is not None:
         return _with_blocks(study, folder, scale, blocks)
     if study.is_file():
@@ -197,13 +198,13 @@ def rehearsal_of(study: Path) -> Iterator[tuple[Path, StudyFolder]]:
     """A study file, and a folder to rehearse it in: its own, or one beside it that goes again.
 
     Args:
-        study: A study folder or a study file, as :func:`tiltyard.meant.meant` reads it.
+        study: A study folder or a study file, as :func:`tiltyard.study_path.study_path` reads it.
 
     Raises:
         UsageError: if there is no study.
         HostLacksError: if nothing can be written beside such a file.
     """
-    study = meant(study)
+    study = study_path(study)
     if not study.is_file():
         folder = StudyFolder.of(study)
         yield folder.study, folder
@@ -313,7 +314,7 @@ def planned(
     else:
         study = study or load_study(folder.study, catalogue, KINDS)
         plan = _frozen(study, folder.study, engine, catalogue, scale, folder)
-    Bringing.of(plan, catalogue, folder).require_trusted(folder.root, trust=trust)
+    UntrustedInputs.of(plan, catalogue, folder).require_trusted(folder.root, trust=trust)
     remember_made(folder, {folder.plan: plan.hash})
     if not folder.plan.exists():
         write_plan(folder, plan)

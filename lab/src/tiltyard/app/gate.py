@@ -7,8 +7,8 @@ from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import read_plan
 from tiltyard.run.binaries import binaries, changed_file
-from tiltyard.run.course import course_of
 from tiltyard.run.observer import Decide, Decision
+from tiltyard.run.progress import progress_of
 from tiltyard.run.record import Prepared, RunRecord
 from tiltyard.run.sessions import hashes_before, sessions_of
 
@@ -54,7 +54,7 @@ def until_gated(plan: Plan, within: float, by: "By") -> Decide:
         from tiltyard.analysis.findings import analyse
         from tiltyard.analysis.gate import gate_decision
 
-        withheld = too_many_disturbed(record, course_of(plan, record))
+        withheld = too_many_disturbed(record, progress_of(plan, record))
         return gate_decision(analyse(plan, record), within, by, withheld=withheld is not None)
 
     return decide

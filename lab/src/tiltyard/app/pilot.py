@@ -15,13 +15,13 @@ from tiltyard.folder import StudyFolder, sha256, write_whole
 from tiltyard.plan.model import Plan
 from tiltyard.plan.pilot import Pilot, executions_said, plan_of_pilot, read_pilot
 from tiltyard.plan.store import read_plan, write_plan
-from tiltyard.run.course import course_of, without_replaced_blocks
 from tiltyard.run.estimate import Pace
 from tiltyard.run.history import History
 from tiltyard.run.observer import Observer
+from tiltyard.run.progress import progress_of, without_replaced_blocks
 from tiltyard.run.read import read_run
 from tiltyard.run.stream import read_stream
-from tiltyard.run.trust import Bringing, remember_made
+from tiltyard.run.trust import UntrustedInputs, remember_made
 from tiltyard.units import count_of
 from tiltyard.workloads.catalogue import catalogue_of
 
@@ -94,11 +94,11 @@ def _planned_pilot(
                 "Delete that folder to make another one"
             )
         plan = at_scale(pilot, scale)
-        Bringing.of(plan, catalogue, pilot).require_trusted(folder.root, trust=trust)
+        UntrustedInputs.of(plan, catalogue, pilot).require_trusted(folder.root, trust=trust)
         remember_made(folder)
         return plan
     plan = frozen(folder.study, engine, scale, folder)
-    Bringing.of(plan, catalogue, pilot).require_trusted(folder.root, trust=trust)
+    UntrustedInputs.of(plan, catalogue, pilot).require_trusted(folder.root, trust=trust)
     plan = plan_of_pilot(plan)
     remember_made(folder, {pilot.plan: plan.hash})
     write_whole(pilot.study, text)
@@ -129,7 +129,7 @@ def known_of(folder: StudyFolder, plan: Plan) -> tuple[Mapping[str, Basis], str]
             f"tiltyard plan {folder.root} --pilot measures it"
         )
     run = read_run(folder, plan)
-    run = without_replaced_blocks(run, course_of(plan, run))
+    run = without_replaced_blocks(run, progress_of(plan, run))
     pace = Pace.of(History.read(folder.journal))
     systems = [system.name for system in plan.systems]
     known = {}

@@ -15,10 +15,8 @@ from tiltyard.analysis.sessions import analyse_sessions
 from tiltyard.app.studies import is_study, kind_of
 from tiltyard.errors import EditorsTextWarning, RefusedError, UsageError
 from tiltyard.folder import StudyFolder, write_together
-from tiltyard.meant import meant
 from tiltyard.phases import phase
 from tiltyard.registry import PluginError
-from tiltyard.report.capitals import with_capitals
 from tiltyard.report.document import Block, Document, Figure, Paragraph, changed
 from tiltyard.report.edition.apply import edited
 from tiltyard.report.edition.file import NAME, Edition
@@ -29,8 +27,10 @@ from tiltyard.report.marks import with_marks_explained
 from tiltyard.report.redaction import Redacted, redacted
 from tiltyard.report.styles import STYLES
 from tiltyard.report.styles.style import Style
+from tiltyard.report.title_case import with_capitals
 from tiltyard.run.sessions import read_sessions
 from tiltyard.study.problems import StudyFileError, one_of
+from tiltyard.study_path import study_path
 
 _Named = TypeVar("_Named")
 
@@ -98,7 +98,7 @@ def findings_of(study: Path) -> Findings:
 
 def _folder_of(study: Path) -> Path:
     """The folder that a person means, whatever kind of study is in it."""
-    found = meant(study)
+    found = study_path(study)
     return StudyFolder.of(found).root if found.is_file() else found
 
 

@@ -13,11 +13,11 @@ from tiltyard.collected.model import SourceStudy
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder
 from tiltyard.host.record import changed
-from tiltyard.meant import meant
 from tiltyard.phases import phase
 from tiltyard.run.differences import differences
 from tiltyard.run.sessions import read_sessions, replicates, seal_of
 from tiltyard.study.model import SystemSpec
+from tiltyard.study_path import study_path
 from tiltyard.units import listed
 
 _UNSTEADY: Final = frozenset({"free", "device"})
@@ -71,7 +71,7 @@ def read_study(path: Path, name: str) -> Study:
     Raises:
         UsageError: if nothing was measured of it, or it compares studies itself.
     """
-    folder = meant(path)
+    folder = study_path(path)
     kind = kind_of(folder)
     with phase(f"analysing {name}"):
         if kind is not RUN:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from tiltyard.collected.store import is_collected, read_collection
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder
-from tiltyard.meant import meant
 from tiltyard.registry import Plugin, PluginError, PluginWarning, Registry
+from tiltyard.study_path import study_path
 from tiltyard.systems.typed import is_word_of_kind
 
 if TYPE_CHECKING:
@@ -126,9 +126,9 @@ def named_studies(words: Sequence[str]) -> list[Path]:
 
 
 def _holds_results(path: Path) -> bool:
-    if path.name == "" or str(path) == "." or not meant(path).exists():
+    if path.name == "" or str(path) == "." or not study_path(path).exists():
         return False
-    folder = meant(path)
+    folder = study_path(path)
     if not folder.is_dir() or not is_study(folder):
         return False
     return kind_of(folder) is not RUN or StudyFolder.of(folder).plan.exists()

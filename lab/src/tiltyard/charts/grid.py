@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tiltyard.analysis.axes import Course, course_of, spoken_axes
+from tiltyard.analysis.axes import Course, progress_of, spoken_axes
 from tiltyard.analysis.model import Cell, WorkloadFindings
 from tiltyard.charts.figures import measure_of
 
@@ -25,7 +25,7 @@ class Grid:
 
 def course(workload: WorkloadFindings) -> Course | None:
     """The dimension along which the values of a workload are drawn as lines; ``None`` for a map."""
-    along = course_of([cell.at for cell in workload.cells])
+    along = progress_of([cell.at for cell in workload.cells])
     if along is None:
         return None
     panels = {(cell.metric, along.case(cell.at)) for cell in workload.cells}

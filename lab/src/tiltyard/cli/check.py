@@ -58,7 +58,7 @@ def check(
     from tiltyard.app.freeze import frozen, rehearsal_of
     from tiltyard.cli.console import say, tell
     from tiltyard.executors.engine import Engine
-    from tiltyard.run.trust import Bringing
+    from tiltyard.run.trust import UntrustedInputs
     from tiltyard.study.scaling import parse_scale
     from tiltyard.workloads.catalogue import catalogue_of
 
@@ -67,7 +67,7 @@ def check(
     with rehearsal_of(study) as (source, folder):
         engine = Engine.find()
         plan = frozen(source, engine, fraction, folder)
-        bringing = Bringing.of(plan, catalogue_of(engine, folder), folder)
+        bringing = UntrustedInputs.of(plan, catalogue_of(engine, folder), folder)
         begun = outline(plan, bringing, folder)
         for line in () if printing.json else _outlined(begun):
             tell(line)

@@ -180,7 +180,7 @@ def _compared(
 ) -> "tuple[StudyFolder, Findings]":
     """Write the study and carry it out; what is refused leaves no folder."""
     from tiltyard.app.compare import typed_study
-    from tiltyard.app.freeze import kept_if_begun
+    from tiltyard.app.freeze import rollback_unless_started
     from tiltyard.cli.console import remark
     from tiltyard.cli.run import carried_out
     from tiltyard.study.scaling import parse_scale
@@ -192,7 +192,7 @@ def _compared(
             typed.systems, typed.workloads, folder, vary=typed.vary, commands=commands, asked=asked
         )
         remark(f"Folder   {begun.folder.root}/")
-        with kept_if_begun(begun.folder, existed=existed):
+        with rollback_unless_started(begun.folder, existed=existed):
             findings = carried_out(
                 begun.folder,
                 begun.engine,

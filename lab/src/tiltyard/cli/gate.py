@@ -149,7 +149,7 @@ def _opened(
 ) -> "Iterator[tuple[StudyFolder, TypedStudy | None]]":
     """The folder of the study, or of the study that commands make; what is refused leaves none."""
     from tiltyard.app.compare import typed_study
-    from tiltyard.app.freeze import kept_if_begun, opened_study
+    from tiltyard.app.freeze import opened_study, rollback_unless_started
     from tiltyard.cli.contestants import understood
     from tiltyard.errors import UsageError
     from tiltyard.study.compare import Asked
@@ -166,7 +166,7 @@ def _opened(
         existed = folder is not None and folder.exists()
         with Typed(commands=commands).blamed():
             begun = typed_study((), (), folder, commands=typed, asked=asked, verb="gate")
-            with kept_if_begun(begun.folder, existed=existed):
+            with rollback_unless_started(begun.folder, existed=existed):
                 yield begun.folder, begun
         return
     for name, value in options.items():

@@ -55,13 +55,13 @@ def record(
 def _taken(directory: Path | None, place: "Place") -> "Record":
     """The record with the versions of all that this installation knows."""
     from tiltyard.executors.engine import Engine
-    from tiltyard.host.record import Subject, take
+    from tiltyard.host.record import RecordRequest, take
     from tiltyard.run.host_record import own_versions
     from tiltyard.systems.tools import tools
 
     here = not place.is_remote
     given = directory or Path("." if here else "/")
-    subject = Subject(
+    subject = RecordRequest(
         directory=given.resolve() if here else given,
         tools=tools(),
         own=own_versions(Engine.find().describe().engine) if here else {},

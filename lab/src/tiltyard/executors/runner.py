@@ -17,10 +17,10 @@ from typing import BinaryIO, Final, NoReturn
 from pydantic import ValidationError
 
 from tiltyard.executors.barrier import HeldBy, Reading, Start, closest
-from tiltyard.executors.words import (
+from tiltyard.executors.stderr_tail import (
     MESSAGE,
     MESSAGE_BYTES,
-    Words,
+    StderrTail,
     hidden,
     masked,
     widened,
@@ -127,7 +127,7 @@ class Runner:
     ) -> None:
         """Start it; nothing is waited for."""
         self.is_far = is_far
-        self._words = Words()
+        self._words = StderrTail()
         self._hello: RunnerHello | None = None
         self._rest = b""
         self._put_back: bytes | OfItsOwn | None = None

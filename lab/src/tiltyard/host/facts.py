@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from tiltyard.host.place import Place
 from tiltyard.host.processes import BOOT_ID
-from tiltyard.host.record import SECTIONS, Record, Subject, firmware, limits, take
+from tiltyard.host.record import SECTIONS, Record, RecordRequest, firmware, limits, take
 from tiltyard.host.record.controllers import LINKS
 from tiltyard.host.record.disks import WORKED_ON
 from tiltyard.host.record.limits import CPU_QUOTA
@@ -61,7 +61,7 @@ def facts_of_another(place: Place) -> dict[str, str]:
 @functools.lru_cache(maxsize=64)
 def _since(place: Place, _boot: str) -> dict[str, str]:
     sections = (SECTIONS.named(name) for name in SECTIONS.names if name in _ASKED)
-    facts = _whole(take(Subject(), place, sections))
+    facts = _whole(take(RecordRequest(), place, sections))
     return {name: value for name, value in facts.items() if name not in _CHANGING}
 
 
@@ -80,12 +80,12 @@ def _whole(record: Record) -> dict[str, str]:
 
 def cpu_quota() -> str:
     """``0.5 of 2 CPUs``, of the control groups of this process; empty where no quota is seen."""
-    return limits.quota_of(take(Subject(), sections=(limits.SECTION,)))
+    return limits.quota_of(take(RecordRequest(), sections=(limits.SECTION,)))
 
 
 def virtualisation() -> str:
     """Whether a hypervisor is below us, and which, as far as it tells."""
-    return take(Subject(), sections=(SECTION,))[SECTION.name]["hypervisor"]
+    return take(RecordRequest(), sections=(SECTION,))[SECTION.name]["hypervisor"]
 
 
 def _disk(disks: Mapping[str, str]) -> dict[str, str]:

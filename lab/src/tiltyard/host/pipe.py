@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from tiltyard.address import Address
 from tiltyard.errors import HostLacksError, UnreachableError
-from tiltyard.executors.words import Words
+from tiltyard.executors.stderr_tail import StderrTail
 from tiltyard.host.commands import complaint, shown
 from tiltyard.wire import RECORD_SEPARATOR, HostLine
 
@@ -55,7 +55,7 @@ class Pipe:
         program = shutil.which(argv[0])
         if program is None:
             raise HostLacksError(f'there is no program "{argv[0]}" on this host')
-        self._words = Words()
+        self._words = StderrTail()
         try:
             self._process = subprocess.Popen(
                 argv,

@@ -12,7 +12,7 @@ from tiltyard.study.model import (
     Clock,
     ConditionsSpec,
     Covariate,
-    GatesSpec,
+    NoiseLimits,
     Placement,
     Scaled,
     SystemSpec,
@@ -217,7 +217,7 @@ class Plan(Frozen):
     spares: tuple[Block, ...] = ()
     """Blocks that take the place of spoiled ones and make up for failed trials, in order; their
     numbers go on from the last."""
-    gates: GatesSpec | None = None
+    gates: NoiseLimits | None = None
     """``None``: no block is disturbed."""
     placement: Placement | None = None
     """Hosts that carry it out, each a session; ``None``: this host does."""

@@ -13,7 +13,7 @@ from rich.containers import Lines
 from rich.table import Table
 from rich.text import Text
 
-from tiltyard.analysis.calibrates import calibrates
+from tiltyard.analysis.calibration_command import calibration_command
 from tiltyard.analysis.collected.over import compared_over
 from tiltyard.analysis.decision import headlines
 from tiltyard.analysis.model import (
@@ -306,7 +306,7 @@ def _resolution(findings: Findings) -> str:
         return "does not matter: instructions were counted"
     note = findings.calibration
     if note is None:
-        command = calibrates(findings.where)
+        command = calibration_command(findings.where)
         if not command:
             return f"calibration is of one host, and not of {findings.where}"
         return f"not calibrated; {command} measures its smallest detectable difference"

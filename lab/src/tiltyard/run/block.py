@@ -10,8 +10,8 @@ from tiltyard.run.boot import boot_before_turn
 from tiltyard.run.canary import run_canary
 from tiltyard.run.context import Context
 from tiltyard.run.estimate import next_look
-from tiltyard.run.gates import check_block
 from tiltyard.run.journal import BlockChecked
+from tiltyard.run.noise_limits import check_block
 from tiltyard.run.record import told_briefly
 from tiltyard.run.sizing import executions_for
 from tiltyard.run.trial import asked_of, set_executions

@@ -28,7 +28,7 @@ from tiltyard.plan.model import Plan
 from tiltyard.run.context import Context
 from tiltyard.run.history import History
 from tiltyard.run.journal import BootAsked
-from tiltyard.run.patience import patiently
+from tiltyard.run.retry import retry_while_busy
 from tiltyard.study.model import SystemSpec
 
 _UPTIME: Final = "/proc/uptime"
@@ -140,7 +140,7 @@ def _boot(context: Context, block: int, system: SystemSpec) -> None:
     unit = ledger.name(_RESUMES)
     steps = resumption(unit, command, environment_of_ours(), folder.resumed, about)
     taking = Steps(ledger, context.interrupt.check, context.observer.note)
-    patiently(context, system.name, lambda: taking.take(steps))
+    retry_while_busy(context, system.name, lambda: taking.take(steps))
     kept = ledger.take_back_but_kept()
     told: Any = system.settings.get("reboot_command", BOOT_COMMAND)
     boot = tuple(map(str, told))

@@ -37,7 +37,7 @@ SKEW_MAX_SHARE: Final = 0.01
 
 
 @dataclass(frozen=True)
-class Hearing:
+class ClientCallbacks:
     """What is done with one client's trial."""
 
     follow: Callable[[Trial], object]
@@ -65,7 +65,12 @@ class _Client:
 
 
 def execute_together(
-    context: Context, specs: Sequence[ClientSpec], up: Up, job: Job, path: Path, hearing: Hearing
+    context: Context,
+    specs: Sequence[ClientSpec],
+    up: Up,
+    job: Job,
+    path: Path,
+    hearing: ClientCallbacks,
 ) -> tuple[bytes, str | None, tuple[Telemetry, ...]]:
     """Have clients execute a job at the same time.
 
@@ -160,7 +165,7 @@ def _watches(clients: Sequence[_Client], up: Up) -> list[Callable[[], Watching]]
 def _execute(
     context: Context,
     clients: Sequence[_Client],
-    hearing: Hearing,
+    hearing: ClientCallbacks,
     watches: Sequence[Callable[[], Watching]],
 ) -> tuple[list[Trial], list[int], tuple[Telemetry, ...]]:
     """Carry all out; their trials, their places in the order in which they ended, and their hosts.

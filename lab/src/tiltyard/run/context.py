@@ -12,12 +12,12 @@ from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import Place
 from tiltyard.host.telemetry import Watches
 from tiltyard.plan.model import Plan, TrialKey
-from tiltyard.run.course import PlanProgress
 from tiltyard.run.estimate import outlook
 from tiltyard.run.history import History, Slots
 from tiltyard.run.interrupt import Interrupt
 from tiltyard.run.journal import Journal, TrialFinished
 from tiltyard.run.observer import Observer, Outlook
+from tiltyard.run.progress import PlanProgress
 from tiltyard.run.read import read_trial
 from tiltyard.run.record import TrialRecord
 from tiltyard.run.samples import SampleTable

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tiltyard.plan.model import Block, Plan
-from tiltyard.run.course import Pair
 from tiltyard.run.history import History
 from tiltyard.run.observer import Outlook
+from tiltyard.run.progress import Pair
 
 
 @dataclass(frozen=True)

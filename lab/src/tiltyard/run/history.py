@@ -18,7 +18,6 @@ from tiltyard.folder import PARTIAL, StudyFolder, sha256
 from tiltyard.frozen import lean
 from tiltyard.host.record import changes
 from tiltyard.plan.model import Block, Plan, TrialKey
-from tiltyard.run.course import PlanProgress
 from tiltyard.run.journal import (
     Amended,
     BlockChecked,
@@ -38,6 +37,7 @@ from tiltyard.run.journal import (
     TrialStarted,
     follow_journal,
 )
+from tiltyard.run.progress import PlanProgress
 from tiltyard.run.record import (
     AS_PLANNED,
     IsolationNote,

@@ -5,7 +5,7 @@ import platform
 from pathlib import Path
 
 from tiltyard import __version__
-from tiltyard.host.record import Record, Subject, take
+from tiltyard.host.record import Record, RecordRequest, take
 from tiltyard.systems.tools import tools
 
 _LIBRARIES = ("numpy", "scipy", "pydantic")
@@ -19,7 +19,7 @@ def host_record(directory: Path, engine: str) -> Record:
         directory: the study folder.
         engine: version of the engine.
     """
-    return take(Subject(directory.resolve(), tools(), own_versions(engine)))
+    return take(RecordRequest(directory.resolve(), tools(), own_versions(engine)))
 
 
 def own_versions(engine: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, TypeAdapter
 
-from tiltyard.appended import append_whole, cut_off
+from tiltyard.atomic_append import append_whole, cut_off
 from tiltyard.errors import UsageError
 from tiltyard.folder import (
     open_to_change,
@@ -29,8 +29,8 @@ from tiltyard.host.telemetry import Telemetry
 from tiltyard.ownership import named_in_errors
 from tiltyard.plan.model import TrialKey
 from tiltyard.run.chain import BrokenChainError, Chain
+from tiltyard.run.journal_tail import before_lost, is_damaged, waits
 from tiltyard.run.record import Amendment, CalibrationNote, IsolationNote, Prepared, Reason
-from tiltyard.run.unsynced import before_lost, is_damaged, waits
 
 LATEST_S: Final = 1.0
 """How long a line that may wait is not on the disk."""

@@ -128,7 +128,7 @@ class Reason(Frozen):
     """Why a block is disturbed: a signal beyond its limit. Nothing here comes from a result."""
 
     gate: str
-    """Field of :class:`tiltyard.study.model.GatesSpec`, or ``swap``, ``throttled``, ``quota``,
+    """Field of :class:`tiltyard.study.model.NoiseLimits`, or ``swap``, ``throttled``, ``quota``,
     ``clock``, ``kernel``."""
     system: str | None
     """Whose trial it was; ``None`` for the canary, which stands outside all trials."""

@@ -30,10 +30,8 @@ from tiltyard.run.block import run_block
 from tiltyard.run.boot import arrive, require_allowed
 from tiltyard.run.calibrated import calibration_note
 from tiltyard.run.context import Context
-from tiltyard.run.course import PlanProgress
 from tiltyard.run.differences import owners
 from tiltyard.run.estimate import expected_block_s, outlook
-from tiltyard.run.gates import level_of, told_level
 from tiltyard.run.history import History, Slots, adopt_trials
 from tiltyard.run.host_record import host_record
 from tiltyard.run.interrupt import Interrupt
@@ -48,11 +46,13 @@ from tiltyard.run.journal import (
     Stopped,
 )
 from tiltyard.run.lock import hold_lock
+from tiltyard.run.noise_limits import level_of, told_level
 from tiltyard.run.observer import Decide, Observer
-from tiltyard.run.patience import WAIT_S, patiently, pause
+from tiltyard.run.progress import PlanProgress
 from tiltyard.run.read import read_run, require_plan
 from tiltyard.run.record import AS_PLANNED, Amendment, IsolationNote
 from tiltyard.run.rehearsal import lacking
+from tiltyard.run.retry import WAIT_S, pause, retry_while_busy
 from tiltyard.run.scratch_dir import open_systems, scratch_dir
 from tiltyard.run.sessions import executions_before, hashes_before
 from tiltyard.run.stages import Place as StagePlace
@@ -280,7 +280,7 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
                 raise HostLacksError(f"conditions.cpus{of}: {problem.text}; {problem.remedy}")
     notes: dict[str, list[str]] = {}
     for name, system in systems.items():
-        patiently(context, name, partial(_require_same_host, name, system, notes))
+        retry_while_busy(context, name, partial(_require_same_host, name, system, notes))
     for text, names in notes.items():
         context.observer.note(f"{owners(names, len(systems))}: {text}")
     isolation = _isolated(context)
@@ -344,7 +344,7 @@ def _isolated(context: Context) -> Isolation | None:
     if context.plan.is_remote or not asked.isolate:
         return None
     attempt = partial(isolate, context.ledger, asked.cpus, context.observer.note)
-    return patiently(context, "isolation", attempt)
+    return retry_while_busy(context, "isolation", attempt)
 
 
 def _tell_isolated(context: Context, found: Isolation) -> None:

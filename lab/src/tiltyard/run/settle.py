@@ -13,7 +13,7 @@ from typing import Final
 from tiltyard.host.place import HERE, Place
 from tiltyard.wire import HostSettled
 
-CALM_BYTES: Final = 2**20
+IDLE_BYTES: Final = 2**20
 _LIMIT_S = 2.0
 
 

@@ -25,12 +25,12 @@ from tiltyard.host.telemetry import Telemetry, Watch, Watching
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.plan.program import is_open
 from tiltyard.run.boot import booted
-from tiltyard.run.clients import Hearing, execute_together
+from tiltyard.run.clients import ClientCallbacks, execute_together
 from tiltyard.run.context import Context
 from tiltyard.run.history import History
 from tiltyard.run.journal import ExecutionsSet, TrialFinished, TrialStarted, now
 from tiltyard.run.same_output import expected_output, outcome_of
-from tiltyard.run.settle import CALM_BYTES, patience_s, settle
+from tiltyard.run.settle import IDLE_BYTES, patience_s, settle
 from tiltyard.run.sizing import Asked, Tried, further
 from tiltyard.run.stages import program_job, silence_s
 from tiltyard.run.stream import Stream, file_of, keep_stream, stream_of
@@ -204,7 +204,7 @@ class Rest(NamedTuple):
 
 def come_to_rest(context: Context, workload: str, up: Up) -> Rest:
     """Wait until the host has; what goes on between brief trials that write nothing is watched."""
-    is_calm = context.is_brief(workload) and _is_calm(context, up)
+    is_idle = context.is_brief(workload) and _is_idle(context, up)
     times = context.history.times_of_workload.get(workload)
     trial_s = times.median_s if times else None
     if up.watch:
@@ -212,19 +212,19 @@ def come_to_rest(context: Context, workload: str, up: Up) -> Rest:
         if settled := watched.settled:
             context.watches.close()
             return Rest(settled, watched)
-    settled = settle(up.place, brief=is_calm, trial_s=trial_s)
-    if not is_calm:
+    settled = settle(up.place, brief=is_idle, trial_s=trial_s)
+    if not is_idle:
         context.watches.close()
     return Rest(settled, None)
 
 
-def _is_calm(context: Context, up: Up) -> bool:
+def _is_idle(context: Context, up: Up) -> bool:
     """Whether we have written next to nothing since the disks came to rest."""
     finished = context.history.finished
     if up.commands or not finished:
         return False
     written_bytes = finished[next(reversed(finished))].written_bytes
-    return written_bytes is not None and written_bytes <= CALM_BYTES
+    return written_bytes is not None and written_bytes <= IDLE_BYTES
 
 
 def fail_trial(context: Context, key: TrialKey, reason: str) -> None:
@@ -272,7 +272,7 @@ def _execute(
         cpus: tuple[int, ...] | None = ()
         seen: tuple[Telemetry, ...] = ()
         if clients := workload.spec.clients:
-            hearing = Hearing(
+            hearing = ClientCallbacks(
                 follow=lambda one: follow(one, context.observer.progress),
                 flaw=lambda one, its, at: flaw_of(one, its, at, limit) or its.outcome[1],
                 limit_s=limit.seconds,

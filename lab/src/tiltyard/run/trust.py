@@ -29,8 +29,8 @@ from tiltyard.plan.program import split
 from tiltyard.run.chain import follows, seal_of
 from tiltyard.study.model import SystemSpec, WorkloadSpec
 from tiltyard.study.program import INPUTS, PROGRAM, ProgramCard, placeholders, program_of
-from tiltyard.systems import brought, kind
-from tiltyard.systems.brought import Brought
+from tiltyard.systems import kind, untrusted_inputs
+from tiltyard.systems.untrusted_inputs import Brought
 from tiltyard.wire import Catalogue
 
 _OTHERS_WRITE: Final = 0o022
@@ -40,7 +40,7 @@ words."""
 
 
 @dataclass(frozen=True)
-class Bringing:
+class UntrustedInputs:
     """All that one study brings."""
 
     study: str
@@ -56,7 +56,7 @@ class Bringing:
         found = cls.among(plan.study_sha256, plan.systems, workloads, catalogue, folder)
         placement = plan.placement
         hosts = placement.addresses if placement else ()
-        ways = [way for host in hosts for way in brought.way("placement.hosts", host)]
+        ways = [way for host in hosts for way in untrusted_inputs.way("placement.hosts", host)]
         if not ways:
             return found
         systems = {one.name: (*found.by_system.get(one.name, ()), *ways) for one in plan.systems}
@@ -271,7 +271,7 @@ def _of_workload(
 ) -> Iterator[Brought]:
     """Parameters that the engine would execute, and ways to hosts: commands, or their words."""
     for client in spec.clients:
-        yield from brought.way("clients.host", client.address)
+        yield from untrusted_inputs.way("clients.host", client.address)
     card = catalogue.workload(spec.use)
     table = program_of(card, spec.parameters)
     values = spec.parameters

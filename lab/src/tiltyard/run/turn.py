@@ -18,15 +18,15 @@ from tiltyard.errors import (
 )
 from tiltyard.host.caches import drop_caches
 from tiltyard.host.commands import Command
-from tiltyard.host.record import Subject, changes, take
+from tiltyard.host.record import RecordRequest, changes, take
 from tiltyard.host.record.stack import DISK_UNDER_TEST, disks_below
 from tiltyard.plan.model import TrialKey
 from tiltyard.run.alternate import run_alternately
 from tiltyard.run.binaries import binaries, changed_file
 from tiltyard.run.context import Context
 from tiltyard.run.journal import OtherHost, SystemPrepared
-from tiltyard.run.patience import patiently
 from tiltyard.run.record import Prepared
+from tiltyard.run.retry import retry_while_busy
 from tiltyard.run.runbook import recipe_of
 from tiltyard.run.stages import Place, around, directory_of
 from tiltyard.run.trial import fail_trial, run_trial
@@ -92,8 +92,8 @@ def run_turn(
     context.interrupt.check()
     context.observer.preparing(name)
     try:
-        boot = {**boot, **patiently(context, name, system.boot)}
-        up = patiently(context, name, system.bring_up)
+        boot = {**boot, **retry_while_busy(context, name, system.boot)}
+        up = retry_while_busy(context, name, system.bring_up)
     except (InterruptedRunError, BusyError):
         raise
     except (TiltyardError, OSError) as error:
@@ -191,7 +191,7 @@ def _record_other_host(context: Context, up: Up, *, has_booted: bool) -> None:
     if not other.is_remote or (name in history.met and not has_booted):
         return
     try:
-        record = take(Subject(), other)
+        record = take(RecordRequest(), other)
     except TiltyardError as error:
         context.observer.note(f"{name}: no system record: {error}")
         return

@@ -6,11 +6,11 @@ from typing import Any, Final, Literal, Protocol
 
 from pydantic import BaseModel, JsonValue
 
-from tiltyard.meant import perhaps
 from tiltyard.study.locate import KeyPath
 from tiltyard.study.model import Clock
 from tiltyard.study.problems import FLAWS_MAX, Flaw, not_a, one_of, shown
 from tiltyard.study.program import SERVICE
+from tiltyard.study_path import perhaps
 
 # The levels of a factor: each sets one setting, or several at once.
 #

@@ -10,7 +10,6 @@ from typing import Final
 from pydantic import JsonValue, ValidationError
 
 from tiltyard.executors.engine import JobRefused
-from tiltyard.meant import perhaps
 from tiltyard.study.bounds import SYSTEMS_MAX, TRIALS_MAX
 from tiltyard.study.clients import flaws_of_clients, split
 from tiltyard.study.file import ConditionsTable, PrecisionTable, StudyFile, WorkloadTable
@@ -31,7 +30,7 @@ from tiltyard.study.locate import KeyPath
 from tiltyard.study.model import (
     ClientSpec,
     ConditionsSpec,
-    GatesSpec,
+    NoiseLimits,
     Precision,
     Study,
     SystemSpec,
@@ -53,6 +52,7 @@ from tiltyard.study.program import (
     program_of,
 )
 from tiltyard.study.wording import flaws_of
+from tiltyard.study_path import perhaps
 from tiltyard.units import agreeing, count_of
 from tiltyard.wire import Card, Catalogue
 
@@ -119,7 +119,7 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
         workloads=workloads,
         precision=precision,
         conditions=conditions,
-        gates=GatesSpec(
+        gates=NoiseLimits(
             spoiled=file.noise.disturbed, **file.noise.model_dump(exclude={"disturbed"})
         ),
         placement=file.placement,

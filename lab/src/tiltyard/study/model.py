@@ -94,7 +94,7 @@ class Precision(Frozen):
     """The analysis whose verdicts are those of the study."""
 
 
-class GatesSpec(Frozen):
+class NoiseLimits(Frozen):
     """Limits on what else goes on while a block runs: on telemetry, never on a result.
 
     Frozen before the first trial. Shares are fractions.
@@ -216,7 +216,7 @@ class Study(Frozen):
     workloads: tuple[WorkloadSpec, ...]
     precision: Precision
     conditions: ConditionsSpec
-    gates: GatesSpec
+    gates: NoiseLimits
     placement: Placement | None = None
     """``None``: it is carried out by this host."""
     seed: int | None

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from tiltyard.errors import UsageError
-from tiltyard.meant import perhaps
 from tiltyard.study.locate import KeyPath, Lines
 from tiltyard.study.toml import toml_key
+from tiltyard.study_path import perhaps
 
 _VALUE_LENGTH_MAX = 60
 _WORD: Final = re.compile(r"\w+")

@@ -17,8 +17,8 @@ from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import Place
 from tiltyard.host.resumption import BOOT_COMMAND, SYSTEMD
 from tiltyard.phases import phase
-from tiltyard.systems.brought import Brought, quoted
 from tiltyard.systems.kind import Problem, Site
+from tiltyard.systems.untrusted_inputs import Brought, quoted
 from tiltyard.units import format_duration
 
 LIMIT_S: Final = 1200.0

@@ -24,7 +24,7 @@ from tiltyard.host.op import MakeDirectory, Mount
 from tiltyard.host.place import HERE, MOUNTS, Place
 from tiltyard.host.steps import Step, Steps, TakeBack, UndoTemporarily
 from tiltyard.ownership import expanded, led_to, stranger_above
-from tiltyard.systems import brought
+from tiltyard.systems import untrusted_inputs
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.service.settings import ServiceableSettings
 from tiltyard.units import format_size
@@ -222,5 +222,5 @@ REMOTE = Kind(
     elsewhere=True,
     placed=False,
     redraws=lambda _: "a new subdirectory",
-    brings=lambda settings, _: brought.way("host", settings.address),
+    brings=lambda settings, _: untrusted_inputs.way("host", settings.address),
 )

@@ -20,9 +20,8 @@ from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.host.telemetry import watch_of
 from tiltyard.study.problems import shown
-from tiltyard.systems import brought
+from tiltyard.systems import untrusted_inputs
 from tiltyard.systems.booting import boot, boot_problems
-from tiltyard.systems.brought import Brought
 from tiltyard.systems.ends import both
 from tiltyard.systems.kind import Kind, Problem, Profiles, ServerEnd, Site, System, Up
 from tiltyard.systems.other_host import problems_of
@@ -36,6 +35,7 @@ from tiltyard.systems.placement import (
     redraws,
 )
 from tiltyard.systems.serving import end_of, serve, served
+from tiltyard.systems.untrusted_inputs import Brought
 
 _PORTS = re.compile(r"([0-9]+)-([0-9]+)")
 _CLIENT_DEVICE = "device of the client"
@@ -220,7 +220,7 @@ def _way_to(address: str) -> dict[str, str]:
 
 def _brings(settings: HostsSettings, root: Path) -> Iterator[Brought]:
     """The way there, and what boots the host there."""
-    yield from brought.way("server", settings.of_server)
+    yield from untrusted_inputs.way("server", settings.of_server)
     yield from brings(settings, root)
 
 

@@ -27,8 +27,8 @@ from tiltyard.ownership import expanded
 from tiltyard.recipe import Recipe
 from tiltyard.study.model import Clock
 from tiltyard.study.problems import not_a, shown
-from tiltyard.systems.brought import Brought
 from tiltyard.systems.planned import PlannedPart
+from tiltyard.systems.untrusted_inputs import Brought
 from tiltyard.tuning.knobs.sysctl import SysctlTable
 from tiltyard.tuning.load import Asked, inline_profile, is_path, ready_names
 from tiltyard.tuning.profile import Profile

@@ -15,12 +15,12 @@ from pydantic import Field
 from tiltyard.host.op import MakeDirectory, Mount
 from tiltyard.host.packages import Tool
 from tiltyard.host.steps import Step
-from tiltyard.systems import brought
-from tiltyard.systems.brought import Brought
+from tiltyard.systems import untrusted_inputs
 from tiltyard.systems.filesystems.server import ENDS_AT_SERVER, server_problems
 from tiltyard.systems.kind import Kind, Problem, Site
 from tiltyard.systems.mount.checks import knows_how_to_mount, rights_to_mount, strangers
 from tiltyard.systems.mount.system import MountSettings, MountSystem
+from tiltyard.systems.untrusted_inputs import Brought
 
 SERVER = Tool(
     "fuse-overlayfs", "fuse-overlayfs", ("--version",), "overlays cannot be served in user space"
@@ -129,7 +129,7 @@ class Overlay(MountSystem):
 def _brings(settings: OverlaySettings, _root: Path) -> Iterator[Brought]:
     """The kernel takes options for what they are."""
     if settings.driver == SERVER.command:
-        yield from brought.server_options("mount", SERVER.command, settings.mount)
+        yield from untrusted_inputs.server_options("mount", SERVER.command, settings.mount)
 
 
 KIND = Kind(

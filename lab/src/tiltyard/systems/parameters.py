@@ -7,7 +7,7 @@ from tiltyard.host.packages import Tool, install_command, load_command
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.settings import SetValue
 from tiltyard.host.steps import Step
-from tiltyard.meant import perhaps
+from tiltyard.study_path import perhaps
 from tiltyard.systems.kind import Problem
 
 CONGESTION_CONTROL = "net.ipv4.tcp_congestion_control"

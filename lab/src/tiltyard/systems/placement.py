@@ -11,8 +11,8 @@ from tiltyard.host.packages import Tool
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.resumption import BOOT_COMMAND
 from tiltyard.systems.booting import BootCommand, boot_command
-from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import Problem, SystemSettings
+from tiltyard.systems.untrusted_inputs import Brought
 
 TASKSET = Tool("taskset", "util-linux", ("--version",), "servers cannot be put on CPUs")
 

@@ -19,11 +19,11 @@ from tiltyard.host.place import Place
 from tiltyard.host.processes import BOOT_ID
 from tiltyard.host.steps import Step
 from tiltyard.host.telemetry import FarWatch, disk_under
-from tiltyard.systems import brought
+from tiltyard.systems import untrusted_inputs
 from tiltyard.systems.booting import BOOTED, boot, boot_problems
-from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import AnyKind, Problem, ReachableSettings, Site, System, Up
 from tiltyard.systems.other_host import engine_command, problems_of
+from tiltyard.systems.untrusted_inputs import Brought
 
 _OF_A_HOST: Final = (TiltyardError, HostLacksError, RefusedError)
 """Errors that may not say on which host they were."""
@@ -43,7 +43,7 @@ def with_remote(kind: AnyKind) -> AnyKind:
 
     def brings(settings: Any, root: Path) -> Iterator[Brought]:
         if isinstance(settings, ReachableSettings):
-            yield from brought.way("host", settings.address)
+            yield from untrusted_inputs.way("host", settings.address)
         yield from kind.brings(settings, root)
 
     return replace(kind, open=opened, brings=brings)

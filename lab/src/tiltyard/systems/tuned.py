@@ -15,8 +15,8 @@ from tiltyard.errors import HostLacksError
 from tiltyard.folder import HASHED
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Step, Steps
-from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import AnyKind, Problem, Site, System, SystemSettings, Up
+from tiltyard.systems.untrusted_inputs import Brought
 from tiltyard.systems.volume import queue_facts
 from tiltyard.tuning.knobs.sysctl import SysctlTable
 from tiltyard.tuning.load import Asked, load_profiles

@@ -25,9 +25,9 @@ from tiltyard.errors import RefusedError, UsageError
 from tiltyard.host import sysctls
 from tiltyard.host.devices.block_devices import BlockDevice
 from tiltyard.host.place import HERE
-from tiltyard.meant import perhaps
 from tiltyard.study.problems import one_of, shown
 from tiltyard.study.toml import TomlValue, as_typed, split_list
+from tiltyard.study_path import perhaps
 from tiltyard.systems import KINDS, block_device, directory, host, loop_image, pair, tmpfs, vm
 from tiltyard.systems.filesystems import FILESYSTEMS
 from tiltyard.systems.kind import AnyKind

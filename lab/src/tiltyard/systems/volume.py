@@ -26,9 +26,8 @@ from tiltyard.host.record.geometry import geometry
 from tiltyard.host.resumption import BOOT_COMMAND
 from tiltyard.host.settings import in_force
 from tiltyard.host.steps import Step, Steps, TakeBack
-from tiltyard.systems import brought
+from tiltyard.systems import untrusted_inputs
 from tiltyard.systems.booting import BootCommand, boot_command
-from tiltyard.systems.brought import Brought
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem
 from tiltyard.systems.filesystems.driver import Mounting
 from tiltyard.systems.filesystems.server import ServerDriver
@@ -49,6 +48,7 @@ from tiltyard.systems.mount.system import take_mount_options
 from tiltyard.systems.service.settings import ServiceableSettings
 from tiltyard.systems.state.keeper import Keeper
 from tiltyard.systems.state.settings import FRESH, State, StateSettings
+from tiltyard.systems.untrusted_inputs import Brought
 from tiltyard.tuning.knobs.block import BlockTable
 from tiltyard.tuning.profile import Profile
 from tiltyard.tuning.setting import Outcome
@@ -372,10 +372,10 @@ def redraws(settings: VolumeSettings) -> str:
 
 def brings(settings: VolumeSettings, _root: Path) -> Iterator[Brought]:
     """Words for mkfs that name a path, what boots a host, and options of a server."""
-    yield from brought.paths_among("mkfs", "mkfs", settings.mkfs)
+    yield from untrusted_inputs.paths_among("mkfs", "mkfs", settings.mkfs)
     yield from boot_command(settings.reboot_command)
     if isinstance(FILESYSTEMS.named(settings.filesystem).driver, ServerDriver):
-        yield from brought.server_options("mount", settings.filesystem, settings.mount)
+        yield from untrusted_inputs.server_options("mount", settings.filesystem, settings.mount)
 
 
 def queue_facts(device: str, place: Place = HERE) -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import ClassVar, Final, TypeAlias, TypeVar
 import numpy as np
 
 from tiltyard.analysis.axes import Axis, Level, label_of
-from tiltyard.analysis.contrast import Contrasts, Withheld
+from tiltyard.analysis.contrast import Contrasts, NoVerdict
 from tiltyard.analysis.model import WorkloadFindings
 from tiltyard.analysis.order import relative_log_values
 from tiltyard.analysis.quantity import Direction, GridCell, Measured
@@ -456,7 +456,7 @@ class Evidence:
     run: RunRecord
     judged: Sequence[JudgedWorkload] = ()
     workloads: Sequence[WorkloadFindings] = ()
-    withheld: Withheld | None = None
+    withheld: NoVerdict | None = None
     """Why there is no verdict at all."""
 
     @property

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.analysis.calibrates import calibrates
+from tiltyard.analysis.calibration_command import calibration_command
 from tiltyard.analysis.cell_times import LEAST_S, cell_times, short_of
 from tiltyard.analysis.model import Notice
 from tiltyard.analysis.network import ends_notice, network_notices
@@ -390,7 +390,7 @@ def _resolution(evidence: Evidence) -> Iterator[Notice]:
     if evidence.plan.clock == "instructions":
         return
     found, where = evidence.run.calibration, evidence.plan.where
-    command = calibrates(where)
+    command = calibration_command(where)
     if found is None and not command:
         yield note(
             text=f"The smallest difference that {where} can show is not known: a calibration is of "

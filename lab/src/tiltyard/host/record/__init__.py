@@ -11,10 +11,10 @@ from typing import Final
 
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.record.look import look
-from tiltyard.host.record.section import ABSENT, Command, Section, Seen, Subject, because
+from tiltyard.host.record.section import ABSENT, Command, RecordRequest, Section, Seen, because
 from tiltyard.registry import Plugin, PluginError, Registry
 
-__all__ = ["ABSENT", "SECTIONS", "Record", "Section", "Subject", "changed", "changes", "take"]
+__all__ = ["ABSENT", "SECTIONS", "Record", "RecordRequest", "Section", "changed", "changes", "take"]
 
 Record = dict[str, dict[str, str]]
 """Section → fact → value, in the order in which they are shown."""
@@ -82,7 +82,9 @@ SECTIONS: Final = Registry[Section](
 """In the order in which they are shown."""
 
 
-def take(subject: Subject, place: Place = HERE, sections: Iterable[Section] = SECTIONS) -> Record:
+def take(
+    subject: RecordRequest, place: Place = HERE, sections: Iterable[Section] = SECTIONS
+) -> Record:
     """The record of a host, as it is now.
 
     Args:

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tiltyard.host.place import Place
-from tiltyard.host.record.section import Command, Section, Seen, Subject
+from tiltyard.host.record.section import Command, RecordRequest, Section, Seen
 
 
-def look(sections: Sequence[Section], subject: Subject, place: Place) -> Seen:
+def look(sections: Sequence[Section], subject: RecordRequest, place: Place) -> Seen:
     """What a host answers to all that the sections ask.
 
     Raises:

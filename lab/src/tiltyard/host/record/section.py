@@ -14,7 +14,7 @@ Command = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Subject:
+class RecordRequest:
     """Whose record it is."""
 
     directory: Path = Path("/")
@@ -35,7 +35,7 @@ class Seen:
     """Path of whatever exists → where it really is."""
     answers: Mapping[Command, str] = field(default_factory=dict)
     """Command that succeeded → what it printed."""
-    subject: Subject = Subject()
+    subject: RecordRequest = RecordRequest()
 
     def file(self, path: str) -> str:
         """The text of a file, or that it is not available."""

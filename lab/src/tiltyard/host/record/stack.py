@@ -7,7 +7,7 @@ from typing import Final
 from tiltyard.host.mounts import Mount, mount_over, parse_mounts
 from tiltyard.host.place import HERE
 from tiltyard.host.record.look import look
-from tiltyard.host.record.section import Section, Seen, Subject
+from tiltyard.host.record.section import RecordRequest, Section, Seen
 
 DISK_UNDER_TEST: Final = "disk under test"
 """Name of the fact that tells which disk a system lies on in the end."""
@@ -83,7 +83,7 @@ def disks_below(where: str | Path) -> str:
     Returns:
         ``vda, through a loop device over a file on ext4``; empty where there is no disk.
     """
-    seen = look((Section("stack", lambda _: {}, FILES, LINKS),), Subject(), HERE)
+    seen = look((Section("stack", lambda _: {}, FILES, LINKS),), RecordRequest(), HERE)
     if isinstance(where, str):
         device: str | None = Path(where).name
     else:

@@ -25,7 +25,7 @@ from tiltyard.analysis.statements.deltas import (
     percent,
 )
 from tiltyard.analysis.statements.numbers import coverage, p_number, percent_text
-from tiltyard.analysis.verdict import Beside
+from tiltyard.analysis.verdict import OtherAnalysis
 from tiltyard.charts.figures import (
     Estimated,
     Measure,
@@ -227,7 +227,7 @@ def values_note(findings: Findings) -> str:
     return f"Values: of {findings.baseline} the median over blocks; of others that × the ratio."
 
 
-def verdict_entry(comparison: Comparison | Beside, findings: Findings) -> Entry:
+def verdict_entry(comparison: Comparison | OtherAnalysis, findings: Findings) -> Entry:
     """The verdict with its sign."""
     word = marked_word(comparison, findings)
     return Entry(word, kind="verdict", verdict=comparison.verdict)

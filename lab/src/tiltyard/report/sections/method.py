@@ -3,9 +3,9 @@
 import json
 from collections.abc import Iterator
 
-from tiltyard.analysis.calibrates import calibrates
+from tiltyard.analysis.calibration_command import calibration_command
 from tiltyard.analysis.model import Comparison, Findings, WorkloadFindings
-from tiltyard.analysis.verdict import Beside
+from tiltyard.analysis.verdict import OtherAnalysis
 from tiltyard.report.document import (
     Block,
     Column,
@@ -114,7 +114,7 @@ def calibration(findings: Findings) -> tuple[Block, ...]:
     if findings.clock == "instructions":
         return (Paragraph("Instructions were counted: a calibration of time does not apply."),)
     found = findings.calibration
-    command = calibrates(findings.where)
+    command = calibration_command(findings.where)
     if found is None and not command:
         text = "A calibration is of one host, and this study was measured on "
         return (Paragraph(f"{text}{findings.where}."),)
@@ -229,7 +229,7 @@ def _columns(analysis: str, mark: str) -> tuple[Column, ...]:
     )
 
 
-def _both(findings: Findings) -> Iterator[tuple[str, Comparison, Beside]]:
+def _both(findings: Findings) -> Iterator[tuple[str, Comparison, OtherAnalysis]]:
     for workload in findings.workloads:
         for found in workload.index.comparisons:
             if found.beside is not None:
@@ -247,7 +247,7 @@ def _rows(findings: Findings) -> Iterator[tuple[Entry, ...]]:
         )
 
 
-def _judged(found: Comparison | Beside, findings: Findings) -> Iterator[Entry]:
+def _judged(found: Comparison | OtherAnalysis, findings: Findings) -> Iterator[Entry]:
     yield MISSING if found.ratio is None else ratio_entry(found)
     yield interval_entry(found)
     yield verdict_entry(found, findings)

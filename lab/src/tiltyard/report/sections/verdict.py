@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from tiltyard.analysis.calibrates import calibrates
+from tiltyard.analysis.calibration_command import calibration_command
 from tiltyard.analysis.model import Findings, Notice, WorkloadFindings
 from tiltyard.analysis.statements.disturbances import left_out
 from tiltyard.analysis.statements.registry import rules
@@ -134,7 +134,7 @@ def _what_shows(findings: Findings) -> str:
             f"{text}instructions were counted, so it does not depend on this host's speed "
             "and noise."
         )
-    if not (command := calibrates(findings.where)):
+    if not (command := calibration_command(findings.where)):
         return f"{text}a calibration is of one host, not of {findings.where}."
     return f"{text}{findings.where} is not calibrated ({command})."
 

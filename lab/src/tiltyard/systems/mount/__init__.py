@@ -16,11 +16,11 @@ from pydantic import Field
 from tiltyard.host.place import HERE
 from tiltyard.host.processes import named
 from tiltyard.host.steps import Step
-from tiltyard.systems import brought
-from tiltyard.systems.brought import Brought
+from tiltyard.systems import untrusted_inputs
 from tiltyard.systems.kind import Kind, Problem, Site
 from tiltyard.systems.mount.checks import knows_how_to_mount, rights_to_mount
 from tiltyard.systems.mount.system import MountSettings, MountSystem
+from tiltyard.systems.untrusted_inputs import Brought
 
 _SERVED: Final = re.compile(r"fuse(?:blk|3)?(?:\.(.+))?")
 """Types that mount.fuse(8) mounts: the name of a program follows, or the source names it."""
@@ -103,13 +103,16 @@ def _brings(settings: MountedSettings, _root: Path) -> Iterator[Brought]:
         # A file of that name would tell glusterfs which libraries to load.
         volumes = server == "glusterfs" and HERE.passes(("-e", settings.source))[0]
         if volumes or not _PLACE.fullmatch(settings.source):
-            yield Brought("source", f"source {brought.quoted(settings.source)} of {server}")
-        yield from brought.server_options("mount", server, settings.mount)
+            yield Brought(
+                "source", f"source {untrusted_inputs.quoted(settings.source)} of {server}"
+            )
+        yield from untrusted_inputs.server_options("mount", server, settings.mount)
     elif served:
         # mount.fuse(8) hands a command of both to a shell.
         name = f"{server} {settings.source}".strip()
         yield Brought(
-            "type" if server else "source", f"program {brought.quoted(name)}, which serves it"
+            "type" if server else "source",
+            f"program {untrusted_inputs.quoted(name)}, which serves it",
         )
     elif server not in _HELPERS and (helper := HERE.program(f"mount.{server}")):
         yield Brought("type", f"program {helper}, which mounts it")

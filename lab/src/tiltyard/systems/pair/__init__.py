@@ -14,9 +14,8 @@ from tiltyard.host import sysctls
 from tiltyard.host.links import SHORT_NAMES, Link, LinkState, inside, namespace_path, states
 from tiltyard.host.op import MakeNetwork, Run
 from tiltyard.host.steps import Step, Steps
-from tiltyard.systems import brought
+from tiltyard.systems import untrusted_inputs
 from tiltyard.systems.booting import boot_command
-from tiltyard.systems.brought import Brought
 from tiltyard.systems.ends import ENDS, End, both
 from tiltyard.systems.kind import Kind, Problem, ServerEnd, Site, System, Up
 from tiltyard.systems.pair.checks import check_pair
@@ -29,6 +28,7 @@ from tiltyard.systems.parameters import (
 )
 from tiltyard.systems.placement import on_cpus, placement_facts, redraws
 from tiltyard.systems.serving import end_of, serve, served
+from tiltyard.systems.untrusted_inputs import Brought
 
 
 def pair_facts(
@@ -213,7 +213,7 @@ def _brings(settings: PairSettings, _root: Path) -> Iterator[Brought]:
     """What boots a host, and words for tc that name a file, which it may load."""
     yield from boot_command(settings.reboot_command)
     for end in ENDS:
-        yield from brought.paths_among("qdisc", "tc", settings.qdisc_of(end))
+        yield from untrusted_inputs.paths_among("qdisc", "tc", settings.qdisc_of(end))
 
 
 KIND = Kind(

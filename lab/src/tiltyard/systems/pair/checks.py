@@ -9,7 +9,7 @@ from tiltyard.host import sysctls
 from tiltyard.host.links import SHORT_NAMES
 from tiltyard.host.packages import Tool, install_command, load_command
 from tiltyard.host.place import Place
-from tiltyard.meant import perhaps
+from tiltyard.study_path import perhaps
 from tiltyard.systems.ends import ENDS
 from tiltyard.systems.kind import Problem
 from tiltyard.systems.pair.settings import PairSettings

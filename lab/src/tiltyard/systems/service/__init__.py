@@ -21,7 +21,6 @@ from tiltyard.host.op import Link, MakeDirectory, Mount, Run
 from tiltyard.host.start import Ready, Stop, pids, servers
 from tiltyard.host.steps import Step, Steps, TakeBack, UndoTemporarily
 from tiltyard.study.placeholders import names_in
-from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import AnyKind, Problem, Site, System, Up
 from tiltyard.systems.mount.checks import strangers
 from tiltyard.systems.service.settings import ServiceSettings
@@ -32,6 +31,7 @@ from tiltyard.systems.service.steps import (
     short_path,
     values,
 )
+from tiltyard.systems.untrusted_inputs import Brought
 
 _SYSTEM: Final = "{system}"
 """Output: the directory of the system below, or the scratch folder."""

@@ -11,8 +11,8 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, mo
 from tiltyard.study.placeholders import names_in
 from tiltyard.study.problems import shown
 from tiltyard.study.program import OF_SERVICE, SERVER
-from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import KindSettings, OneHostSettings, SystemSettings
+from tiltyard.systems.untrusted_inputs import Brought
 
 _DIR: Final = "dir"
 """In its own texts its directory is called so as well."""

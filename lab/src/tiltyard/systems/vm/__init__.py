@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import Kind, Site, System
+from tiltyard.systems.untrusted_inputs import Brought
 from tiltyard.systems.vm.settings import IN_MEMORY, VmSettings
 
 

@@ -9,9 +9,9 @@ from tiltyard.errors import HostLacksError
 from tiltyard.folder import HASHED, sha256
 from tiltyard.host.place import Place
 from tiltyard.ownership import expanded
-from tiltyard.systems import brought
-from tiltyard.systems.brought import Brought
+from tiltyard.systems import untrusted_inputs
 from tiltyard.systems.kind import Problem, Site
+from tiltyard.systems.untrusted_inputs import Brought
 from tiltyard.systems.vm.backends import BACKENDS, Backend
 from tiltyard.systems.vm.kernels import (
     Wanted,
@@ -50,39 +50,41 @@ def brings(settings: VmSettings, root: Path) -> Iterator[Brought]:
         yield from _brings_there(settings, settings.host)
         return
     if settings.disk is not None:
-        yield from brought.file("disk", "disk image", root / expanded(settings.disk), root)
+        yield from untrusted_inputs.file("disk", "disk image", root / expanded(settings.disk), root)
         return
     assert settings.kernel is not None
-    yield from brought.paths_among("mkfs", "mkfs", settings.mkfs)
+    yield from untrusted_inputs.paths_among("mkfs", "mkfs", settings.mkfs)
     if settings.modules is not None:
-        yield from brought.file("modules", "modules", root / expanded(settings.modules), root)
+        yield from untrusted_inputs.file(
+            "modules", "modules", root / expanded(settings.modules), root
+        )
     if kernel_of_series(settings.kernel) is not None:
         return
     kernel = kernel_named(settings.kernel, beside(root))
     if kernel is None:
         return
     if look_at(kernel).boots_as != "uml":
-        yield from brought.file("kernel", "kernel", kernel, root)
+        yield from untrusted_inputs.file("kernel", "kernel", kernel, root)
         return
-    if kernel.name != UML.command or not brought.of_the_system(kernel, root):
+    if kernel.name != UML.command or not untrusted_inputs.of_the_system(kernel, root):
         yield Brought("kernel", f"program {kernel}", kernel)
     yield from _words(settings.cmdline)
 
 
 def _brings_there(settings: VmSettings, host: str) -> Iterator[Brought]:
     """The same of another host, whose files nobody has looked at: what is no image may start."""
-    yield from brought.paths_among("mkfs", "mkfs", settings.mkfs)
+    yield from untrusted_inputs.paths_among("mkfs", "mkfs", settings.mkfs)
     for key, what, path in (
         ("disk", "disk image", settings.disk),
         ("modules", "modules", settings.modules),
     ):
         if path is not None:
-            yield from brought.file_there(key, what, path, host)
+            yield from untrusted_inputs.file_there(key, what, path, host)
     if settings.kernel is None or kernel_of_series(settings.kernel) is not None:
         return
     kernel = Path(settings.kernel)
     is_path = "/" in settings.kernel
-    named = list(brought.file_there("kernel", "kernel", kernel, host)) if is_path else []
+    named = list(untrusted_inputs.file_there("kernel", "kernel", kernel, host)) if is_path else []
     yield from named
     if settings.backend in ("kvm", "qemu") or kernel.name.startswith(_IMAGE):
         return
@@ -94,7 +96,7 @@ def _brings_there(settings: VmSettings, host: str) -> Iterator[Brought]:
 def _words(cmdline: Sequence[str]) -> Iterator[Brought]:
     for word in cmdline:
         if word.partition("=")[0] not in _WORDS:
-            yield Brought("cmdline", f"option {brought.quoted(word)} of User-Mode Linux")
+            yield Brought("cmdline", f"option {untrusted_inputs.quoted(word)} of User-Mode Linux")
 
 
 _ASKED_FOR = {"vfat": ("nls_cp437", "nls_ascii", "nls_iso8859-1")}

@@ -51,14 +51,14 @@ class _Failed(Frozen):
     """The last of this boot; empty: none."""
 
 
-class _Said(Frozen):
+class _Answer(Frozen):
     """One of both."""
 
     ready: _Ready | None = None
     failed: _Failed | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> "_Said":
+    def _one(self) -> "_Answer":
         if (self.ready is None) == (self.failed is None):
             raise ValueError("either ready or failed")
         return self
@@ -187,7 +187,7 @@ def booted(steps: Steps, step: Boot, console: str) -> Guest:
     """
     _, told = steps.started[step.mark]
     try:
-        said = _Said.model_validate_json(told.line)
+        said = _Answer.model_validate_json(told.line)
     except ValidationError:
         raise TiltyardError(f"the guest did not boot: {shown(told.line)}") from None
     if (failed := said.failed) is not None:

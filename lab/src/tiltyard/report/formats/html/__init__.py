@@ -15,8 +15,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from tiltyard import __version__
-from tiltyard.analysis.chosen import choices
 from tiltyard.analysis.model import Findings
+from tiltyard.analysis.reader_weights import choices
 from tiltyard.charts import theme
 from tiltyard.charts.figures import MARKS, with_unit
 from tiltyard.charts.svg import to_svg

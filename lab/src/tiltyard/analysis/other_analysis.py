@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.quantity import COVARIATE_WORDS, LEFT_WORDS
 from tiltyard.analysis.statements.numbers import compatible, confidence
-from tiltyard.analysis.verdict import Beside
+from tiltyard.analysis.verdict import OtherAnalysis
 from tiltyard.plan.model import Design
 from tiltyard.stats.covariates import BALANCED_WITHIN, explained
 from tiltyard.stats.family import DIFFERENT, EQUIVALENT, INVALID, FamilyVerdicts
@@ -27,7 +27,7 @@ def side_by_side(named: Judged, other: Judged) -> Judged:
     return replace(named, contrasts=replace(named.contrasts, beside=other.contrasts))
 
 
-def beside(contrast: Contrast, design: Design) -> Beside | None:
+def other_analysis(contrast: Contrast, design: Design) -> OtherAnalysis | None:
     """The other analysis of a comparison as the findings state it; ``None`` where there is none.
 
     There is none either where it was not computed beside an interval of the one that was named.
@@ -39,7 +39,7 @@ def beside(contrast: Contrast, design: Design) -> Beside | None:
     if interval is None and contrast.interval is not None and not other.withheld:
         return None
     used, share = _explained(contrast if design.verdict == "adjusted" else other, design)
-    return Beside(
+    return OtherAnalysis(
         analysis="adjusted" if design.verdict == "unadjusted" else "unadjusted",
         covariates=used,
         explained=share,

@@ -17,7 +17,7 @@ from tiltyard.plan.model import Plan, TrialKey
 from tiltyard.run.canary import check_canary
 from tiltyard.run.history import History
 from tiltyard.run.record import Reason, TrialRecord
-from tiltyard.study.model import GatesSpec
+from tiltyard.study.model import NoiseLimits
 from tiltyard.units import count_of, format_size
 
 TICKS_S: Final = 0.03
@@ -115,7 +115,7 @@ def level_of(telemetry: Telemetry) -> dict[str, float]:
     }
 
 
-def told_level(shares: Mapping[str, float], gates: GatesSpec) -> str:
+def told_level(shares: Mapping[str, float], gates: NoiseLimits) -> str:
     """What a person is told of a host that is busy before the first block; empty if it is not."""
     words = {
         "foreign_cpu": "other processes use {} of a CPU",
@@ -136,7 +136,7 @@ def told_level(shares: Mapping[str, float], gates: GatesSpec) -> str:
 
 
 def check_evidence(
-    block: Sequence[Evidence], gates: GatesSpec, earlier: Iterable[Telemetry] = ()
+    block: Sequence[Evidence], gates: NoiseLimits, earlier: Iterable[Telemetry] = ()
 ) -> Iterator[Reason]:
     """The reasons that the trials of one block give, trial by trial.
 
@@ -173,7 +173,7 @@ def check_evidence(
             )
 
 
-def _processor_time(trial: Evidence, gates: GatesSpec) -> Iterator[Found]:
+def _processor_time(trial: Evidence, gates: NoiseLimits) -> Iterator[Found]:
     """CPU time of others, in this host and in others on the same hardware.
 
     What they do on CPUs that do not measure is no limit's matter, where it can be told apart: it
@@ -191,7 +191,7 @@ def _processor_time(trial: Evidence, gates: GatesSpec) -> Iterator[Found]:
             yield gate, share, limit, f"{who} {_percent(share)} {place} (limit {_percent(limit)})"
 
 
-def _waits(trial: Evidence, gates: GatesSpec) -> Iterator[Found]:
+def _waits(trial: Evidence, gates: NoiseLimits) -> Iterator[Found]:
     """Tasks in control groups of others that waited; worst resource only."""
     waits_s = trial.telemetry.foreign_waits_s
     if not waits_s:
@@ -209,7 +209,7 @@ def _waits(trial: Evidence, gates: GatesSpec) -> Iterator[Found]:
         )
 
 
-def _disk(trial: Evidence, gates: GatesSpec) -> Iterator[Found]:
+def _disk(trial: Evidence, gates: NoiseLimits) -> Iterator[Found]:
     """Bytes of others on the disk under test; value and limit are bytes."""
     telemetry = trial.telemetry
     foreign, own = telemetry.foreign_bytes, telemetry.own_bytes
@@ -221,7 +221,7 @@ def _disk(trial: Evidence, gates: GatesSpec) -> Iterator[Found]:
         yield "foreign_io", float(foreign), limit, f"{seen} (limit {format_size(int(limit))})"
 
 
-def _frequency(trial: Evidence, gates: GatesSpec, usual: float | None) -> Iterator[Found]:
+def _frequency(trial: Evidence, gates: NoiseLimits, usual: float | None) -> Iterator[Found]:
     """Mean CPU frequency, off the median of the block's trials of the same workload."""
     own = trial.telemetry.frequency
     if own is None or not usual:
@@ -233,7 +233,7 @@ def _frequency(trial: Evidence, gates: GatesSpec, usual: float | None) -> Iterat
 
 
 def _heat(
-    trial: Evidence, gates: GatesSpec, coolest_c: dict[tuple[str, str], float]
+    trial: Evidence, gates: NoiseLimits, coolest_c: dict[tuple[str, str], float]
 ) -> Iterator[Found]:
     """How much warmer a sensor was than at the coolest moment of the block."""
     warmer = {

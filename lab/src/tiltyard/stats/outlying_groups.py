@@ -20,7 +20,7 @@ from tiltyard.stats.types import FloatArray
 
 
 @dataclass(frozen=True)
-class Apart:
+class OutlyingGroup:
     """One group and the mean of those that do not lie apart."""
 
     group: int
@@ -36,7 +36,9 @@ class Apart:
     """Whether the intervals of both lie beyond zero, on different sides of it."""
 
 
-def groups_apart(groups: Sequence[FloatArray], beyond: float, level: float) -> list[Apart]:
+def outlying_groups(
+    groups: Sequence[FloatArray], beyond: float, level: float
+) -> list[OutlyingGroup]:
     """Groups whose means surely lie apart from the others, the surest one first; half at most.
 
     Args:
@@ -71,7 +73,7 @@ def groups_apart(groups: Sequence[FloatArray], beyond: float, level: float) -> l
         both = math.hypot(reach, t * error)
         sure = abs(mean) > reach and abs(common) > t * error
         found.append(
-            Apart(
+            OutlyingGroup(
                 group=one,
                 mean=mean,
                 others=common,

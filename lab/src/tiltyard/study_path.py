@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 
-def meant(path: Path) -> Path:
+def study_path(path: Path) -> Path:
     """The study folder, or the study file outside of one, that a person means by a path.
 
     That is a folder, a study file, either without its suffix, or any file of a study folder.
@@ -23,7 +23,7 @@ def meant(path: Path) -> Path:
 
 def no_study(path: Path) -> str:
     """What to say where nothing of a study is found, and what would be right."""
-    if meant(path).is_file() and meant(path).suffix == ".toml":
+    if study_path(path).is_file() and study_path(path).suffix == ".toml":
         return f"{path}: nothing was measured of it yet. Fix: tiltyard run {path}"
     if (path / "collection.json").is_file():
         return (

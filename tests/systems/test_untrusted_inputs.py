@@ -11,9 +11,9 @@ from support.catalogue import CATALOGUE
 from support.marked import marked
 from tiltyard.folder import StudyFolder
 from tiltyard.host import sysctls
-from tiltyard.run.trust import Bringing
+from tiltyard.run.trust import UntrustedInputs
 from tiltyard.study.model import WorkloadSpec
-from tiltyard.systems import KINDS, brought, kind
+from tiltyard.systems import KINDS, kind, untrusted_inputs
 
 UML = "/usr/bin/linux.uml"
 REMOTE = {"host": "me@there", "directory": "/srv"}
@@ -142,14 +142,14 @@ def test_mount_options_of_a_profile_are_looked_at_as_well(tmp_path: Path) -> Non
 
 
 def test_the_systems_own_is_roots_alone(tmp_path: Path) -> None:
-    assert brought.of_the_system(Path("/usr/bin/env"), tmp_path)
-    assert not brought.of_the_system(Path("/usr/bin/env"), Path("/usr"))
-    assert not brought.of_the_system(Path("/usr/bin/no-such-program"), tmp_path)
+    assert untrusted_inputs.of_the_system(Path("/usr/bin/env"), tmp_path)
+    assert not untrusted_inputs.of_the_system(Path("/usr/bin/env"), Path("/usr"))
+    assert not untrusted_inputs.of_the_system(Path("/usr/bin/no-such-program"), tmp_path)
     copy = shutil.copy("/usr/bin/env", tmp_path / "env")
-    assert not brought.of_the_system(Path(copy), tmp_path / "other")
+    assert not untrusted_inputs.of_the_system(Path(copy), tmp_path / "other")
     link = tmp_path / "link"
     link.symlink_to("/usr/bin/env")
-    assert brought.of_the_system(link, tmp_path)
+    assert untrusted_inputs.of_the_system(link, tmp_path)
 
 
 def test_a_parameter_of_a_workload_that_is_a_command(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_parameter_of_a_workload_that_is_a_command(tmp_path: Path) -> None:
     marked = card.model_copy(update={"parameters": card.parameters | {"properties": properties}})
     catalogue = CATALOGUE.model_copy(update={"workloads": [marked]})
     spec = WorkloadSpec(name="w", use=card.name, parameters={"command": ["./evil", "a b"]})
-    found = Bringing.among("", [], [spec], catalogue, StudyFolder(tmp_path))
+    found = UntrustedInputs.among("", [], [spec], catalogue, StudyFolder(tmp_path))
     assert [(one.key, one.what) for one in found.items] == [("command", "program ./evil 'a b'")]
     assert not found.is_trusted
 

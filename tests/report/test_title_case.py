@@ -7,10 +7,10 @@ import pytest
 
 from support.told_findings import STUDIES, findings_of
 from tiltyard.analysis.collected import analyse_collection
-from tiltyard.report.capitals import with_capitals
 from tiltyard.report.document import Document, Section
 from tiltyard.report.styles import STYLES
 from tiltyard.report.styles.style import Style
+from tiltyard.report.title_case import with_capitals
 from tiltyard_published.read import read_publication
 
 PUBLISHED = sorted((Path(__file__).resolve().parents[2] / "published").iterdir())

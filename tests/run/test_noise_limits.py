@@ -14,7 +14,9 @@ from support.synthetic import synthetic_study
 from tiltyard.analysis.order import foreign_share, steal_share
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import Plan, TrialKey
-from tiltyard.run.gates import (
+from tiltyard.run.history import History
+from tiltyard.run.journal import TrialFinished
+from tiltyard.run.noise_limits import (
     Evidence,
     check_block,
     check_evidence,
@@ -22,8 +24,6 @@ from tiltyard.run.gates import (
     level_of,
     told_level,
 )
-from tiltyard.run.history import History
-from tiltyard.run.journal import TrialFinished
 from tiltyard.run.record import Reason, TrialRecord, out_of_the_usual, told_briefly
 from tiltyard.run.samples import Samples
 

@@ -17,7 +17,7 @@ _TICK_S = 0.1
 T = TypeVar("T")
 
 
-def patiently(context: Context, name: str, attempt: Callable[[], T]) -> T:
+def retry_while_busy(context: Context, name: str, attempt: Callable[[], T]) -> T:
     """Try until nobody is in the way any more; a person is told once.
 
     Args:

@@ -1,7 +1,7 @@
-"""Which command calibrates the host of a study."""
+"""Which command calibration_command the host of a study."""
 
 
-def calibrates(where: str) -> str:
+def calibration_command(where: str) -> str:
     """The command; empty where there are several hosts, of which no calibration speaks.
 
     Args:

@@ -227,7 +227,7 @@ def _add(counter: Counter[_Counted], key: _Counted, number: int) -> None:
         del counter[key]
 
 
-def course_of(plan: Plan, run: RunRecord) -> PlanProgress:
+def progress_of(plan: Plan, run: RunRecord) -> PlanProgress:
     """How far a recorded run has come."""
     return PlanProgress(
         plan=plan,

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from support.contrasts import FASTER, design_of, judged, quantity_of
 from support.sessions import synthetic_sessions
 from support.synthetic import synthetic_study
-from tiltyard.analysis.beside import beside as other_analysis
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Comparison
+from tiltyard.analysis.other_analysis import other_analysis
 from tiltyard.analysis.sessions import analyse_sessions
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import Plan

@@ -25,7 +25,7 @@ _PLAIN: Final = re.compile(r"|/.*|[0-9.]{1,7}|[A-Za-z_-]{1,12}|.{1,3}", re.DOTAL
 """Values that are not hidden in other texts: they may stand there by chance."""
 
 
-class Words:
+class StderrTail:
     """The standard error of a program, read to its end beside whatever else is done.
 
     A program that floods it fills neither a disk nor our memory, and is never made to wait: what
