@@ -38,8 +38,7 @@ def open_study(
 
     Args:
         study: A study folder or a study file, as :func:`tiltyard.study_path.study_path` reads it;
-            a file
-            outside of a folder is copied to one of its own.
+            a file outside of a folder is copied to one of its own.
         folder: Where to carry the study out; by default where it is.
         scale: A file's folder is named after it, so that it does not stand in the whole's way.
         blocks: Exactly so many, instead of what the study says: another study, beside this one.
