@@ -30,7 +30,7 @@ def studies() -> Iterator[tuple[Path, Path]]:
         place = Path(name)
         patch.chdir(place)
         patch.setenv("TILTYARD_STATE", str(place / "state"))
-        commands = ("a=sleep 0.002", "b=sleep 0.02")
+        commands = ("a=sleep 0.002", "b=sleep 0.06")
         compare(commands=Commands(command=commands, runs=6), folder=place / "few")
         compare(commands=Commands(command=commands, runs=8), folder=place / "more")
         yield place / "few", place / "more"
