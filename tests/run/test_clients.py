@@ -14,6 +14,7 @@ import pytest
 
 from support.patience import LATEST_S, wait_until
 from support.runs import GATES, Watcher, directory_system, go_on, place, plan_of
+from support.said import said_in
 from support.sshd import sshd
 from tiltyard.analysis.findings import analyse
 from tiltyard.errors import UsageError
@@ -233,11 +234,11 @@ def test_clients_that_do_not_begin_together_are_not_added_up(
     tmp_path: Path, engine: Engine
 ) -> None:
     _, _, trial = run(tmp_path, engine, mixed(HERE, HERE))
-    told = [
-        to_pool(one.name, file, file, one.sha256, [Start(0, Reading(-late_ns, 1000))])
-        for one, late_ns in zip(trial.clients, (0, 60 * 10**9), strict=True)
-        for file in [tmp_path / "study" / one.file]
-    ]
+    told = []
+    for one, late_ns in zip(trial.clients, (0, 60 * 10**9), strict=True):
+        (raw := tmp_path / one.name).write_bytes(said_in(tmp_path / "study" / one.file))
+        started = [Start(0, Reading(-late_ns, 1000))]
+        told.append(to_pool(one.name, raw, raw, one.sha256, started))
     text = r"client 2 began \d+\.\d ms after the first one \(limit 25 ms\)"
     with pytest.raises(JobRefused, match=text):
         engine.pool({"clients": told, "late_s": SKEW_MAX_S, "late_share": SKEW_MAX_SHARE})

@@ -242,7 +242,7 @@ EVERY_KIND: dict[str, dict[str, object]] = {
     "vm": {"kernel": "/bin/true", "backing": {"image": "16M"}},
     "pair": {"sysctl": {"net.core.somaxconn": 4001}},
     "loopback": {},
-    "hosts": {"far": "nobody@127.0.0.1", "address": "127.0.0.1"},
+    "hosts": {"server": "nobody@127.0.0.1", "address": "127.0.0.1"},
 }  # fmt: skip
 """Kind → settings with which it can be planned anywhere; ``block-device`` has its own tests."""
 

@@ -13,6 +13,7 @@ from support.devices import MIB, loop_disk, mounted, sh
 from support.hosts import needs_root
 from support.imports import GOLDEN, collected
 from support.runs import Watcher, go_on
+from support.said import said_in
 from tiltyard.app.freeze import planned
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
@@ -77,7 +78,7 @@ def carried_out(tmp_path: Path, engine: Engine, text: str) -> RunRecord:
 
 def printed(tmp_path: Path, file: str) -> bytes:
     """What the program of a trial printed, from the trial's file."""
-    lines = (tmp_path / "study" / file).read_bytes().splitlines()
+    lines = said_in(tmp_path / "study" / file).splitlines()
     outputs = (event.data for event in read_events(lines) if isinstance(event, OutputEvent))
     return max((one.text or "" for one in outputs), key=len).encode()
 

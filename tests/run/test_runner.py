@@ -9,6 +9,7 @@ import pytest
 
 from support.chained import chained, unchained
 from support.runs import SMOKE, Verdict, Watcher, directory_system, go_on, place, plan_of
+from support.said import said_in
 from tiltyard.errors import (
     HostLacksError,
     InterruptedRunError,
@@ -24,6 +25,7 @@ from tiltyard.run.lock import hold_lock, running_pid
 from tiltyard.run.read import read_run
 from tiltyard.run.record import Amendment, RunRecord
 from tiltyard.run.runner import run_study
+from tiltyard.run.stream import kept
 from tiltyard.study.model import WorkloadSpec
 
 FAILS = WorkloadSpec(name="fails", use="iozone", parameters={"file": "64k", "record": "128k"})
@@ -216,7 +218,7 @@ def test_a_trial_that_was_tampered_with_is_found(tmp_path: Path, engine: Engine,
     run_study(folder, plan, engine, go_on, Watcher())
     victim = sorted(folder.trials.iterdir())[0]
     if harm == "change":
-        victim.write_bytes(victim.read_bytes().replace(b'"value":', b'"value":1', 1))
+        victim.write_bytes(kept(said_in(victim).replace(b'"value":', b'"value":1', 1)))
     else:
         victim.unlink()
     with pytest.raises(UsageError, match=victim.name):
