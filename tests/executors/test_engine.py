@@ -92,6 +92,7 @@ def test_a_job_is_what_the_wire_wants() -> None:
     job = Job(workload="iozone", parameters={"file": "1M"}, target=Path("/mnt"))
     assert job.message() == (
         b'{"protocol": 1, "workload": "iozone", "parameters": {"file": "1M"}, '
-        b'"conditions": {"cpus": [], "unpinned": false, "keep_awake": false}, '
+        b'"conditions": {"cpus": [], "unpinned": false, "keep_awake": false, "settle": false, '
+        b'"watched": false}, '
         b'"target": {"directory": "/mnt"}}'
     )
