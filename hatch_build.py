@@ -4,6 +4,7 @@ import os
 import runpy
 import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from hatchling.builders.config import BuilderConfig
@@ -26,9 +27,19 @@ class EngineHook(BuildHookInterface[BuilderConfig]):
         machine = elf["machine"](engine)
         if machine is None or not elf["is_static"](engine):
             raise ValueError(f"{engine}: not a static program. Fix: scripts/build-engine")
+        # Not among the sources, where a checkout would be called so from then on.
+        self._made = TemporaryDirectory()
+        told = Path(self._made.name, "_version.py")
+        told.write_text(f"__version__ = {self.metadata.version!r}\n")
+        build_data["force_include"][str(told)] = "tiltyard/_version.py"
         build_data["shared_scripts"] = {str(engine.resolve()): "tiltyard-engine"}
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-manylinux_2_17_{machine}.musllinux_1_1_{machine}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002  hatchling's names
+        """Remove what was made for the wheel."""
+        if version != "editable":
+            self._made.cleanup()
 
     def _build(self) -> str:
         """Build it for this host."""

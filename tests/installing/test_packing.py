@@ -77,6 +77,9 @@ def test_the_version_is_read_once_and_sources_that_change_end_a_release(
     monkeypatch.setattr(python, "version", lambda: "0.0.1")
     wheel = build_wheel(Engine.find().path, tmp_path / "wheel")
     assert wheel.name.startswith("tiltyard-0.0.1-"), "the step is told it"
+    with zipfile.ZipFile(wheel) as packed:
+        assert packed.read("tiltyard/_version.py") == b"__version__ = '0.0.1'\n"
+    assert not (ROOT / "lab/src/tiltyard/_version.py").exists(), "a checkout is not called so"
     monkeypatch.setattr(dist, "build_sdist", lambda _: wheel)
     monkeypatch.setattr(dist, "write_sbom", lambda *_: None)
     monkeypatch.setattr(dist, "_of_machine", lambda *_: iter(()))

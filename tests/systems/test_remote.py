@@ -20,6 +20,7 @@ from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import Place
 from tiltyard.run.host_record import host_record
 from tiltyard.systems.directory import RemoteSettings
+from tiltyard.systems.other_host import problems_of
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +117,7 @@ def test_slurm_is_what_a_node_of_slurm_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    (problem,) = there.problems()
+    (problem,) = problems_of(Place(Address("n1", by="slurm", job="1")))
     assert problem.text == "srun is not installed"
     assert "slurm-client" in str(problem.remedy)
 
