@@ -89,6 +89,12 @@ fn samples(events: &[Event]) -> Vec<&Sample> {
 }
 
 #[test]
+fn hosts_may_have_been_up_for_years() {
+    let of_each = [(1 << 60, 1, Vec::new()), (1 << 60, 2, Vec::new())];
+    assert!(matches!(pooled(&of_each).last(), Some(Event::End(_))));
+}
+
+#[test]
 fn amounts_are_added_up_and_a_rate_is_of_the_time_of_all() {
     let of = |operations| {
         vec![sample(
