@@ -143,7 +143,9 @@ def test_who_serves_it_too_is_known_by_name(make: Make, tmp_path: Path, far: Far
     place = Place(Address.in_settings(far.settings))
     with subprocess.Popen((program, "-c", "while :; do :; done")) as process:
         try:
-            assert named((name, "nobody"), place) == (process.pid,)
+            # It is told that a program is executed a moment before it has its name.
+            own = (process.pid,)
+            wait_until(lambda: named((name, "nobody"), place) == own, "it has no name")
             up = system.bring_up()
             if up.watch:
                 with up.watch(None) as watch:
