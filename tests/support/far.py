@@ -44,12 +44,12 @@ class Far:
 def far_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
     """The other host; nothing is left there."""
     folder = tmp_path_factory.mktemp("far")
-    before = host_state(folder)
     with sshd(folder / "server", state=folder / "state") as server:
         yield server
         assert not list(server.home.iterdir())
         assert not list((folder / "state").glob("*"))
-    assert host_state(folder) == before
+    # It ends with its process, while tests of other ones change loop devices of theirs.
+    assert str(folder) not in host_state(folder)
 
 
 @pytest.fixture(scope="session")
