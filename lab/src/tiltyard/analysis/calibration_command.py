@@ -1,4 +1,4 @@
-"""Which command calibration_command the host of a study."""
+"""Which command calibrates the host of a study."""
 
 
 def calibration_command(where: str) -> str:
