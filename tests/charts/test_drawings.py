@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import vl_convert
 
 from tiltyard.charts import drawings
 from tiltyard.charts.theme import FAMILY
+from tiltyard.errors import HostLacksError
 
 SPEC = {"mark": "point", "data": {"values": [{"a": 1}]}, "encoding": {"x": {"field": "a"}}}
 
@@ -19,14 +19,13 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Specifications that were really drawn; the cache is an empty one."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     calls: list[str] = []
-    real = vl_convert.vegalite_to_svg
+    real = drawings._draw
 
-    def draw(spec: str, vl_version: str) -> str:
+    def draw(spec: str) -> str:
         calls.append(spec)
-        svg: str = real(spec, vl_version=vl_version)
-        return svg
+        return real(spec)
 
-    monkeypatch.setattr(vl_convert, "vegalite_to_svg", draw)
+    monkeypatch.setattr(drawings, "_draw", draw)
     return calls
 
 
@@ -54,6 +53,7 @@ import sys
 from tiltyard.charts.drawings import drawn
 from tiltyard.report.figures import KINDS
 sys.stdout.buffer.write(KINDS["png"](drawn({spec!r})))
+assert "vl_convert" not in sys.modules, "it stays in memory until the end"
 """
     first, again = (
         subprocess.run([sys.executable, "-c", make], check=True, capture_output=True).stdout
@@ -80,6 +80,36 @@ def test_a_cache_that_cannot_be_written_is_done_without(
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/1/nowhere")
     assert anew(json.dumps(SPEC)).startswith("<svg")
     assert len(calls) == 1
+
+
+def test_what_draws_goes_on_after_a_flaw(calls: list[str]) -> None:
+    with pytest.raises(ValueError, match="Vega-Lite to SVG conversion failed"):
+        anew(json.dumps({**SPEC, "mark": {"type": "none of them"}}))
+    assert anew(json.dumps(SPEC)).startswith("<svg")
+
+
+def test_one_that_has_ended_is_an_error_and_the_next_draws(calls: list[str]) -> None:
+    anew(json.dumps(SPEC))
+    drawings._drawer().kill()
+    with pytest.raises(HostLacksError, match=r"what draws pictures has ended \(code -9\)"):
+        anew(json.dumps({**SPEC, "width": 99}))
+    assert anew(json.dumps({**SPEC, "width": 99})).startswith("<svg")
+
+
+def test_an_answer_that_nobody_waited_for_is_no_answer_to_the_next(
+    calls: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = json.dumps({**SPEC, "width": 99})
+    whole = anew(other)
+
+    def interrupted(_text: bytes) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(drawings.json, "loads", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            anew(json.dumps(SPEC))
+    assert drawings._draw(other) == whole
 
 
 def test_a_full_cache_loses_its_oldest(calls: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,18 +5,23 @@ findings change. What is kept lies in the user's cache, never in a study folder:
 part of a page as it is, and a study may come from somebody else.
 """
 
+import atexit
 import contextlib
+import json
 import secrets
+import subprocess
+import sys
+import threading
 import zlib
+from base64 import b64decode
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from types import ModuleType
 from typing import Final
 
 from tiltyard.charts.theme import FONTS
-from tiltyard.errors import RefusedError
+from tiltyard.errors import HostLacksError, RefusedError
 from tiltyard.ownership import cache_directory, require_ours
 
 _VEGA_LITE: Final = "5.21"
@@ -24,6 +29,7 @@ _AT_HAND: Final = 256
 """Drawings that are remembered while the forms of a report are printed."""
 _KEPT_MAX: Final = 2000
 """Files; a drawing takes some 6 KB."""
+_ONE_QUESTION: Final = threading.Lock()
 
 
 def drawings_directory() -> Path:
@@ -38,29 +44,65 @@ def drawn(spec: str) -> str:
     Raises:
         ValueError: if the specification is not valid.
     """
-    file = drawings_directory() / sha256(f"{_drawer()}\n{spec}".encode()).hexdigest()
+    file = drawings_directory() / sha256(f"{_drawn_by()}\n{spec}".encode()).hexdigest()
     if (kept := _kept(file)) is None:
         kept = _draw(spec)
         _keep(file, kept)
     return kept
 
 
-@cache
-def engine() -> ModuleType:
-    """The library that draws, with our own typeface, whatever this host has."""
-    import vl_convert  # loads a JavaScript engine: half a second
-
-    vl_convert.register_font_directory(str(FONTS))
-    return vl_convert
+def png(svg: str, scale: float, dpi: int) -> bytes:
+    """A picture in dots, with our own typeface."""
+    return b64decode(_asked("svg_to_png", svg, scale=scale, ppi=dpi))
 
 
 def _draw(spec: str) -> str:
-    svg: str = engine().vegalite_to_svg(spec, vl_version=_VEGA_LITE)
-    return svg
+    return _asked("vegalite_to_svg", spec, vl_version=_VEGA_LITE)
+
+
+def _asked(function: str, text: str, **options: object) -> str:
+    """What a function of the library that draws makes of a text; bytes are in base 64."""
+    with _ONE_QUESTION:
+        drawer = _drawer()
+        assert drawer.stdin is not None
+        assert drawer.stdout is not None
+        try:
+            drawer.stdin.write(f"{json.dumps([function, text, options])}\n".encode())
+            drawer.stdin.flush()
+            answer: dict[str, str] = json.loads(drawer.stdout.readline())
+        except BaseException as error:
+            # Its next answer could be the one to this question.
+            _drawer.cache_clear()
+            drawer.kill()
+            drawer.communicate()
+            if not isinstance(error, OSError | ValueError):
+                raise
+            raise HostLacksError(
+                f"what draws pictures has ended (code {drawer.returncode}): there may be too "
+                "little memory; it needs 100 MB"
+            ) from error
+    if "flaw" in answer:
+        raise ValueError(answer["flaw"])
+    return answer["made"]
 
 
 @cache
-def _drawer() -> str:
+def _drawer() -> "subprocess.Popen[bytes]":
+    """The program that draws for this one, started at the first question; no Ctrl-C is for it."""
+    program = str(Path(__file__).with_name("drawer.py"))
+    drawer = subprocess.Popen(
+        # Nothing that lies beside the program is a module of its own.
+        [sys.executable, "-BP", program, str(FONTS)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        process_group=0,
+    )
+    atexit.register(drawer.communicate)
+    return drawer
+
+
+@cache
+def _drawn_by() -> str:
     """What a drawing depends on besides its specification: program and typeface."""
     fonts = sha256(b"".join(path.read_bytes() for path in sorted(FONTS.glob("*.otf"))))
     return f"{version('vl-convert-python')} {_VEGA_LITE} {fonts.hexdigest()}"

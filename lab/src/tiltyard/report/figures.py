@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from tiltyard.charts.drawings import engine
+from tiltyard.charts.drawings import png
 from tiltyard.charts.svg import to_file
 from tiltyard.report.document import Document, Figure, Look
 
@@ -19,8 +19,7 @@ def picture_png(figure: Figure, look: Look) -> bytes:
 
 
 def _png(svg: str) -> bytes:
-    picture: bytes = engine().svg_to_png(svg, scale=_SCALE, ppi=_DPI)
-    return picture
+    return png(svg, _SCALE, _DPI)
 
 
 KINDS: Final[dict[str, Callable[[str], bytes]]] = {"svg": str.encode, "png": _png}
