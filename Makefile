@@ -3,7 +3,7 @@
 VENV   := .venv
 PYTHON := $(VENV)/bin/python
 ENGINE := $(VENV)/bin/tiltyard-engine
-SOURCES := lab tests benchmarks simulation release hatch_build.py
+SOURCES := lab plugins tests benchmarks simulation release conftest.py hatch_build.py
 WHEEL  := $(lastword $(sort $(wildcard dist/tiltyard-*_$(shell uname -m).whl)))
 # What waits for the network and what compiles go side by side.
 MAKEFLAGS += --jobs=2

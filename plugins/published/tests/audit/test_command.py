@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.conftest import PUBLISHED
+from support.publications import PUBLISHED
 from tiltyard.app.report import concluded, write_report
 from tiltyard.cli import add_verbs, app
 from tiltyard.cli.console import out

@@ -2,7 +2,7 @@
 
 import pytest
 
-from published.conftest import PUBLISHED
+from support.publications import PUBLISHED
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard_published.read import read_publication
 

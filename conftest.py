@@ -1,6 +1,11 @@
-"""What holds for all tests."""
+"""What holds for all tests: those of the core, and those beside each plug-in.
 
+``TILTYARD_PLUGINS=core`` runs those of the core with the core alone.
+"""
+
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -39,14 +44,37 @@ OF_THEMSELVES: Final = ("run/test_placement.py", "run/test_remote.py")
 """Files of those rooms that look at nothing but what they have made."""
 LONG: Final = (*("second_host/test_reboots.py", "second_host/test_power_cuts.py", *OF_THEMSELVES),)
 """The longest files but those: at the end all processes shall have something to do."""
+ROOT: Final = Path(__file__).parent
+CORE_ALONE: Final = "core" in os.environ.get("TILTYARD_PLUGINS", "").split(",")
+NEED_PLUGINS: Final = {
+    "analysis/test_one_logic.py": "published",
+    "report/styles/test_wording.py": "published",
+    "report/test_marks.py": "published",
+    "report/test_title_case.py": "published",
+    "study/test_ready_studies.py": "published",
+}
+"""Tests of the core that also need plug-ins of ours, in a folder or a file → which; they are not
+collected where the core is alone. This list only gets shorter."""
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Nothing that needs a plug-in, where the core is alone."""
+    path = collection_path.relative_to(ROOT).as_posix()
+    is_of_plugins = path == "plugins" or path.removeprefix("tests/") in NEED_PLUGINS
+    return True if CORE_ALONE and is_of_plugins else None
+
+
+def within_tests(nodeid: str) -> str:
+    """Room and file of a test: ``run/test_placement.py``; of a plug-in its name is the room."""
+    first, _, inside = nodeid.partition("::")[0].partition("/")
+    return inside if first == "tests" else inside.replace("/tests/", "/", 1)
 
 
 class Rooms(LoadScopeScheduling):  # type: ignore[misc]
     """One process runs the tests of the host in order, and then helps the others."""
 
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        inside = file.partition("/")[2]
+        file, inside = nodeid.partition("::")[0], within_tests(nodeid)
         room = inside.partition("/")[0]
         if OF_THE_HOST & {inside, room} and inside not in OF_THEMSELVES:
             return "host"

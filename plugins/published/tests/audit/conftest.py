@@ -1,10 +1,9 @@
 """The audits of the printed studies, made once, and a small study whose claims tests make up."""
 
-from pathlib import Path
-
 import pytest
 
 from support.collections import KB, metric
+from support.publications import PUBLISHED, STUDIES
 from tiltyard.collected.audited import Audited
 from tiltyard.collected.model import (
     CollectedSystem,
@@ -23,8 +22,6 @@ from tiltyard_published.derived import Derived
 from tiltyard_published.read import read_publication
 from tiltyard_published.study import audited
 
-PUBLISHED = Path(__file__).resolve().parents[2] / "published"
-STUDIES = tuple(sorted(path.parent.name for path in PUBLISHED.glob("*/published.toml")))
 KIB = 1024
 MICROSECONDS = PrintedAs(unit="µs", factor=1e-6, decimals=1)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader
 
+from support.publications import PUBLISHED
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.app.report import concluded, findings_of, formats_of, write_report
 from tiltyard.report.document import Document, Table
@@ -15,7 +16,6 @@ from tiltyard.report.styles import STYLES
 from tiltyard.report.styles.style import Style
 from tiltyard_published.read import read_publication
 
-PUBLISHED = Path(__file__).resolve().parents[3] / "published"
 OWN_STYLE = {
     "iozone-rhel6": "whitepaper",
     "netperf-rhel6": "whitepaper",

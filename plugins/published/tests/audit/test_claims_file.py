@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from plugins.published.tests.audit.conftest import small
 
-from audit.conftest import small
 from tiltyard.collected.model import PrintedAs
 from tiltyard.errors import UsageError
 from tiltyard_published.audit.kinds import REGISTRY

@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from support.publications import PUBLISHED, STUDIES
 from tiltyard_published.read import Publication, read_publication
-
-PUBLISHED = Path(__file__).resolve().parents[2] / "published"
-STUDIES = tuple(sorted(path.name for path in PUBLISHED.iterdir()))
 
 FILE = """\
 question = "Which is faster?"

@@ -4,7 +4,7 @@ import csv
 from collections import Counter
 from decimal import Decimal
 
-from published.conftest import PUBLISHED, STUDIES
+from support.publications import PUBLISHED, STUDIES
 from tiltyard.collected.model import CollectedMetric, Reading
 from tiltyard_published.read import Publication
 

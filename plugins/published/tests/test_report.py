@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from published.conftest import PUBLISHED
+from support.publications import PUBLISHED
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.app.report import concluded, write_report
 from tiltyard.errors import RefusedError, UsageError

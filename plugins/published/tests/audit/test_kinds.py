@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
+from plugins.published.tests.audit.conftest import audited_claims, hold, small
 
-from audit.conftest import audited_claims, hold, small
 from support.collections import KB
 from tiltyard.collected.audited import Outcome
 from tiltyard_published.audit.kinds import REGISTRY

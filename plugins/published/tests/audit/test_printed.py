@@ -9,7 +9,7 @@ from shutil import copytree
 
 import pytest
 
-from audit.conftest import PUBLISHED, STUDIES
+from support.publications import PUBLISHED, STUDIES
 from tiltyard.collected.audited import Audited, Outcome
 from tiltyard_published.audit.audit import GENERAL
 from tiltyard_published.read import read_publication

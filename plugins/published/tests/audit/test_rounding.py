@@ -4,8 +4,8 @@ import math
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plugins.published.tests.audit.conftest import hold
 
-from audit.conftest import hold
 from support.collections import collection, metric
 from tiltyard.collected.model import Collection, PrintedAs, Reading
 from tiltyard.collected.stated import Stated

@@ -11,6 +11,7 @@ import pytest
 
 from support.hosts import needs_root
 from support.patience import PATIENCE_S
+from support.publications import PUBLISHED
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.runbook import script
 from tiltyard.collected.model import Collection
@@ -18,7 +19,6 @@ from tiltyard.executors.engine import Engine
 from tiltyard.host.changes import PREFIX
 from tiltyard_published.read import read_publication
 
-PUBLISHED = Path(__file__).resolve().parents[2] / "published"
 FOLDERS = sorted(path.parent for path in PUBLISHED.glob("*/published.toml"))
 STAND_IN = (
     '#!/bin/sh\necho "$(basename "$0") $*" >> "$CALLS"\ncat >> "$CALLS"\nexit "${STATUS:-0}"\n'

@@ -10,8 +10,8 @@ from typing import TypeVar
 import pytest
 from pypdf import PdfReader
 
-from published.conftest import STUDIES
 from support.papers import ink_outside, is_accessible, pixels_of, squeezed, text_of
+from support.publications import STUDIES
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.app.report import style_of
 from tiltyard.report.document import Figure, Table

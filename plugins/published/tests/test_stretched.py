@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from published.conftest import PUBLISHED
+from support.publications import PUBLISHED
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Comparison, Findings
 from tiltyard.analysis.pairs import turned
