@@ -28,7 +28,7 @@ settings.register_profile(
 settings.load_profile("the same everywhere")
 
 OF_THE_HOST: Final = frozenset(
-    {"calibration", "conformance", "host", "run", "tuning"}
+    {"calibrate", "conformance", "host", "run", "tuning"}
     | {"cli/test_command_line.py", "cli/test_compare_commands.py", "cli/test_forms.py"}
     | {"cli/test_small_verbs.py", "cli/test_tuning.py", "second_host/test_kills.py"}
     | {f"systems/test_{name}.py" for name in ("boot_there", "ends", "there", "untrusted_inputs")}

@@ -18,6 +18,8 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PLUGINS: Final = sorted(path.parent.name for path in ROOT.glob("plugins/*/src"))
 ROOMS: Final = {
+    "calibrate": "address analysis app cli errors executors folder frozen host plan report run "
+    "stats study systems units wire",
     "published": "analysis app cli collected delimited errors folder frozen study units",
 }
 """Plug-in → rooms of the core that it needs, beside ``plugin``; these lists only get shorter."""

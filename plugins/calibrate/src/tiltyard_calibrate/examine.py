@@ -12,12 +12,12 @@ from typing import Final, Literal
 
 import numpy as np
 
-from tiltyard.calibration.model import Clock, Delay, Overhead, Same, Sensitivity, Step
 from tiltyard.stats.planning import FOUND_HALF_WIDTHS
 from tiltyard.stats.sequential import looks
 from tiltyard.stats.signed_rank import SignedRank, largest_c, signed_rank
 from tiltyard.stats.types import FloatArray
 from tiltyard.wire import Floor
+from tiltyard_calibrate.model import Clock, Delay, Overhead, Same, Sensitivity, Step
 
 LEVEL: Final = 0.05
 """Error rate of one comparison, and share of intervals that may miss the truth."""

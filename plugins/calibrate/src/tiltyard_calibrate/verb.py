@@ -54,16 +54,16 @@ def calibrate(
         other: The host, if it is not this one.
         document: Write the calibration as a Markdown document too, without names or paths.
     """
-    from tiltyard.calibration.calibrate import Wanted
-    from tiltyard.calibration.calibrate import calibrate as carry_out
-    from tiltyard.calibration.page import render_document, render_page
-    from tiltyard.calibration.subjects import check_kinds, subjects
-    from tiltyard.cli.calibrating import PartsDisplay, summary
     from tiltyard.cli.console import show
     from tiltyard.errors import ExitCode, InterruptedRunError, UsageError
     from tiltyard.executors.engine import Engine
     from tiltyard.folder import write_whole
     from tiltyard.host.calibrations import keep
+    from tiltyard_calibrate.calibrate import Wanted
+    from tiltyard_calibrate.calibrate import calibrate as carry_out
+    from tiltyard_calibrate.page import render_document, render_page
+    from tiltyard_calibrate.subjects import check_kinds, subjects
+    from tiltyard_calibrate.terminal import PartsDisplay, summary
 
     check_kinds(systems, is_remote=other.address.is_remote)
     wanted_comparisons = comparisons or (_COMPARISONS_LONG if long else _COMPARISONS)

@@ -7,12 +7,6 @@ from typing import Final
 
 from tiltyard import __version__
 from tiltyard.address import THIS_HOST, Address
-from tiltyard.calibration.bench import Bench, Gates, SubjectBench
-from tiltyard.calibration.examine import overhead_of
-from tiltyard.calibration.ladders import ladders_of
-from tiltyard.calibration.model import Asked, Calibration, Overhead, Simulated
-from tiltyard.calibration.studies import COMPARISONS_EACH, overhead_part
-from tiltyard.calibration.subjects import Subject, place_of
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import write_whole
@@ -21,6 +15,12 @@ from tiltyard.host import calibrations
 from tiltyard.host.place import Place
 from tiltyard.run.observer import Observer
 from tiltyard.units import format_duration
+from tiltyard_calibrate.bench import Bench, Gates, SubjectBench
+from tiltyard_calibrate.examine import overhead_of
+from tiltyard_calibrate.ladders import ladders_of
+from tiltyard_calibrate.model import Asked, Calibration, Overhead, Simulated
+from tiltyard_calibrate.studies import COMPARISONS_EACH, overhead_part
+from tiltyard_calibrate.subjects import Subject, place_of
 
 _OVERHEADS: Final = {"64k": ("reads of 64 KiB", 0.01), "4k": ("reads of 4 KiB", 0.03)}
 """Block → in words, and the share of it that the engine may spend."""

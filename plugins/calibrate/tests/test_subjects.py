@@ -3,8 +3,8 @@
 import pytest
 
 from support.catalogue import CATALOGUE
-from tiltyard.calibration.subjects import SUBJECTS, check_kinds, subjects
 from tiltyard.errors import UsageError
+from tiltyard_calibrate.subjects import SUBJECTS, check_kinds, subjects
 
 
 def test_what_is_not_asked_for_is_all_that_is_usual() -> None:

@@ -3,13 +3,9 @@
 from dataclasses import replace
 
 import pytest
+from plugins.calibrate.tests.conftest import READS, WANTED, Done
 
-from calibration.conftest import READS, WANTED, Done
 from support.runs import SMOKE, Watcher, directory_system, go_on, place, plan_of
-from tiltyard.calibration import calibrate as whole
-from tiltyard.calibration.bench import SubjectBench
-from tiltyard.calibration.calibrate import calibrate
-from tiltyard.calibration.model import Calibration
 from tiltyard.errors import HostLacksError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
@@ -17,6 +13,10 @@ from tiltyard.host import calibrations
 from tiltyard.plan.store import read_plan
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
+from tiltyard_calibrate import calibrate as whole
+from tiltyard_calibrate.bench import SubjectBench
+from tiltyard_calibrate.calibrate import calibrate
+from tiltyard_calibrate.model import Calibration
 
 
 def test_every_part_is_a_study_of_its_own(done: Done) -> None:
@@ -111,7 +111,7 @@ def test_rounds_end_when_the_time_is_used_up(
 
 
 def test_a_busy_host_is_told_so(done: Done, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tiltyard.calibration.bench.FEWEST_BLOCKS", 1000)
+    monkeypatch.setattr("tiltyard_calibrate.bench.FEWEST_BLOCKS", 1000)
     says = r"^this host is too busy to be calibrated: 0 of 7 .*--keep-spoiled"
     with pytest.raises(HostLacksError, match=says):
         calibrate(done.folder, WANTED, Engine.find(), Watcher())

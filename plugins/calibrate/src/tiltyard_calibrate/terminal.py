@@ -7,13 +7,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tiltyard.calibration import words
-from tiltyard.calibration.model import Calibration
 from tiltyard.cli.console import remark
 from tiltyard.cli.display import LiveDisplay
 from tiltyard.plan.model import Plan
 from tiltyard.run.observer import Decision, Outlook
 from tiltyard.units import count_of
+from tiltyard_calibrate import words
+from tiltyard_calibrate.model import Calibration
 
 _NOTES_A_PART: Final = 3
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from simulation import PATHS, SEED, Results
 from simulation.comparisons import SECTION
 from simulation.quote import quote
-from tiltyard.calibration import calibrate
-from tiltyard.calibration.model import Simulated
+from tiltyard_calibrate import calibrate
+from tiltyard_calibrate.model import Simulated
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def results(paths: int) -> Results:

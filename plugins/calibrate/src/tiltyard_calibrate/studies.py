@@ -6,8 +6,8 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from tiltyard.calibration.subjects import Place, Subject
 from tiltyard.study.toml import toml_key, toml_value
+from tiltyard_calibrate.subjects import Place, Subject
 
 BLOCKS_EACH: Final = 20
 """Blocks of one comparison: the last look of the standard rules."""

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tiltyard.calibration.model import Calibration, SubjectFindings
 from tiltyard.stats.planning import LIKELY_SHARE
 from tiltyard.units import count_of, format_number
+from tiltyard_calibrate.model import Calibration, SubjectFindings
 
 _TELLING: Final = (
     "CPU",

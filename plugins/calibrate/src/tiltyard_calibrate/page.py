@@ -6,12 +6,12 @@ from typing import Final, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tiltyard.calibration import words
-from tiltyard.calibration.model import Calibration, Ladder
-from tiltyard.calibration.words import mark, ns, percent, shares
 from tiltyard.report.formats.html import prose, style_sheet
 from tiltyard.stats.planning import LIKELY_SHARE
 from tiltyard.units import format_duration
+from tiltyard_calibrate import words
+from tiltyard_calibrate.model import Calibration, Ladder
+from tiltyard_calibrate.words import mark, ns, percent, shares
 
 
 def render_page(found: Calibration) -> str:
@@ -46,7 +46,7 @@ def render_document(found: Calibration) -> str:
 
 def _environment(*, autoescape: bool) -> Environment:
     environment = Environment(
-        loader=PackageLoader("tiltyard.calibration"),
+        loader=PackageLoader("tiltyard_calibrate"),
         autoescape=autoescape,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tiltyard.calibration.examine import (
+from tiltyard_calibrate.examine import (
     EACH,
     allowed,
     compared,

@@ -10,16 +10,6 @@ from tiltyard.analysis.quantity import collect
 from tiltyard.analysis.workload import quantities_of
 from tiltyard.app.freeze import frozen, place_study
 from tiltyard.app.run import run_whole
-from tiltyard.calibration.examine import clock_of, delay_of, same_of, sensitivity_of
-from tiltyard.calibration.model import Clock, Delay, SubjectFindings
-from tiltyard.calibration.studies import (
-    SHARES,
-    Part,
-    delays_part,
-    same_part,
-    sensitivity_part,
-)
-from tiltyard.calibration.subjects import Place, Subject
 from tiltyard.errors import HostLacksError, TrialsFailedError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
@@ -33,6 +23,16 @@ from tiltyard.run.record import RunRecord
 from tiltyard.stats.types import FloatArray
 from tiltyard.units import count_of
 from tiltyard.wire import Floor
+from tiltyard_calibrate.examine import clock_of, delay_of, same_of, sensitivity_of
+from tiltyard_calibrate.model import Clock, Delay, SubjectFindings
+from tiltyard_calibrate.studies import (
+    SHARES,
+    Part,
+    delays_part,
+    same_part,
+    sensitivity_part,
+)
+from tiltyard_calibrate.subjects import Place, Subject
 
 FEWEST_BLOCKS: Final = 7
 """That an interval needs: the first look of the standard rules."""

@@ -5,7 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from tiltyard.calibration.examine import (
+from tiltyard.stats.types import FloatArray
+from tiltyard.wire import Floor
+from tiltyard_calibrate.examine import (
     clock_of,
     delay_of,
     overhead_of,
@@ -13,8 +15,6 @@ from tiltyard.calibration.examine import (
     sensitivity_of,
     step_of,
 )
-from tiltyard.stats.types import FloatArray
-from tiltyard.wire import Floor
 
 FLOOR = Floor(clock_ns=25.0, clock_step_ns=20.0, operation_ns=2.5)
 BLOCKS = 400

@@ -9,13 +9,13 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from support.runs import Watcher
-from tiltyard.calibration import calibrate as whole
-from tiltyard.calibration import studies
-from tiltyard.calibration.calibrate import Wanted, calibrate
-from tiltyard.calibration.model import Calibration
-from tiltyard.calibration.subjects import SUBJECTS
 from tiltyard.executors.engine import Engine
 from tiltyard.run import settle
+from tiltyard_calibrate import calibrate as whole
+from tiltyard_calibrate import studies
+from tiltyard_calibrate.calibrate import Wanted, calibrate
+from tiltyard_calibrate.model import Calibration
+from tiltyard_calibrate.subjects import SUBJECTS
 
 READS = replace(
     SUBJECTS[0], parameters={**SUBJECTS[0].parameters, "file": "256k", "operations": 2000}

@@ -4,15 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from plugins.calibrate.tests.conftest import READS, WANTED
 
-from calibration.conftest import READS, WANTED
 from support.hosts import needs_root
 from support.runs import SMOKE, Watcher, go_on, image_system, place, plan_of
 from support.sshd import sshd
 from tiltyard.address import Address
-from tiltyard.calibration import calibrate as whole
-from tiltyard.calibration.calibrate import calibrate
-from tiltyard.calibration.subjects import check_kinds, place_of
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
@@ -21,6 +18,9 @@ from tiltyard.host.place import Place
 from tiltyard.plan.store import read_plan
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
+from tiltyard_calibrate import calibrate as whole
+from tiltyard_calibrate.calibrate import calibrate
+from tiltyard_calibrate.subjects import check_kinds, place_of
 
 
 @needs_root

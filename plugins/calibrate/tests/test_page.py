@@ -4,13 +4,13 @@ import re
 import socket
 from io import StringIO
 
+from plugins.calibrate.tests.conftest import Done
 from rich.console import Console
 
-from calibration.conftest import Done
 from support.reading import Reading
-from tiltyard.calibration import words
-from tiltyard.calibration.page import render_document, render_page, sections
-from tiltyard.cli.calibrating import summary
+from tiltyard_calibrate import words
+from tiltyard_calibrate.page import render_document, render_page, sections
+from tiltyard_calibrate.terminal import summary
 
 
 def test_the_page_stands_alone(done: Done) -> None:

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from tiltyard.address import Address
-from tiltyard.calibration.bench import Bench, Gates
-from tiltyard.calibration.examine import step_of
-from tiltyard.calibration.model import Ladder
-from tiltyard.calibration.studies import (
+from tiltyard.errors import HostLacksError
+from tiltyard_calibrate.bench import Bench, Gates
+from tiltyard_calibrate.examine import step_of
+from tiltyard_calibrate.model import Ladder
+from tiltyard_calibrate.studies import (
     LIMITS_MB,
     RATES_MBIT,
     Part,
     disk_steps_part,
     network_steps_part,
 )
-from tiltyard.calibration.subjects import IN_MEMORY, PLACES, Place
-from tiltyard.errors import HostLacksError
+from tiltyard_calibrate.subjects import IN_MEMORY, PLACES, Place
 
 
 @dataclass(frozen=True)
