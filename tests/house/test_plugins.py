@@ -21,6 +21,7 @@ ROOMS: Final = {
     "calibrate": "address analysis app cli errors executors folder frozen host plan report run "
     "stats study systems units wire",
     "published": "analysis app cli collected delimited errors folder frozen study units",
+    "readers": "collected delimited errors importers units",
 }
 """Plug-in → rooms of the core that it needs, beside ``plugin``; these lists only get shorter."""
 WITHOUT: Final = """

@@ -11,9 +11,9 @@ from fractions import Fraction
 from functools import cache
 from typing import Final
 
-from tiltyard.importers.iozone.columns import METRICS, TESTS, Layout, Test, layouts
-from tiltyard.importers.iozone.session import Session
 from tiltyard.importers.reading import Line
+from tiltyard_readers.iozone.columns import METRICS, TESTS, Layout, Test, layouts
+from tiltyard_readers.iozone.session import Session
 
 Place = tuple[str, int, int]
 """Metric, bytes of the file, bytes of the record."""

@@ -12,9 +12,6 @@ from typing import Final
 
 from tiltyard.collected.model import CollectedMetric
 from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
-from tiltyard.importers.iozone.columns import METRICS
-from tiltyard.importers.iozone.session import BEGINS, Session
-from tiltyard.importers.iozone.single import Place, rows
 from tiltyard.importers.quantities import (
     KIB_S,
     MICROSECONDS,
@@ -25,6 +22,9 @@ from tiltyard.importers.quantities import (
     metric,
 )
 from tiltyard.importers.reading import Line, executions, lines_of
+from tiltyard_readers.iozone.columns import METRICS
+from tiltyard_readers.iozone.session import BEGINS, Session
+from tiltyard_readers.iozone.single import Place, rows
 
 _LABELS: Final = {
     "initial writers": "write",

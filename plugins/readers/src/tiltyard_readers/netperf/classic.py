@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-from tiltyard.importers.netperf.figures import US_PER_KB, Outcome, rate_unit, test_of
 from tiltyard.importers.quantities import MICROSECONDS, PERCENT, Unit
 from tiltyard.importers.reading import Line, number
+from tiltyard_readers.netperf.figures import US_PER_KB, Outcome, rate_unit, test_of
 
 _HOST: Final = re.compile(r" port \d+ \S+ to ([\w.:-]+) ")
 _BURST: Final = re.compile(r" : first burst (\d+)")

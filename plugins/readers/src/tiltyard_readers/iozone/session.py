@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from tiltyard.importers.iozone.columns import TESTS
 from tiltyard.importers.quantities import KIB_S, MICROSECONDS, PER_S, Unit
 from tiltyard.importers.reading import Line
+from tiltyard_readers.iozone.columns import TESTS
 
 BEGINS: Final = re.compile(r"\s*Iozone: (?:Performance Test|command line) of .*")
 _VERSION: Final = re.compile(r"Version \$Revision: (\d+)\.\s*(\d+)")

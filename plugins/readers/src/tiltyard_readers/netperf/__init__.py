@@ -12,8 +12,10 @@ from typing import Final
 from tiltyard.delimited import fields_of
 from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
 from tiltyard.importers.json_file import json_of
-from tiltyard.importers.netperf.classic import measured, tables
-from tiltyard.importers.netperf.figures import (
+from tiltyard.importers.quantities import MBIT_S, MICROSECONDS, PER_S, PERCENT, Unit, all_units
+from tiltyard.importers.reading import Line, head_of, lines_of
+from tiltyard_readers.netperf.classic import measured, tables
+from tiltyard_readers.netperf.figures import (
     PERCENTILES,
     US_PER_KB,
     Outcome,
@@ -22,8 +24,6 @@ from tiltyard.importers.netperf.figures import (
     rate_unit,
     test_of,
 )
-from tiltyard.importers.quantities import MBIT_S, MICROSECONDS, PER_S, PERCENT, Unit, all_units
-from tiltyard.importers.reading import Line, head_of, lines_of
 
 _CONFIDENCE: Final = re.compile(r"!!! Confidence intervals: Throughput\s*: +([\d.]+)%")
 
