@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from frozen.judgement import Stated, stated_of
 from support import printed_studies
-from support.imports import GOLDEN, ROOT
+from support.imports import GOLDEN
 from tiltyard.app.collect import place_collection
 from tiltyard.app.report import findings_of
 from tiltyard.cli.import_ import import_

@@ -1,9 +1,10 @@
 """Lists that installed packages may add to: an entry is loaded when it is asked for.
 
 The core's stand by name in one place; all others are entry points of a group ``tiltyard.v1.NAME``
-(:data:`GROUPS`): those of our own plug-ins, which count as ours, and those of other packages. The number is in the group's name, so that what was written
-for another interface is told without importing it. Nothing takes the place of ours. What a package
-adds is a stranger's: it may fail, print, exit or hang, and harms nothing but what was asked of it.
+(:data:`GROUPS`): those of our own plug-ins, which count as ours, and those of other packages. The
+number is in the group's name, so that what was written for another interface is told without
+importing it. Nothing takes the place of ours. What a package of others adds is a stranger's: it may
+fail, print, exit or hang, and harms nothing but what was asked of it.
 """
 
 import contextlib

@@ -91,4 +91,4 @@ IMPORTERS: Final = Registry[Importer](
     checks={"read": _imported},
     sound=_sound,
 )
-"""All importers; the first one that recognises a file reads it. Those without a place are a plug-in's."""
+"""All importers; the first one that recognises a file reads it."""
