@@ -3,7 +3,7 @@
 VENV   := .venv
 PYTHON := $(VENV)/bin/python
 ENGINE := $(VENV)/bin/tiltyard-engine
-SOURCES := lab tests benchmarks simulation release hatch_build.py
+SOURCES := lab plugins tests benchmarks simulation release conftest.py hatch_build.py
 WHEEL  := $(lastword $(sort $(wildcard dist/tiltyard-*_$(shell uname -m).whl)))
 # What waits for the network and what compiles go side by side.
 MAKEFLAGS += --jobs=2
@@ -60,7 +60,7 @@ calibration: setup ## this host's own error rates, as docs/calibration.md (longe
 	$(VENV)/bin/tiltyard calibrate --long --document docs/calibration.md
 
 error-rates: setup-dev ## simulate how often each way to compare is wrong; writes docs/error-rates.md
-	$(PYTHON) -m simulation --write docs/error-rates.md --quote lab/src/tiltyard/calibration/error-rates.json
+	$(PYTHON) -m simulation --write docs/error-rates.md --quote plugins/calibrate/src/tiltyard_calibrate/error-rates.json
 
 conformance: setup-dev ## the long statistical checks (not part of `test`)
 	$(PYTHON) -m pytest -m conformance

@@ -1,4 +1,7 @@
-"""The engine goes into the wheel, so that what pip installs is whole."""
+"""The engine goes into the wheel, so that what pip installs is whole.
+
+TILTYARD_CORE=1 leaves out the plug-ins that come with it: a wheel of the core alone.
+"""
 
 import os
 import runpy
@@ -22,6 +25,8 @@ class EngineHook(BuildHookInterface[BuilderConfig]):
         """
         if version == "editable":
             return
+        if os.environ.get("TILTYARD_CORE") == "1":
+            self._leave_plugins_out()
         engine = Path(os.environ.get("TILTYARD_ENGINE") or self._build())
         elf = runpy.run_path(str(Path(self.root, "lab/src/tiltyard/elf.py")))
         machine = elf["machine"](engine)
@@ -40,6 +45,11 @@ class EngineHook(BuildHookInterface[BuilderConfig]):
         """Remove what was made for the wheel."""
         if version != "editable":
             self._made.cleanup()
+
+    def _leave_plugins_out(self) -> None:
+        """The core is the first package; entry points are those of plug-ins."""
+        self.build_config.target_config["packages"][1:] = []
+        self.metadata.core.entry_points.clear()
 
     def _build(self) -> str:
         """Build it for this host."""

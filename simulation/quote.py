@@ -9,7 +9,7 @@ from simulation.comparisons import Comparisons
 from simulation.designs import STANDARD
 from simulation.document import Results
 from simulation.rates import Rates
-from tiltyard.calibration.model import RuleRates, Simulated
+from tiltyard_calibrate.model import RuleRates, Simulated
 
 _LOWEST: Final = 0.042
 _HIGHEST: Final = 0.055

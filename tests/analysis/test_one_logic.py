@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from published.conftest import PUBLISHED, STUDIES
+from support.publications import PUBLISHED, STUDIES
 from support.synthetic import synthetic_study
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.findings import analyse

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.imports import GOLDEN
+from support.imports import golden
 from tiltyard.analysis.model import Findings
 from tiltyard.app import collect
 from tiltyard.cli.import_ import import_
@@ -19,7 +19,7 @@ from tiltyard.folder import StudyFolder, sha256
 from tiltyard.importers.gather import given
 
 TILTYARD = Path(sys.executable).parent / "tiltyard"
-REPORT = (GOLDEN / "postmark/verbose.txt").read_text()
+REPORT = golden("postmark/verbose.txt").read_text()
 
 
 @pytest.fixture(autouse=True)
@@ -161,16 +161,16 @@ def test_on_a_full_disk_or_interrupted_nothing_is_left_behind(
 
 
 def test_a_mapping_reads_csv_and_nothing_else() -> None:
-    whole = (GOLDEN / "csv/long.csv").read_text().replace("latency;\n", "latency;0,3\n")
+    whole = golden("csv/long.csv").read_text().replace("latency;\n", "latency;0,3\n")
     Path("long.csv").write_text(whole)
-    import_(Path("rates"), "long.csv", mapping=GOLDEN / "csv/long.toml")
+    import_(Path("rates"), "long.csv", mapping=golden("csv/long.toml"))
     assert read_collection(Path("rates")).origin.files[0].importer == "csv"
     with pytest.raises(UsageError, match="--mapping is for CSV files, not for those of fio"):
-        import_(Path("other"), "a.csv", as_="fio", mapping=GOLDEN / "csv/long.toml")
+        import_(Path("other"), "a.csv", as_="fio", mapping=golden("csv/long.toml"))
 
 
 def test_a_file_that_names_its_systems_needs_no_name() -> None:
-    import_(Path("disks"), str(GOLDEN / "phoronix/composite.xml"))
+    import_(Path("disks"), str(golden("phoronix/composite.xml")))
     found = read_collection(Path("disks"))
     assert [system.name for system in found.systems] == ["Linux 3.13: XFS", "Linux 3.13: EXT4"]
     assert found.host["memory"] == "16384MB"

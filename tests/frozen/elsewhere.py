@@ -18,7 +18,7 @@ from tiltyard.cli.import_ import import_
 from tiltyard.errors import UsageError
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-CASES: Final = GOLDEN.parent / "cases"
+CASES: Final = ROOT / "tests/importers/cases"
 """Files of kinds that were met in public reports, of two sides; in « » what differs by side."""
 SIDES: Final[Mapping[str, float]] = {"a": 1.0, "b": 1.2}
 SEED: Final = 11
@@ -99,7 +99,7 @@ def _of_case(case: Mapping[str, Any]) -> tuple[dict[str, bytes], list[str]]:
 
 def genuine(root: Path) -> Iterator[tuple[str, Stated]]:
     """Files that the tools wrote: those of each tool together, each a system unless it says so."""
-    for folder in sorted(GOLDEN.iterdir()):
+    for _, folder in sorted(GOLDEN.items()):
         for name, files in _together(folder):
             where = root / name.replace(": ", "-")
             mapping = {"mapping": folder / f"{Path(next(iter(files))).stem}.toml"}

@@ -9,7 +9,8 @@ import pytest
 
 from tiltyard.units import agreeing, count_of
 
-LAB = Path(__file__).parents[2] / "lab/src"
+ROOT = Path(__file__).parents[2]
+SOURCES = (ROOT / "lab/src", *ROOT.glob("plugins/*/src"))
 COUNTED = re.compile(
     r" (?:[a-z-]+ )?(?:blocks|cells|changes|comparisons|groups|hosts|levels|lines|looks|numbers|"
     r"operations|others|pairs|points|sessions|studies|systems|tests|trials|values|workloads)\b"
@@ -58,8 +59,9 @@ ALWAYS_MORE = {
 
 def test_every_count_is_printed_by_the_one_function() -> None:
     found = {
-        f"{path.relative_to(LAB)}: {text}"
-        for path in LAB.rglob("*.py")
+        f"{path.relative_to(ROOT)}: {text}"
+        for source in SOURCES
+        for path in source.rglob("*.py")
         if "stats" not in path.parts
         for text in bare_counts(path.read_text())
         if text not in NO_COUNTS | ALWAYS_MORE

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from support.imports import GOLDEN
+from support.imports import golden
 from tiltyard.errors import UsageError
 from tiltyard.importers import csv_table
 from tiltyard.importers.importer import Imported
 
-WIDE = (GOLDEN / "csv/wide.toml").read_text()
-LONG = (GOLDEN / "csv/long.toml").read_text()
+WIDE = golden("csv/wide.toml").read_text()
+LONG = golden("csv/long.toml").read_text()
 
 
 def read(mapping: str, text: str, place: Path) -> Imported:

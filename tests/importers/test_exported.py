@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.imports import GENUINE, GOLDEN, Genuine, collected
+from support.imports import GENUINE, Genuine, collected, golden
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.values import cells_of
 from tiltyard.exporters import phoronix as exporter
@@ -10,7 +10,7 @@ from tiltyard.importers import phoronix as importer
 
 
 def test_systems_come_back_in_their_order() -> None:
-    before = collected(Genuine(GOLDEN / "phoronix/composite.xml").read())
+    before = collected(Genuine(golden("phoronix/composite.xml")).read())
     data = exporter.EXPORTER.render(analyse_collection(before))
     after = collected(importer.IMPORTER.read(data, "a.xml"))
     assert [system.name for system in after.systems] == [system.name for system in before.systems]

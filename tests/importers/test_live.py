@@ -4,13 +4,12 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from pydantic import TypeAdapter
 
-from support.imports import GENUINE, Genuine
+from support.imports import GENUINE, Genuine, golden
 from tiltyard.errors import UsageError
 from tiltyard.importers.live import cards, readers, readings
 from tiltyard.study.program import Metrics
@@ -126,7 +125,7 @@ def test_of_output_that_was_not_kept_whole_only_the_first_number_counts() -> Non
     assert values(first) == {"found": 1}
     with pytest.raises(UsageError, match=r'only its beginning was kept\. Fix: keep = "4M"'):
         executed("1\n2\n", truncated=True, found=table)
-    fio = (Path(__file__).parent / "golden/fio/two-jobs.json").read_text()
+    fio = golden("fio/two-jobs.json").read_text()
     with pytest.raises(UsageError, match="only its beginning was kept"):
         executed(fio, truncated=True, read="fio")
 
@@ -236,7 +235,7 @@ def test_an_output_has_the_numbers_of_its_file(file: Genuine) -> None:
 
 
 def test_a_reader_takes_the_output_that_it_recognises() -> None:
-    fio = Path(__file__).parent / "golden/fio/two-jobs.json"
+    fio = golden("fio/two-jobs.json")
     from_stdout = executed(fio.read_text(), read="fio")
     from_file = executed("running\n", read="fio", files={"out.json": fio.read_text()})
     assert from_file == from_stdout
@@ -245,7 +244,7 @@ def test_a_reader_takes_the_output_that_it_recognises() -> None:
 
 
 def test_several_files_are_read_together() -> None:
-    text = (Path(__file__).parent / "golden/criterion/estimates.json").read_text()
+    text = golden("criterion/estimates.json").read_text()
     files = {f"target/criterion/{name}/new/estimates.json": text for name in ("sum 10", "a/64")}
     samples = executed("Finished\n", read="criterion", files=files)
     assert {one.at["benchmark"] for one in samples} == {"sum 10", "a/64"}
@@ -253,8 +252,7 @@ def test_several_files_are_read_together() -> None:
 
 def test_what_stands_twice_fails_the_trial() -> None:
     """Its values would be missing, and nobody would be told."""
-    golden = Path(__file__).parent / "golden/pytest-benchmark/three-tests.json"
-    found = json.loads(golden.read_text())
+    found = json.loads(golden("pytest-benchmark/three-tests.json").read_text())
     found["benchmarks"].append(found["benchmarks"][0])
     with pytest.raises(UsageError, match=r"read: what stands there twice"):
         executed(json.dumps(found, indent=2), read="pytest-benchmark")
@@ -269,8 +267,9 @@ def test_an_output_of_another_program_is_an_error() -> None:
 
 
 def test_each_execution_prints_the_same_metrics() -> None:
-    golden = Path(__file__).parent / "golden/sysbench"
     with pytest.raises(UsageError, match=r"^execution 2 (has|lacks) "):
         executed(
-            (golden / "cpu.txt").read_text(), (golden / "memory.txt").read_text(), read="sysbench"
+            golden("sysbench/cpu.txt").read_text(),
+            golden("sysbench/memory.txt").read_text(),
+            read="sysbench",
         )

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from support.imports import GOLDEN, Genuine, collected
+from support.imports import Genuine, collected, golden
 from tiltyard.charts.figures import with_unit
 from tiltyard.collected.model import CollectedMetric
 from tiltyard.errors import UsageError
@@ -28,7 +28,7 @@ ABUTTING = (
 
 
 def genuine(name: str) -> Genuine:
-    return Genuine(GOLDEN / name)
+    return Genuine(golden(name))
 
 
 def read(name: str, text: str | None = None) -> dict[str, Measured]:

@@ -36,11 +36,23 @@ def test_a_wheel_is_for_one_machine_and_has_its_engine(wheel: Path) -> None:
         assert packed.read(name) == Engine.find().path.read_bytes()
         assert packed.getinfo(name).external_attr >> 16 & 0o111 == 0o111
         names = packed.namelist()
-    sources = ROOT / "lab/src"
-    for package in ("tiltyard", "tiltyard_published"):
-        for path in (sources / package).rglob("*"):
+    for sources in (ROOT / "lab/src", *ROOT.glob("plugins/*/src")):
+        for path in sources.rglob("*"):
             if path.is_file() and path.suffix != ".pyc":
                 assert str(path.relative_to(sources)) in names
+
+
+def test_a_wheel_of_the_core_has_no_plugins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILTYARD_CORE", "1")
+    with zipfile.ZipFile(build_wheel(Engine.find().path, tmp_path)) as packed:
+        rooms = {name.partition("/")[0] for name in packed.namelist()}
+        about = f"tiltyard-{version()}"
+        assert rooms == {"tiltyard", f"{about}.data", f"{about}.dist-info"}
+        points = packed.read(f"{about}.dist-info/entry_points.txt").decode()
+    assert points.split("\n\n")[0].startswith("[console_scripts]")
+    assert "tiltyard_" not in points
 
 
 def test_the_same_wheel_twice(wheel: Path, tmp_path: Path) -> None:

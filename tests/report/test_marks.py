@@ -4,8 +4,8 @@ from functools import cache
 
 import pytest
 
-from published.conftest import PUBLISHED
 from support.printed_verdicts import terminal, text_in
+from support.publications import PUBLISHED
 from support.shapes import Shape, card
 from support.synthetic import synthetic_study
 from tiltyard.analysis.collected import analyse_collection

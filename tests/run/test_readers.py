@@ -11,7 +11,7 @@ import pytest
 
 from support.devices import MIB, loop_disk, mounted, sh
 from support.hosts import needs_root
-from support.imports import GOLDEN, collected
+from support.imports import collected, golden
 from support.runs import Watcher, go_on
 from support.said import said_in
 from tiltyard.app.freeze import planned
@@ -148,7 +148,7 @@ def amounts(output: bytes) -> dict[str, list[int]]:
 def test_a_reader_finds_its_file_among_those_that_were_written(
     tmp_path: Path, engine: Engine
 ) -> None:
-    source = GOLDEN / "pytest-benchmark/three-tests.json"
+    source = golden("pytest-benchmark/three-tests.json")
     command = ["sh", "-c", f"echo running; cp {source} out.json"]
     record = run(tmp_path, engine, command, 'read = "pytest-benchmark"\nfiles = ["out.json"]')
     for trial in record.trials:
@@ -158,7 +158,7 @@ def test_a_reader_finds_its_file_among_those_that_were_written(
 
 
 def test_what_a_study_names_has_to_be_printed(tmp_path: Path, engine: Engine) -> None:
-    command = ["cat", str(GOLDEN / "pgbench/progress.txt")]
+    command = ["cat", str(golden("pgbench/progress.txt"))]
     more = 'read = "pgbench"\nmetrics = { lag = "schedule_lag" }'
     record = run(tmp_path, engine, command, more)
     for trial in record.trials:

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from support.imports import GOLDEN
+from support.imports import ROOT, golden
 from tiltyard.importers import IMPORTERS
 from tiltyard.importers.importer import Imported, Measured
 from tiltyard.importers.sniff import importer_of, read_with
 
-REFUSED = GOLDEN.parent / "refused"
+REFUSED = ROOT / "tests/importers/refused"
 """What tools write that holds no result."""
 
 Place: TypeAlias = tuple[str, *tuple[str, ...]]
@@ -16,7 +16,7 @@ Place: TypeAlias = tuple[str, *tuple[str, ...]]
 
 def data_of(path: str) -> bytes:
     """A file that a tool wrote: ``fio/two-jobs.json``."""
-    return (GOLDEN / path).read_bytes()
+    return golden(path).read_bytes()
 
 
 def imported(path: str, data: bytes | None = None) -> Imported:

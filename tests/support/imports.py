@@ -11,9 +11,21 @@ from tiltyard.importers.assemble import ImportOptions, ReadFile, assemble
 from tiltyard.importers.importer import Imported, Importer
 from tiltyard.importers.sniff import read_with
 
-GOLDEN = Path(__file__).resolve().parents[1] / "importers/golden"
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = {
+    path.name: path
+    for place in ("tests/importers/golden", "plugins/readers/tests/golden")
+    for path in sorted((ROOT / place).iterdir())
+    if path.name in IMPORTERS.names
+}
 """A folder for each importer, named after it, of files that the tool wrote; beside each file what
 is read of it, as ``FILE.json``; beside a CSV its mapping, as ``.toml``."""
+
+
+def golden(path: str) -> Path:
+    """A file of one importer: ``fio/two-jobs.json``."""
+    importer, _, name = path.partition("/")
+    return GOLDEN[importer] / name
 
 
 @dataclass(frozen=True)
@@ -46,7 +58,8 @@ class Genuine:
 
 GENUINE = [
     Genuine(path)
-    for path in sorted(GOLDEN.glob("*/*"))
+    for _, place in sorted(GOLDEN.items())
+    for path in sorted(place.iterdir())
     if not path.name.endswith(".expected.json") and path.suffix != ".toml"
 ]
 

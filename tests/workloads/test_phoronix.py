@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.imports import GOLDEN
+from support.imports import golden
 from tiltyard.cli.workloads import workloads
 from tiltyard.errors import UsageError, WrittenWarning
 from tiltyard.executors.engine import Engine, JobRefused
@@ -87,7 +87,7 @@ def metric(found: Card, **parameters: Any) -> MetricTable:
 
 def read_by(table: MetricTable, path: str) -> float:
     """What the rule finds in an output that the original tool printed."""
-    text = (GOLDEN / path).read_text()
+    text = golden(path).read_text()
     if "compilebench" in path:  # it was recorded with three directories, the profile has ten
         text = re.sub(r"((?:create|compile) total runs) 3", r"\1 10", text)
     found = re.findall(table.regex or "", text, re.MULTILINE)

@@ -1,9 +1,10 @@
 """Lists that installed packages may add to: an entry is loaded when it is asked for.
 
-Ours stand by name in one place; those of other packages are entry points of a group
-``tiltyard.v1.NAME`` (:data:`GROUPS`). The number is in the group's name, so that what was written
-for another interface is told without importing it. Nothing takes the place of ours. What a package
-adds is a stranger's: it may fail, print, exit or hang, and harms nothing but what was asked of it.
+The core's stand by name in one place; all others are entry points of a group ``tiltyard.v1.NAME``
+(:data:`GROUPS`): those of our own plug-ins, which count as ours, and those of other packages. The
+number is in the group's name, so that what was written for another interface is told without
+importing it. Nothing takes the place of ours. What a package of others adds is a stranger's: it may
+fail, print, exit or hang, and harms nothing but what was asked of it.
 """
 
 import contextlib
@@ -46,10 +47,12 @@ GROUPS: Final = {
 }
 """Group → what one of its entries is called."""
 SWITCH: Final = "TILTYARD_PLUGINS"
-"""In the environment: ``none``, or the packages of which plug-ins are used; unset: all."""
+"""In the environment: ``none``, or the packages of which plug-ins are used; unset: all. ``core``:
+not even those that come with Tiltyard, for the tests of the core alone."""
 LIMIT_S = 120.0
 """A plug-in that has not answered by then hangs."""
 _OURS: Final = "tiltyard"
+_CORE: Final = "core"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,63}", re.ASCII)
 _VALUE: Final = re.compile(r"[A-Za-z_][\w.]*(:[A-Za-z_][\w.]*)?", re.ASCII)
 _TEXT_MAX: Final = 300
@@ -112,13 +115,17 @@ def installed() -> tuple[Plugin, ...]:
     if switch is None:
         return tuple(found)
     wanted = {_normal(word) for word in switch.split(",") if word.strip()} - {"none"}
+    with_ours = _CORE not in wanted
+    wanted -= {_CORE}
     known = {_normal(one.package) for one in found}
     if unknown := sorted(wanted - known):
         raise UsageError(
             f"{SWITCH}: {one_line(unknown[0])} is no package with plug-ins. Fix: none, or of: "
             f"{', '.join(sorted(known - {_OURS})) or 'there are no others'}"
         )
-    return tuple(one for one in found if one.is_ours or _normal(one.package) in wanted)
+    return tuple(
+        one for one in found if (with_ours if one.is_ours else _normal(one.package) in wanted)
+    )
 
 
 def _normal(package: str) -> str:
@@ -261,14 +268,15 @@ class Registry(Sequence[T], Generic[T]):
 
         Args:
             group: of the entry points, of :data:`GROUPS`.
-            own: name → ``module:object``.
+            own: name → ``module:object``; ``""``: of a plug-in of ours, which stands there where it
+                is installed. Those that are not named here stand after them.
             base: the class of the entries; ``None``: anything.
             within: the package that our modules are in, where they begin with a dot.
             unknown: what an error says of a name that there is not.
             checks: field of an entry → what looks at what that function gives.
             sound: what makes an entry of a package one that can be used, or raises.
         """
-        self._group, self._own, self._base = group, own, base
+        self._group, self._listed, self._base = group, own, base
         self._within, self._unknown = within, unknown
         self._checks, self._sound = checks or {}, sound
         self._loaded: dict[str, T] = {}
@@ -276,13 +284,24 @@ class Registry(Sequence[T], Generic[T]):
         self._warned: set[str] = set()
 
     @cached_property
+    def _own(self) -> dict[str, str]:
+        """Name → where it is, of the core and of our plug-ins."""
+        added = {one.name: one.value for one in self._added() if one.is_ours}
+        found = {name: value or added.get(name, "") for name, value in self._listed.items()}
+        found.update((name, value) for name, value in added.items() if name not in found)
+        return {name: value for name, value in found.items() if value}
+
+    @cached_property
     def _foreign(self) -> dict[str, list[Plugin]]:
         """Name → entries of packages; more than one, or of a name of ours: none is taken."""
         found: dict[str, list[Plugin]] = {}
-        for one in installed():
-            if one.group == self._group and not one.wrong:
+        for one in self._added():
+            if not one.is_ours:
                 found.setdefault(one.name, []).append(one)
         return found
+
+    def _added(self) -> Iterator[Plugin]:
+        return (one for one in installed() if one.group == self._group and not one.wrong)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -291,8 +310,7 @@ class Registry(Sequence[T], Generic[T]):
 
     def plugin(self, name: str) -> Plugin | None:
         """Whose an entry is; ``None``: ours, or nobody's."""
-        found = self._foreign.get(name) if name not in self._own else None
-        return found[0] if found and not found[0].is_ours else None
+        return self._foreign[name][0] if name in self._foreign and name not in self._own else None
 
     def named(self, name: str) -> T:
         """The entry that somebody asks for.
@@ -314,7 +332,7 @@ class Registry(Sequence[T], Generic[T]):
         holders = [str(one) for one in self._foreign.get(name, ())]
         holders += ["Tiltyard's own"] if name in self._own and holders else []
         if len(holders) > 1:
-            packages = " and ".join(one.package for one in self._foreign[name] if not one.is_ours)
+            packages = " and ".join(one.package for one in self._foreign[name])
             raise UsageError(
                 f"{' and '.join(holders)} have one name. Fix: remove all but one of them, or "
                 f"{SWITCH}=none, or the packages that you want without {packages}"
@@ -337,9 +355,6 @@ class Registry(Sequence[T], Generic[T]):
 
     def _of(self, plugin: Plugin) -> T:
         """The entry of a package, contained."""
-        if plugin.is_ours:
-            found: T = object_of(plugin.value)
-            return found
         try:
             with contained(plugin, "cannot be imported"):
                 made = object_of(plugin.value)
@@ -394,9 +409,10 @@ class Registry(Sequence[T], Generic[T]):
         """All that can be used, by name; one warning of each that cannot, or that has a name twice.
 
         Args:
-            ours: whether with those that stand by name in our code.
+            ours: whether with those of the core.
         """
-        for name in self.names if ours else self._foreign:
+        added = (one for one in self._own if one not in self._listed)
+        for name in self.names if ours else dict.fromkeys((*added, *self._foreign)):
             try:
                 self._require_one(name)
                 entry = self._entry(name)

@@ -57,7 +57,6 @@ VERBS: Final = (
     "devices",
     "doctor",
     "record",
-    "calibrate",
     "restore",
     "clean",
     "explain",

@@ -78,21 +78,25 @@ class Profile:
         return self.source.parent
 
 
-def ready() -> Path:
-    """The directory of the ready profiles."""
-    return Path(str(files("tiltyard.workloads"))) / "ready"
+def ready() -> list[Path]:
+    """The ready profiles, by name: those of the core, and those of our plug-ins."""
+    core = Path(str(files("tiltyard.workloads"))) / "ready"
+    added = [folder_of(one) for one in installed() if one.is_ours and one.group == "workloads"]
+    found = (path for place in (core, *added) for path in place.glob(f"*{_SUFFIX}"))
+    return sorted(found, key=lambda path: path.stem)
 
 
-def places(study: Iterable[Path]) -> Iterator[tuple[Origin, Path]]:
-    """Directories in which profiles may lie, the nearest first.
+def written(study: Iterable[Path]) -> Iterator[tuple[Origin, Path]]:
+    """Files that may be profiles, by directory, the nearest first.
 
     Args:
         study: directories of the study, the nearest first.
     """
-    yield from (("study", each / FOLDER) for each in study)
     config = os.environ.get("XDG_CONFIG_HOME") or home() / ".config"
-    yield "user", Path(config) / "tiltyard" / FOLDER
-    yield "ready", ready()
+    places: list[tuple[Origin, Path]] = [("study", each / FOLDER) for each in study]
+    for origin, place in (*places, ("user", Path(config) / "tiltyard" / FOLDER)):
+        yield from ((origin, path) for path in sorted(place.glob(f"*{_SUFFIX}")))
+    yield from (("ready", path) for path in ready())
 
 
 def packaged() -> Iterator[tuple[Plugin, Path]]:
@@ -102,7 +106,7 @@ def packaged() -> Iterator[tuple[Plugin, Path]]:
     which TOML files lie.
     """
     for plugin in installed():
-        if plugin.group == "workloads" and not plugin.wrong:
+        if plugin.group == "workloads" and not plugin.wrong and not plugin.is_ours:
             try:
                 with contained(plugin, "cannot be imported"):
                     folder = folder_of(plugin)
@@ -119,7 +123,7 @@ def folder_of(plugin: Plugin) -> Path:
 
 def read_ready() -> Iterator[Profile]:
     """The ready profiles alone, by name."""
-    for path in sorted(ready().glob(f"*{_SUFFIX}")):
+    for path in ready():
         yield Profile(path.stem, path, "ready")
 
 
@@ -130,13 +134,12 @@ def find_profiles(study: Iterable[Path] = ()) -> dict[str, Profile]:
         study: directories of the study, the nearest first.
     """
     found: dict[str, Profile] = {}
-    for origin, place in places(study):
-        for path in sorted(place.glob(f"*{_SUFFIX}")):
-            name = path.stem
-            if name not in found:
-                found[name] = Profile(name, path, origin)
-            elif found[name].source != path:
-                found[name] = replace(found[name], hides=(*found[name].hides, path))
+    for origin, path in written(study):
+        name = path.stem
+        if name not in found:
+            found[name] = Profile(name, path, origin)
+        elif found[name].source != path:
+            found[name] = replace(found[name], hides=(*found[name].hides, path))
     _add_packaged(found)
     for test in installed_tests():
         definition = test.definition / "test-definition.xml"
@@ -152,15 +155,15 @@ def _add_packaged(found: dict[str, Profile]) -> None:
     Raises:
         UsageError: if one has the name of a ready one, or of another package's.
     """
-    holders: dict[str, str] = {}
+    holders = {path.stem: "Tiltyard itself" for path in ready()}
     for plugin, place in packaged():
         for path in sorted(place.glob(f"*{_SUFFIX}")):
             name = path.stem
-            if name in holders or (ready() / path.name).exists():
+            if name in holders:
                 raise UsageError(
                     f'the workload "{name}" is of {plugin.of} and of '
-                    f"{holders.get(name, 'Tiltyard itself')}. Fix: remove one of them, or {SWITCH}"
-                    "=none, or the packages that you want"
+                    f"{holders[name]}. Fix: remove one of them, or {SWITCH}=none, or the packages "
+                    "that you want"
                 )
             holders[name] = plugin.of
             if name in found:

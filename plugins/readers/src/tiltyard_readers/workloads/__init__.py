@@ -1,0 +1,1 @@
+"""Programs that are ready to be measured, whose output these readers read: one file a program."""
