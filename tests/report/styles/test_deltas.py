@@ -212,7 +212,7 @@ def test_deltas_of_values_of_two_digits_have_two() -> None:
 @pytest.mark.parametrize("low", [1.00001, 1.001, 1.01])
 def test_a_percentage_has_the_same_digits_in_every_table(low: float) -> None:
     """An interval that barely excludes 1 is printed so that it does, beside a ratio or alone."""
-    findings = findings_of("two factors")
+    findings, _ = document_of("two factors")
     index = findings.workloads[0].index
     found = index.comparisons[0]
     changed = {"ratio": 1.012, "low": low, "high": 1.02, "verdict": "faster"}
