@@ -42,6 +42,19 @@ def test_the_side_of_the_margin_decides(
     assert (line.system, line.against) == ("head", "base")
 
 
+def test_nothing_is_improved_that_the_report_does_not_call_better() -> None:
+    """An interval on the good side of 1 and within the equivalence margin is an equivalence."""
+    findings = found(1.008, 0.001, equivalent_within=0.02)
+    (cell,) = findings.workloads[0].cells
+    assert [pair.verdict for pair in cell.comparisons] == ["equivalent"]
+    judged = gate(findings, 0.03)
+    (line,) = judged.headlines
+    assert line.low is not None
+    assert line.low > 1
+    assert line.outcome == "within"
+    assert judged.sentence == "no regression beyond 3 % in 1 headline"
+
+
 @pytest.mark.parametrize("effect", [0.985, 0.9])
 def test_an_undecided_gate_says_what_would_decide_it(effect: float) -> None:
     """Transactions: so many blocks of a new study decide it, four times of five."""

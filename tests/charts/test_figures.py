@@ -3,16 +3,11 @@
 import pytest
 
 from support.specimen import GRID, comparison, iozone, pairs
-from tiltyard.charts.figures import (
-    advantage_text,
-    against,
-    between,
-    interval_text,
-    percent_better,
-    ratio_text,
-    turned,
-    with_unit,
-)
+from tiltyard.analysis.line import Line, interval_text, line_of, ratio_text
+from tiltyard.analysis.model import Comparison, Pair
+from tiltyard.analysis.pairs import against, between, turned
+from tiltyard.analysis.quantity import Direction
+from tiltyard.charts.figures import with_unit
 from tiltyard.charts.grid import grid_of
 
 CLEAR = comparison("xfs", "ext4", [1.24, 1.26, 1.31, 1.33, 1.36, 1.39])
@@ -49,15 +44,26 @@ def test_every_system_meets_the_baseline_once_wherever_it_stands() -> None:
     assert [pair.verdict for pair in meeting] == ["slower", "faster"]
 
 
+def told(ratio: float, direction: Direction, digits: int = 1) -> str:
+    pair = Pair(system="xfs", against="ext4", within="")
+    return Line(pair, ratio, None, None, "undecided", direction, digits).told
+
+
 def test_an_advantage_is_more_of_a_rate_and_less_of_a_time() -> None:
-    assert advantage_text(CLEAR, "higher") == "+31.4 %"
-    assert advantage_text(turned(CLEAR), "lower") == "+23.9 %"
-    assert advantage_text(turned(CLEAR), "higher") == "−23.9 %"
-    assert advantage_text(EARLY, "higher") == "–"
-    assert percent_better(1.0, "higher") == "0.0 %"
-    assert percent_better(18.5, "higher", 0) == "+1,750 %"
-    assert percent_better(1.9, "lower", 0) == "−90 %"
-    assert percent_better(2.31, "lower", 0) == "2.31× as much"
+    cases: tuple[tuple[Comparison, Direction, str], ...] = (
+        (CLEAR, "higher", "+31.4 %"),
+        (turned(CLEAR), "lower", "+23.9 %"),
+        (turned(CLEAR), "higher", "−23.9 %"),
+    )
+    for pair, direction, text in cases:
+        line = line_of(pair, direction)
+        assert line is not None
+        assert line.told == text
+    assert line_of(EARLY, "higher") is None
+    assert told(1.0, "higher") == "0.0 %"
+    assert told(18.5, "higher", 0) == "+1,750 %"
+    assert told(1.9, "lower", 0) == "−90 %"
+    assert told(2.31, "lower", 0) == "2.31× as much"
 
 
 def test_two_systems_are_found_whichever_way_they_were_stored() -> None:

@@ -1,10 +1,10 @@
 """What single pictures show, in the drawn picture itself."""
 
 from support.judged import spoiled
+from tiltyard.analysis.line import interval_text, ratio_text
 from tiltyard.analysis.model import Findings
 from tiltyard.charts import effects, order, ranking
 from tiltyard.charts.chart import WIDE_PX, Chart
-from tiltyard.charts.figures import interval_text, ratio_text
 from tiltyard.charts.svg import to_svg
 
 

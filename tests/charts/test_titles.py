@@ -8,6 +8,7 @@ import pytest
 from support.in_print import MBIT_S, ORIGIN
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings, Index
+from tiltyard.analysis.pairs import against
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.charts import curves
 from tiltyard.charts.titles import along_factor, ranked, tallied, titled
@@ -63,11 +64,14 @@ def test_every_count_of_a_title_is_one_of_verdicts(findings: Findings) -> None:
     parts = text.split("; ")
     assert len(parts) == len(sides) == 2
     for side, part in zip(sides, parts, strict=True):
-        assert part.startswith(side.name)
+        assert part.startswith(side.pair.system)
         told = {
             word: int(n) for word, n in re.findall(r"(faster|slower)(?: than ext4)? in (\d+)", part)
         }
-        verdicts = [pair.verdict for pair, _ in side.pairs]
+        found = (
+            pair for index in workload.by_metric for pair in against(index.comparisons, "ext4")
+        )
+        verdicts = [pair.verdict for pair in found if pair.system == side.pair.system]
         assert told == {word: n for word in ("faster", "slower") if (n := verdicts.count(word))}
 
 

@@ -12,7 +12,7 @@ from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.quantity import metric_of
 from tiltyard.analysis.reader_weights import choices
 from tiltyard.analysis.run_times import run_times
-from tiltyard.analysis.statements.deltas import lines
+from tiltyard.analysis.statements.deltas import rows
 from tiltyard.app.report import findings_of
 from tiltyard.charts import forest
 from tiltyard.executors.engine import Engine
@@ -46,7 +46,7 @@ def heads(document: Document) -> list[str]:
 
 def test_deltas_of_several_metrics_have_the_title() -> None:
     plan, run = synthetic_study(("ext4", "xfs"), ("iozone",), blocks=7)
-    told = [one.head for one in lines(analyse(titled(plan, iozone=TITLE), run))]
+    told = [one.head for one in rows(analyse(titled(plan, iozone=TITLE), run))]
     assert f"{TITLE}, all metrics" in told
     assert not [head for head in told if "iozone" in head]
 
@@ -96,7 +96,7 @@ def test_headings_figures_and_sentences_have_the_title_and_machines_the_name(
     assert label in [test.name for test in choices(findings).tests]
     told = " ".join(sentence for one in findings.workloads for sentence in (
         one.answer, *(pair.sentence for pair in one.index.comparisons)))  # fmt: skip
-    told += " ".join(one.head for one in lines(findings))
+    told += " ".join(one.head for one in rows(findings))
     assert name not in told
     json_format = next(one for one in FORMATS if one.name == "json")
     data = json.loads(json_format.render(STYLES[0].compose(findings), findings)["report.json"])
@@ -151,7 +151,7 @@ def test_no_test_of_a_printed_study_repeats_its_words() -> None:
     for name in ("netperf-rhel6", "iozone-rhel6", "iozone-magazine"):
         findings = findings_of(PUBLISHED / name)
         tests = [test.name for test in choices(findings).tests]
-        tests += [line.head for line in lines(findings)]
+        tests += [row.head for row in rows(findings)]
         assert tests
         for test in tests:
             words = test.replace(",", "").split()

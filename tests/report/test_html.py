@@ -11,9 +11,9 @@ from support.pages import page_of
 from support.reading import Reading
 from support.specimen import findings as specimen
 from tiltyard.analysis.decision import all_comparisons
+from tiltyard.analysis.line import interval_text, ratio_text
 from tiltyard.analysis.model import Comparison, Findings
 from tiltyard.analysis.statements.warnings import warnings
-from tiltyard.charts.figures import interval_text, ratio_text
 from tiltyard.report.document import Column, Document, Entry, Section, Table
 from tiltyard.report.formats import html
 from tiltyard.report.formats.format import Budget

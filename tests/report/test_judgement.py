@@ -8,9 +8,9 @@ from support.reading import Reading
 from support.specimen import findings as specimen
 from support.synthetic import factorial_study
 from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.line import interval_text, ratio_text
 from tiltyard.analysis.model import Effect, Findings
 from tiltyard.charts.effects import effect_label
-from tiltyard.charts.figures import interval_text, ratio_text
 from tiltyard.report.document import Fold, Sentences
 from tiltyard.report.sections import ranking_table
 from tiltyard.report.sections.claim_blocks import observations

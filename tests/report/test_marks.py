@@ -10,10 +10,10 @@ from support.shapes import Shape, card
 from support.synthetic import synthetic_study
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.line import interval_text
 from tiltyard.analysis.model import Comparison, Findings
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.statements.numbers import WIDENED, widened_note
-from tiltyard.charts.figures import interval_text
 from tiltyard.report.document import Document
 from tiltyard.report.marks import with_marks_explained
 from tiltyard.report.styles import STYLES

@@ -16,7 +16,7 @@ from support.synthetic import factorial_study, synthetic_study
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings, Index
-from tiltyard.charts.figures import against
+from tiltyard.analysis.pairs import against
 from tiltyard.collected.model import Collection, Reading
 from tiltyard.plan.model import TrialKey
 from tiltyard.report.document import Entry, Table

@@ -13,8 +13,9 @@ from support.reading import Reading
 from support.synthetic import synthetic_study
 from tiltyard.analysis.decision import all_comparisons
 from tiltyard.analysis.findings import analyse
-from tiltyard.analysis.model import Findings, WorkloadFindings
-from tiltyard.charts.figures import advantage_text, between, interval_text, ratio_text
+from tiltyard.analysis.line import interval_text, line_of, ratio_text
+from tiltyard.analysis.model import Comparison, Findings, WorkloadFindings
+from tiltyard.analysis.pairs import between
 from tiltyard.report.sections.axis_table import (
     by_factor,
     details_along,
@@ -47,6 +48,12 @@ def four() -> Findings:
     return analyse(plan.model_copy(update={"asks": "kernel"}), run)
 
 
+def text_of(pair: Comparison) -> str:
+    line = line_of(pair, "higher")
+    assert line is not None
+    return line.text
+
+
 def workload_of(findings: Findings, name: str) -> WorkloadFindings:
     return next(workload for workload in findings.workloads if workload.name == name)
 
@@ -67,7 +74,7 @@ def test_each_message_has_its_values_in_megabits_and_its_advantage(
         pair = between(row.cell.comparisons, "optimized", "out-of-box")
         assert pair is not None
         values = " ".join(format_number(s.value / 125_000, 4) for s in row.cell.summaries)
-        advantage = advantage_text(pair, "higher").removesuffix(" %")
+        advantage = text_of(pair)
         judged = f"{advantage} {ratio_text(pair)} ({interval_text(pair)})"
         assert f"{row.level} {values} ▲ {judged}" in rows
 
@@ -76,7 +83,7 @@ def test_the_mean_over_messages_is_that_of_the_index(findings: Findings, page: s
     index = workload_of(findings, "tcp_stream").index
     (comparison,) = index.comparisons
     (row,) = (row for row in rows_in(page, 1) if row.startswith("geometric mean"))
-    assert advantage_text(comparison, "higher").removesuffix(" %") in row
+    assert text_of(comparison) in row
     assert f"({interval_text(comparison)})" in row
 
 

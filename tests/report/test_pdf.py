@@ -18,8 +18,8 @@ from support.papers import (
     tags_of,
     text_of,
 )
+from tiltyard.analysis.line import MARKS
 from tiltyard.analysis.model import Findings
-from tiltyard.charts.figures import MARKS
 from tiltyard.charts.svg import to_paper
 from tiltyard.charts.theme import signs
 from tiltyard.report.document import (

@@ -11,9 +11,9 @@ import pytest
 from support.pages import page_of
 from support.papers import squeezed, text_of
 from support.sessions import synthetic_sessions
+from tiltyard.analysis.line import interval_text
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.sessions import analyse_sessions
-from tiltyard.charts.figures import interval_text
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.redaction import redacted
 from tiltyard.report.styles import STYLES

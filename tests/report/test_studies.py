@@ -14,8 +14,8 @@ from support.across import (
     two_studies,
 )
 from support.printed_verdicts import READERS, contradictions, read, terminal, text_in
+from tiltyard.analysis.line import interval_text, without_verdict
 from tiltyard.analysis.model import Findings
-from tiltyard.charts.figures import interval_text, without_verdict
 from tiltyard.report.document import Figure, Table
 from tiltyard.report.styles import STYLES
 from tiltyard.report.styles.style import Style

@@ -13,8 +13,8 @@ from support.screens import LONG
 from support.specimen import findings as specimen
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.line import interval_text, ratio_text
 from tiltyard.analysis.model import Findings, Notice
-from tiltyard.charts.figures import interval_text, ratio_text
 from tiltyard.report.terminal import verdicts
 
 PAGE = Path("spool/report/index.html")

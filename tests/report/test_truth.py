@@ -31,9 +31,9 @@ from support.shapes import Shape, card
 from support.synthetic import factorial_study
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.line import interval_text
 from tiltyard.analysis.model import Findings, Summary
 from tiltyard.analysis.values import cells_of
-from tiltyard.charts.figures import interval_text
 from tiltyard.report.document import Document, Entry, Facts, Figure, Fold, Paragraph, Sentences
 from tiltyard.report.edition.apply import edited
 from tiltyard.report.edition.file import Edition

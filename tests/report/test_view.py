@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -22,9 +21,8 @@ from tiltyard.analysis.collected.findings import analyse_collection
 from tiltyard.analysis.dataset import Dataset, Sample
 from tiltyard.analysis.estimators import unpaired
 from tiltyard.analysis.findings import analyse
-from tiltyard.analysis.model import Findings
-from tiltyard.analysis.statements.numbers import percent_digits
-from tiltyard.charts.figures import interval_text, percent_better, ratio_text
+from tiltyard.analysis.line import Line, interval_text, ratio_text
+from tiltyard.analysis.model import Findings, Pair
 from tiltyard.collected.model import Collection, Reading
 from tiltyard.plan.model import TrialKey
 from tiltyard.stats.sequential import repeated_interval
@@ -149,11 +147,14 @@ def words(findings: Findings, differences: "np.ndarray[Any, Any]", unit: str) ->
     estimate = Estimate(*bounds)
     if unit != "percent":
         return ratio_text(estimate), interval_text(estimate), str(found.blocks)
-    half = (bounds[2] - bounds[1]) / 2
-    ratio, low, high = (
-        percent_better(one, "higher", percent_digits(half)).replace(" %", "\xa0%") for one in bounds
-    )
-    return ratio, f"{low} … {high}", str(found.blocks)
+    return *in_percent(*bounds), str(found.blocks)
+
+
+def in_percent(ratio: float, low: float | None, high: float | None) -> tuple[str, str]:
+    """An estimate and its interval as the tables of the report have them, each with its unit."""
+    line = Line(Pair(system="b", against="a", within=""), ratio, low, high, "undecided", "higher")
+    ends = (f"{end}\xa0%" for end in line.interval.split(" … "))
+    return f"{line.text}\xa0%", " … ".join(ends)
 
 
 def test_every_number_is_the_one_that_the_lab_makes(
@@ -369,18 +370,10 @@ def expected_elsewhere(fragment: str, weights: Sequence[float]) -> Iterator[list
         interval = f"no interval: {evidence.lacks(0.95)}".replace(
             "repetitions of both were not kept", "the source has no repetitions of both"
         )
-        if low is not None and high is not None:
-            half = (high - low) / 2
-            printed = partial(percent_better, direction="higher", digits=percent_digits(half))
-            interval = (
-                f"{printed(low)} … {printed(high)}".replace(" %", "\xa0%")
-                if unit == "percent"
-                else interval_text(estimate)
-            )
-        ratio = ratio_text(estimate)
+        ratio, told = ratio_text(estimate), interval_text(estimate)
         if unit == "percent":
-            ratio = printed(estimate.ratio).replace(" %", "\xa0%")
-        yield [name, ratio, interval, str(evidence.n)]
+            ratio, told = in_percent(estimate.ratio, low, high)
+        yield [name, ratio, interval if low is None else told, str(evidence.n)]
 
 
 def collected(readings: Sequence[Reading]) -> Collection:

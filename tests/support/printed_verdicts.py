@@ -24,14 +24,13 @@ from rich.console import Console
 from support.papers import alternatives_of, squeezed, texts_of
 from support.printed import page_with_alternatives, slides
 from support.printed_pictures import contradictions_of_pictures
-from tiltyard.analysis.model import Comparison, Findings, Pair, WorkloadFindings
+from tiltyard.analysis.line import MARKS, interval_text, line_of
+from tiltyard.analysis.model import Comparison, Findings, WorkloadFindings
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.relative import relative_tests
-from tiltyard.analysis.statements.deltas import delta, unprinted_decimals
 from tiltyard.analysis.statements.headline import headline
 from tiltyard.analysis.statements.numbers import coverage
 from tiltyard.analysis.statements.registry import claims
-from tiltyard.charts.figures import MARKS, interval_text
 from tiltyard.report.document import Document
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.sections.axis_table import percentile_tables
@@ -146,7 +145,6 @@ def known_shares(findings: Findings) -> set[str]:
 def known_intervals(findings: Findings) -> dict[str, set[str]]:
     """Interval as it is printed → the verdicts that rest on it."""
     known: dict[str, set[str]] = defaultdict(set)
-    decimals = unprinted_decimals(findings)
     for pair, direction in comparisons(findings):
         for own in (pair, turned(pair)):
             for told in besides(own):
@@ -156,8 +154,7 @@ def known_intervals(findings: Findings) -> dict[str, set[str]]:
             if own.low is None:
                 continue
             known[interval_text(own)].add(own.verdict)
-            between = Pair(system=own.system, against=own.against, within="")
-            found = delta([own], between, direction, decimals)
+            found = line_of(own, direction)
             assert found
             known[found.interval].add(own.verdict)
     for workload in findings.workloads:

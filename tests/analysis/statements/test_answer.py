@@ -4,8 +4,8 @@ import pytest
 
 from support.synthetic import Shape, card, synthetic_study
 from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.pairs import between
 from tiltyard.analysis.statements.numbers import compatible
-from tiltyard.charts.figures import between
 
 
 def answer_of(**study):

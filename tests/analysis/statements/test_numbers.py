@@ -2,6 +2,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from tiltyard.analysis.line import interval_text
 from tiltyard.analysis.statements.numbers import (
     compatible,
     confidence,
@@ -9,7 +10,6 @@ from tiltyard.analysis.statements.numbers import (
     printed_digits,
     scale_of_difference,
 )
-from tiltyard.charts.figures import interval_text
 
 
 @pytest.mark.parametrize(

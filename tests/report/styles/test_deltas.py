@@ -8,11 +8,12 @@ import pytest
 from support.printed_studies import curves
 from support.told_findings import findings_of
 from tiltyard.analysis.collected import analyse_collection
+from tiltyard.analysis.line import Line
 from tiltyard.analysis.model import Findings, Pair
-from tiltyard.analysis.statements.deltas import Delta
 from tiltyard.analysis.statements.registry import claims
 from tiltyard.collected.model import CollectedWorkload
 from tiltyard.report.document import Document, Paragraph, Sentences, Table
+from tiltyard.report.sections.entries import advantage_of, delta_of
 from tiltyard.report.styles import STYLES, Style, whitepaper
 from tiltyard.units import format_ratio
 
@@ -115,16 +116,16 @@ def test_no_time_is_more_than_all_of_it_lower(style: Style) -> None:
 
 def test_a_time_that_may_be_more_than_doubled_has_ratios_as_its_interval() -> None:
     pair = Pair(system="new", against="old", within="")
-    told = Delta(pair, -131.0, -150.0, -110.0, 0, "slower", "lower")
+    told = Line(pair, 2.31, 2.10, 2.50, "slower", "lower")
     assert (told.told, told.told_interval) == ("2.31× as much", "2.10 … 2.50×")
     assert (told.size, told.ends) == ("2.31×", ("2.10", "2.50"))
-    wide = Delta(pair, -45.0, -131.0, 10.0, 0, "undecided", "lower")
+    wide = Line(pair, 1.45, 0.90, 2.31, "undecided", "lower")
     assert (wide.told, wide.told_interval) == ("1.45× as much", "0.90 … 2.31×")
-    barely = Delta(pair, -45.0, -131.0, 0.0, 0, "slower", "lower")
+    barely = Line(pair, 1.45, 1.0, 2.31, "slower", "lower")
     assert barely.told_interval == "> 1.00 … 2.31×"
-    short = Delta(pair, -45.0, -60.0, -30.0, 0, "slower", "lower")
+    short = Line(pair, 1.45, 1.30, 1.60, "slower", "lower")
     assert (short.told, short.told_interval, short.size) == ("−45 %", "−60 … −30 %", "45 %")
-    rate = Delta(pair, 131.0, 110.0, 150.0, 0, "faster", "higher")
+    rate = Line(pair, 2.31, 2.10, 2.50, "faster", "higher")
     assert (rate.told, rate.told_interval) == ("+131 %", "+110 … +150 %")
 
 
@@ -206,3 +207,17 @@ def test_deltas_of_values_of_two_digits_have_two() -> None:
     sentences = " ".join(claim.sentence for claim in claims(findings))
     assert "24 % " in sentences
     assert not any(digits in sentences for digits in ("24.1", "31.9", "10.9"))
+
+
+@pytest.mark.parametrize("low", [1.00001, 1.001, 1.01])
+def test_a_percentage_has_the_same_digits_in_every_table(low: float) -> None:
+    """An interval that barely excludes 1 is printed so that it does, beside a ratio or alone."""
+    findings, _ = document_of("two factors")
+    index = findings.workloads[0].index
+    found = index.comparisons[0]
+    changed = {"ratio": 1.012, "low": low, "high": 1.02, "verdict": "faster"}
+    index = index.model_copy(update={"comparisons": (found.model_copy(update=changed),)})
+    pair = Pair(system=found.system, against=found.against, within="")
+    alone, beside = delta_of(findings, index, pair), advantage_of(findings, index, pair)
+    assert alone.text == beside.text
+    assert not alone.beneath.startswith(("0.0 ", "+0.00 "))

@@ -14,7 +14,6 @@ was asked for before. The other stands beside it, as a family by itself.
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
@@ -23,6 +22,7 @@ from tiltyard.analysis.contrast import MAX_FAILED_SHARE
 from tiltyard.analysis.decision import Decision
 from tiltyard.analysis.model import Cell, Comparison, Findings
 from tiltyard.analysis.pairs import beside_ratios
+from tiltyard.analysis.verdict import Estimate
 from tiltyard.frozen import Frozen
 from tiltyard.plan.model import Unit
 from tiltyard.stats.margin import (
@@ -82,7 +82,7 @@ class Headline(Frozen):
     low: float | None
     high: float | None
     level: float
-    """Coverage of this interval: 95 %, but of a regression or an improvement that of the gate."""
+    """Coverage of this interval: 95 %, but that of the gate where a difference is shown by it."""
     outcome: Outcome
     why: str = ""
     """Of one that is invalid, or undecided though its own interval is beyond the margin."""
@@ -214,9 +214,13 @@ def _held(
     differences, spending = _differences(asked, worse), findings.design.spending
     rounding = np.array([found.rounding for _, _, found in asked])
     verdicts = against_margin(differences, spending, margin, level, ended=ended, rounding=rounding)
+    bounds = np.stack([verdicts.low, verdicts.high])
+    low, high = np.where(worse > 0, bounds, -bounds[::-1])
+    estimates = np.exp([worse * verdicts.estimate, low, high]).T.tolist()
+    sides = verdicts.outcome.tolist(), verdicts.blocks.tolist(), verdicts.level.tolist()
     headlines = tuple(
-        _headline(findings, *pair, own, within)
-        for pair, own in zip(asked, _judged(verdicts, worse), strict=True)
+        _headline(findings, *pair, Estimate(*estimate), side, blocks, level, within)
+        for pair, estimate, side, blocks, level in zip(asked, estimates, *sides, strict=True)
     )
     return headlines, verdicts
 
@@ -271,19 +275,6 @@ def _headlines(findings: Findings, by: By) -> Iterator[tuple[str, Cell, Comparis
                     yield workload.name, own, found
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """One headline against the margin."""
-
-    outcome: Outcome
-    blocks: int
-    """That the interval rests on; 0 before a look that has one."""
-    ratio: float
-    low: float
-    high: float
-    level: float
-
-
 def _differences(asked: Sequence[tuple[str, Cell, Comparison]], worse: FloatArray) -> FloatArray:
     """Log ratios of the blocks, more is worse; shape (headlines, blocks), nan behind the last."""
     longest = max((len(found.differences) for _, _, found in asked), default=0)
@@ -293,29 +284,23 @@ def _differences(asked: Sequence[tuple[str, Cell, Comparison]], worse: FloatArra
     return differences
 
 
-def _judged(verdicts: MarginVerdicts, worse: FloatArray) -> Iterator[_Judged]:
-    """Each headline, as a ratio again."""
-    bounds = np.stack([verdicts.low, verdicts.high])
-    low, high = np.where(worse > 0, bounds, -bounds[::-1])
-    rows = zip(
-        verdicts.outcome.tolist(),
-        verdicts.blocks.tolist(),
-        *np.exp([worse * verdicts.estimate, low, high]).tolist(),
-        verdicts.level.tolist(),
-        strict=True,
-    )
-    for outcome, *rest in rows:
-        yield _Judged(_WORDS[outcome], *rest)
-
-
 def _headline(
-    findings: Findings, workload: str, cell: Cell, found: Comparison, judged: _Judged, within: float
+    findings: Findings,
+    workload: str,
+    cell: Cell,
+    found: Comparison,
+    estimate: Estimate,
+    side: int,
+    blocks: int,
+    level: float,
+    within: float,
 ) -> Headline:
-    """One headline, with its outcome."""
-    several, has_interval = len(findings.workloads) > 1, judged.blocks > 0
+    """One headline, with its outcome; an improvement is one that the report says too."""
+    several, known = len(findings.workloads) > 1, estimate if blocks else Estimate(None, None, None)
     medians = {own.system: own.median for own in cell.summaries}
-    ratios = {found.system: judged.ratio if has_interval else None}
-    values = beside_ratios(medians, ratios, found.against)
+    values = beside_ratios(medians, {found.system: known.ratio}, found.against)
+    shown = side != BETTER or found.verdict == "faster"
+    outcome, why = _WORDS[side if shown else WITHIN], ""
     line = Headline(
         workload=workload,
         metric=cell.metric,
@@ -328,21 +313,18 @@ def _headline(
         against=found.against,
         value=values.get(found.system),
         value_against=values.get(found.against),
-        blocks=judged.blocks,
-        ratio=judged.ratio if has_interval else None,
-        low=judged.low if has_interval else None,
-        high=judged.high if has_interval else None,
-        level=judged.level if has_interval else 1 - LEVEL,
-        outcome=judged.outcome,
+        blocks=blocks,
+        **vars(known),
+        level=level if blocks else 1 - LEVEL,
+        outcome=outcome,
     )
-    outcome, why = judged.outcome, ""
     if found.verdict == "invalid":
         outcome, why = "invalid", found.sentence
     elif outcome != "regression" and (failed := _failing(findings, workload, found)):
         # Blocks to come may bring the share down.
         outcome = "undecided" if findings.stopped is None else "invalid"
         why = f"{line.name}: {failed}"
-    elif outcome == "undecided" and _worse(line)[0] > math.log1p(within) and has_interval:
+    elif outcome == "undecided" and _worse(line)[0] > math.log1p(within) and blocks:
         why = (
             f"{line.name}: worse by more than {100 * within:g} % by its own 95 % interval, not by "
             "one that holds together with those of the other headlines"

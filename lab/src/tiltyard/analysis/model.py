@@ -406,6 +406,11 @@ class Pair(Frozen):
     within: str
     """The levels that they share, ``optimized``; empty where there is one factor."""
 
+    @property
+    def sides(self) -> tuple[str, str]:
+        """Which system against which."""
+        return self.system, self.against
+
 
 class Advantage(Frozen):
     """What a level of a factor is worth, within each combination of the other factors."""

@@ -2,10 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tiltyard.analysis.model import Comparison, Standing
-from tiltyard.analysis.verdict import Verdict
+from tiltyard.analysis.verdict import Verdict, turned_estimate
 
 
 def turned(pair: Comparison) -> Comparison:
@@ -15,9 +15,7 @@ def turned(pair: Comparison) -> Comparison:
         update={
             "system": pair.against,
             "against": pair.system,
-            "ratio": _inverse(pair.ratio),
-            "low": _inverse(pair.high),
-            "high": _inverse(pair.low),
+            **vars(turned_estimate(pair)),
             "open_low": pair.open_high,
             "open_high": pair.open_low,
             "verdict": swapped.get(pair.verdict, pair.verdict),
@@ -32,6 +30,25 @@ def turned(pair: Comparison) -> Comparison:
 
 def _inverse(ratio: float | None) -> float | None:
     return None if ratio is None else 1 / ratio
+
+
+def between(comparisons: Iterable[Comparison], system: str, against: str) -> Comparison | None:
+    """The comparison of two systems, from the first one's side; ``None`` if there is none."""
+    for pair in comparisons:
+        if (pair.system, pair.against) == (system, against):
+            return pair
+        if (pair.system, pair.against) == (against, system):
+            return turned(pair)
+    return None
+
+
+def against(comparisons: Sequence[Comparison], baseline: str) -> list[Comparison]:
+    """Every system against the baseline, turned where the pair was stored the other way."""
+    return [
+        pair if pair.against == baseline else turned(pair)
+        for pair in comparisons
+        if baseline in (pair.system, pair.against)
+    ]
 
 
 def beside_ratios(

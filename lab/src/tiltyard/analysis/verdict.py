@@ -1,11 +1,43 @@
 """What is said of a comparison, and the same by the other analysis."""
 
-from typing import Literal, Self
+from dataclasses import dataclass
+from typing import Literal, Protocol, Self
 
 from tiltyard.frozen import Frozen
 from tiltyard.study.model import Analysis, Covariate
 
 Verdict = Literal["faster", "slower", "equivalent", "undecided", "invalid"]
+
+
+class Estimated(Protocol):
+    """A ratio with its interval: a comparison, or an effect."""
+
+    @property
+    def ratio(self) -> float | None:
+        """The estimate."""
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of the interval; ``None`` before the first look."""
+
+    @property
+    def high(self) -> float | None:
+        """Upper end."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The numbers alone."""
+
+    ratio: float | None
+    low: float | None
+    high: float | None
+
+
+def turned_estimate(of: Estimated) -> Estimate:
+    """The same from the side of the other system."""
+    ratio, high, low = (None if end is None else 1 / end for end in (of.ratio, of.low, of.high))
+    return Estimate(ratio, low, high)
 
 
 class InStudy(Frozen):
@@ -55,26 +87,11 @@ class OverStudies(Frozen):
     @property
     def turned(self) -> Self:
         """The same from the side of the other system; the sentence stays as it was printed."""
-        values = tuple(
-            one.model_copy(
-                update={"ratio": 1 / one.ratio, "low": 1 / one.high, "high": 1 / one.low}
-            )
-            for one in self.values
-        )  # fmt: skip
-        ends = {
-            "ratio": _inverse(self.ratio),
-            "low": _inverse(self.high),
-            "high": _inverse(self.low),
-        }
-        predicted = {
-            "predicted_low": _inverse(self.predicted_high),
-            "predicted_high": _inverse(self.predicted_low),
-        }
-        return self.model_copy(update={"values": values, **ends, **predicted})
-
-
-def _inverse(ratio: float | None) -> float | None:
-    return None if ratio is None else 1 / ratio
+        values = tuple(one.model_copy(update=vars(turned_estimate(one))) for one in self.values)
+        another = turned_estimate(Estimate(None, self.predicted_low, self.predicted_high))
+        predicted = {"predicted_low": another.low, "predicted_high": another.high}
+        own = vars(turned_estimate(self))
+        return self.model_copy(update={"values": values, **own, **predicted})
 
 
 class OtherAnalysis(Frozen):

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from math import exp, log
 from typing import Final, Literal
 
-from tiltyard.analysis.model import Findings, Index, Pair
-from tiltyard.analysis.statements.deltas import between
-from tiltyard.analysis.verdict import Verdict
+from tiltyard.analysis.model import Findings, Index
+from tiltyard.analysis.pairs import between
+from tiltyard.analysis.verdict import Verdict, turned_estimate
 from tiltyard.frozen import Frozen
 
 _HOUR_S: Final = 3600
@@ -30,14 +30,12 @@ class Gain(Frozen):
 
 def gain_of(index: Index, system: str, baseline: str) -> Gain:
     """Of a system over the baseline, in one index."""
-    found = between(index.comparisons, Pair(system=system, against=baseline, within=""))
+    found = between(index.comparisons, system, baseline)
     if found is None or found.ratio is None or found.low is None or found.high is None:
         verdict = found.verdict if found else "undecided"
         return Gain(ratio=None, low=None, high=None, verdict=verdict)
-    ratio, low, high = found.ratio, found.low, found.high
-    if index.direction == "lower":
-        ratio, low, high = 1 / ratio, 1 / high, 1 / low
-    return Gain(ratio=ratio, low=low, high=high, verdict=found.verdict)
+    own = found if index.direction == "higher" else turned_estimate(found)
+    return Gain(ratio=own.ratio, low=own.low, high=own.high, verdict=found.verdict)
 
 
 def of_bounds(low: float, high: float, within: float) -> Verdict:

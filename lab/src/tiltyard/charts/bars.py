@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
+from tiltyard.analysis.line import MARKS, line_in, marks_key
 from tiltyard.analysis.model import Cell, Findings, Index, Summary, WorkloadFindings
-from tiltyard.analysis.statements.deltas import crossing, delta_in
+from tiltyard.analysis.statements.deltas import crossing
 from tiltyard.charts.chart import (
     IN_BLOCK,
     ROOMY_PX,
@@ -23,12 +24,10 @@ from tiltyard.charts.chart import (
     side_by_side,
 )
 from tiltyard.charts.figures import (
-    MARKS,
     Measure,
     Spread,
     head_of,
     in_words,
-    marks_key,
     measure_of,
     replicates,
     spread_of,
@@ -294,7 +293,7 @@ def _deltas(findings: Findings, of: Cell | Index) -> dict[str, str]:
     """
     found = {}
     for pair in crossing(findings).pairs:
-        own = delta_in(findings, of, pair)
+        own = line_in(findings, of, pair)
         if own is not None:
             mark = f"{MARKS[own.verdict]} " if own.interval else ""
             found[pair.system] = f"{mark}{own.told}"

@@ -5,39 +5,12 @@ are printed together (:class:`Measure`), and how uncertain a value is (:class:`S
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, runtime_checkable
+from typing import Final, Literal
 
-from tiltyard.analysis.model import Cell, Comparison, Findings, Index, Summary
-from tiltyard.analysis.pairs import turned
-from tiltyard.analysis.quantity import Direction
-from tiltyard.analysis.statements.deltas import as_much, beyond_percent, percent, signed
-from tiltyard.analysis.statements.numbers import WIDENED, open_ends, percent_digits
-from tiltyard.analysis.verdict import OverStudies, Verdict
-from tiltyard.study.model import Clock
-from tiltyard.units import digits_of, display_unit, format_number, format_ratio, rounding_width
-
-MARKS: dict[Verdict, str] = {
-    "faster": "▲",
-    "slower": "▼",
-    "equivalent": "=",
-    "undecided": "?",
-    "invalid": "✗",
-}
-"""The sign of a verdict where there is no room for the word."""
-
-
-def marks_key(tables: Iterable[Cell | Index] | None = None) -> str:
-    """What the signs mean; of given tables that of undecided pairs only where there are such."""
-    return "▲ better, ▼ worse, = equivalent" + (", ? undecided" if has_open(tables) else "")
-
-
-def has_open(tables: Iterable[Cell | Index] | None) -> bool:
-    """Whether a pair is undecided; of no tables at all one may be."""
-    pairs = (pair for table in tables or () for pair in table.comparisons)
-    return tables is None or any(pair.verdict == "undecided" for pair in pairs)
-
+from tiltyard.analysis.model import Cell, Index, Summary
+from tiltyard.units import digits_of, display_unit, format_number
 
 _KILO = 1024
 
@@ -48,153 +21,6 @@ SPREADS: Final[dict[SpreadKind, str]] = {
     "sd": "line: ± 1 standard deviation",
 }
 """What a whisker of each kind shows, printed once a picture."""
-
-_OF_INSTRUCTIONS: dict[Verdict, str] = {"faster": "fewer", "slower": "more"}
-
-
-class Estimated(Protocol):
-    """A ratio with its interval: a comparison, or an effect."""
-
-    @property
-    def ratio(self) -> float | None:
-        """The estimate."""
-
-    @property
-    def low(self) -> float | None:
-        """Lower end of the interval; ``None`` before the first look."""
-
-    @property
-    def high(self) -> float | None:
-        """Upper end."""
-
-
-@runtime_checkable
-class Judged(Protocol):
-    """What a verdict rests on the interval of."""
-
-    @property
-    def verdict(self) -> Verdict:
-        """What the interval says."""
-
-
-def verdict_word(verdict: Verdict, clock: Clock) -> str:
-    """A verdict as it is read: instructions are ``fewer`` or ``more``, whatever else is faster."""
-    return _OF_INSTRUCTIONS.get(verdict, verdict) if clock == "instructions" else verdict
-
-
-def word_of(judged: Judged, clock: Clock) -> str:
-    """The verdict on a comparison as it is read; over too few studies for one there is none."""
-    if isinstance(judged, Comparison) and judged.over and judged.low is None:
-        return NO_VERDICT
-    return verdict_word(judged.verdict, clock)
-
-
-def marked_word(judged: Judged, findings: Findings) -> str:
-    """The same as a table has it; one that rests on disturbed blocks is marked."""
-    return word_of(judged, findings.clock) + load_mark(judged.verdict, findings)
-
-
-def load_mark(verdict: Verdict, findings: Findings) -> str:
-    """Behind the word of a verdict that rests on disturbed blocks."""
-    decided = verdict not in ("undecided", "invalid")
-    return ", under load" if findings.under_load and decided else ""
-
-
-@dataclass(frozen=True)
-class _Estimate:
-    ratio: float | None
-    low: float | None
-    high: float | None
-
-
-NO_VERDICT: Final = "no verdict"
-"""Of fewer studies or sessions than a verdict takes."""
-IF_NORMAL: Final = "pooled: 95 % CI if studies like these spread normally; no verdict rests on it"
-
-
-def without_verdict(pair: Comparison) -> Estimated:
-    """Of a comparison over studies the estimate with the interval on which no verdict rests."""
-    return _Estimate(pair.over.ratio, pair.over.low, pair.over.high) if pair.over else pair
-
-
-def pooled(pair: Comparison) -> Estimated:
-    """The interval of the verdict; of too few studies for one that of :data:`IF_NORMAL`."""
-    return without_verdict(pair) if pair.low is None else pair
-
-
-def alone_note(pairs: Iterable[Comparison]) -> str:
-    """What the intervals are of comparisons over studies that have no verdict; else empty."""
-    without = [pair.over for pair in pairs if pair.over and pair.low is None]
-    if not any(over.low is not None for over in without):
-        return ""
-    if any(over.values for over in without):
-        return f"{IF_NORMAL[:1].upper()}{IF_NORMAL[1:]}."
-    return "Interval: of these blocks alone; no verdict rests on it."
-
-
-def another_study(over: OverStudies) -> Estimated:
-    """Where the ratio in another study is expected."""
-    return _Estimate(None, over.predicted_low, over.predicted_high)
-
-
-def verdict_if_any(pair: Comparison) -> str:
-    """The verdict; of too few studies for one, that."""
-    return word_of(pair, "time")
-
-
-def ratio_text(estimate: Estimated) -> str:
-    """The estimate with the digits that its interval supports: ``1.31``; a dash if none."""
-    if estimate.ratio is None:
-        return "–"
-    return format_ratio(estimate.ratio, _half_width(estimate))
-
-
-def interval_text(estimate: Estimated) -> str:
-    """The interval: ``1.24 … 1.39``; a dash before the first look.
-
-    ``0.53 … < 1.00`` where Holm's procedure shows a difference and no more: 1 is not in it;
-    ``0.53 … 1.00†`` where it was widened to 1.
-    """
-    if estimate.low is None or estimate.high is None:
-        return "–"
-    half_width = _half_width(estimate)
-    low, high = (format_ratio(bound, half_width) for bound in (estimate.low, estimate.high))
-    # A check of the protocol would take ten times as long as all the rest of it.
-    verdict: Verdict = getattr(estimate, "verdict", "undecided")
-    below, above = open_ends(estimate.low, estimate.high, verdict)
-    if getattr(estimate, "extended", False):
-        low += WIDENED if estimate.low == 1 else ""
-        high += WIDENED if estimate.high == 1 else ""
-    return f"{below}{low} … {above}{high}"
-
-
-def advantage_text(comparison: Comparison, direction: Direction) -> str:
-    """By how many percent it is better: ``+20.1 %``, also ``+24.1 %`` for a latency of 0.759."""
-    if comparison.ratio is None:
-        return "–"
-    digits = percent_digits(_half_width(comparison) or 0.0)
-    return percent_better(comparison.ratio, direction, digits)
-
-
-def percent_better(ratio: float, direction: Direction, digits: int = 1) -> str:
-    """How much better a ratio is than 1: more is better, or less of a time.
-
-    Of a time that is more than twice as long no percentage is: ``2.31× as much``.
-    """
-    size = percent(ratio, direction)
-    if beyond_percent(size, direction, digits):
-        return as_much(format_ratio(ratio))
-    return f"{signed(size, digits)} %"
-
-
-def between(comparisons: Iterable[Comparison], system: str, against: str) -> Comparison | None:
-    """The comparison of two systems, from the first one's side; ``None`` if there is none."""
-    for pair in comparisons:
-        if (pair.system, pair.against) == (system, against):
-            return pair
-        if (pair.system, pair.against) == (against, system):
-            return turned(pair)
-    return None
 
 
 def with_unit(label: str, unit: str) -> str:
@@ -213,15 +39,6 @@ def with_unit(label: str, unit: str) -> str:
 def alone(unit: str) -> str:
     """A unit under a head that it does not continue, as that of a system: ``1/s`` for ``/s``."""
     return f"1{unit}" if unit.startswith("/") else unit
-
-
-def against(comparisons: Sequence[Comparison], baseline: str) -> list[Comparison]:
-    """Every system against the baseline, reversed where the pair was stored the other way."""
-    return [
-        pair if pair.against == baseline else turned(pair)
-        for pair in comparisons
-        if baseline in (pair.system, pair.against)
-    ]
 
 
 @dataclass(frozen=True)
@@ -356,12 +173,6 @@ def in_words(spreads: Iterable[Spread | None]) -> str:
     """``line: ± 1 standard error``: each kind among some whiskers."""
     kinds = {spread.kind for spread in spreads if spread is not None}
     return "; ".join(SPREADS[kind] for kind in SPREADS if kind in kinds)
-
-
-def _half_width(estimate: Estimated) -> float | None:
-    """By which it is rounded; ``None`` without an interval."""
-    low, high = estimate.low, estimate.high
-    return None if low is None or high is None else rounding_width(low, high)
 
 
 def _values(one: Cell | Index) -> Iterator[float]:

@@ -5,10 +5,10 @@ Source: Lewis and Clarke, "Forest plots: trying to see the wood and the trees", 
 
 from collections.abc import Iterator
 
+from tiltyard.analysis.line import interval_text, pooled, ratio_text
 from tiltyard.analysis.model import Comparison, Findings, WorkloadFindings
 from tiltyard.charts import ratio
 from tiltyard.charts.chart import Chart, Spec
-from tiltyard.charts.figures import interval_text, pooled, ratio_text
 from tiltyard.charts.theme import FIT, LIGHT, named_axis
 from tiltyard.units import count_of
 

@@ -6,17 +6,11 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tiltyard.analysis.line import MARKS, has_open, marks_key, ratio_text
 from tiltyard.analysis.model import Cell, Comparison, Findings, WorkloadFindings
+from tiltyard.analysis.pairs import against
 from tiltyard.charts.chart import Chart, Spec, series
-from tiltyard.charts.figures import (
-    MARKS,
-    against,
-    has_open,
-    head_of,
-    marks_key,
-    measure_of,
-    ratio_text,
-)
+from tiltyard.charts.figures import head_of, measure_of
 from tiltyard.charts.grid import Grid, by_test, map_of
 from tiltyard.charts.theme import (
     LIGHT,

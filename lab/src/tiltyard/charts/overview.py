@@ -7,11 +7,12 @@ the tests of all workloads, each level of the compared factor against its base.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tiltyard.analysis.model import Comparison, Findings, Index, WorkloadFindings
-from tiltyard.analysis.statements.deltas import crossing, delta_in, lines
+from tiltyard.analysis.line import line_in
+from tiltyard.analysis.model import Findings, Index, WorkloadFindings
+from tiltyard.analysis.statements.deltas import crossing, tests
+from tiltyard.analysis.verdict import Estimated, Verdict
 from tiltyard.charts import ratio
 from tiltyard.charts.chart import Chart, Spec, StudyChart, series
-from tiltyard.charts.figures import between
 from tiltyard.charts.theme import (
     LIGHT,
     SMALL_PX,
@@ -35,18 +36,28 @@ class _Dot:
     """One comparison in one test."""
 
     test: str
-    comparison: Comparison
+    system: str
+    drawn: Estimated
+    verdict: Verdict
     text: str = ""
     """Beside it, where each test has one dot."""
 
 
 def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
     """Every test's index relative to the baseline, in the workload's order."""
-    dots = [_Dot(i.label, pair) for i in workload.by_metric for pair in ratio.compared(i)]
+    dots = _dots(workload)
     if not dots:
         return None
     title = ratio.axis_title(findings, workload.by_metric)
     return _drawn(findings, _labels(workload.by_metric), dots, title, width_px)
+
+
+def _dots(workload: WorkloadFindings) -> list[_Dot]:
+    return [
+        _Dot(index.label, pair.system, pair, pair.verdict)
+        for index in workload.by_metric
+        for pair in ratio.compared(index)
+    ]
 
 
 def alt(findings: Findings, workload: WorkloadFindings) -> str:
@@ -71,42 +82,28 @@ def _forest(findings: Findings, width_px: int) -> Spec | None:
 
 
 def _forest_alt(findings: Findings) -> str:
-    found = "; ".join(
-        f"{dot.test}, {dot.comparison.system} {dot.comparison.verdict}" for dot in _pairs(findings)
-    )
+    found = "; ".join(f"{dot.test}, {dot.system} {dot.verdict}" for dot in _pairs(findings))
     return f"Every test relative to {crossing(findings).base}. {found}."
 
 
 def _pairs(findings: Findings) -> Iterator[_Dot]:
     pairs = crossing(findings).pairs
-    for line in lines(findings):
-        if not line.quantity:
-            continue
+    for row in tests(findings):
         for pair in pairs:
-            found = between(line.comparisons, pair.system, pair.against)
-            if found is not None and found.ratio is not None:
-                own = delta_in(findings, line.of, pair)
+            if own := line_in(findings, row.of, pair):
                 text = ""
-                if own and len(pairs) == 1:
+                if len(pairs) == 1:
                     speed = own.as_speed.removesuffix(" as fast")
                     text = own.told + (f" ({speed})" if speed else "")
-                yield _Dot(line.head, _as_speed(found, line.direction), text)
-
-
-def _as_speed(pair: Comparison, direction: str) -> Comparison:
-    """Of a time the inverse ratio."""
-    if direction == "higher" or not pair.ratio:
-        return pair
-    low, high = (1 / end if end else None for end in (pair.high, pair.low))
-    return pair.model_copy(update={"ratio": 1 / pair.ratio, "low": low, "high": high})
+                yield _Dot(row.head, pair.system, own.gain, own.verdict, text)
 
 
 def _drawn(
     findings: Findings, labels: dict[str, str], dots: Sequence[_Dot], title: str, width_px: int
 ) -> Spec:
-    present = {dot.comparison.system for dot in dots}
+    present = {dot.system for dot in dots}
     systems = [system for system in series(findings) if system in present]
-    span = ratio.domain(findings, (edge for dot in dots for edge in ratio.edges(dot.comparison)))
+    span = ratio.domain(findings, (edge for dot in dots for edge in ratio.edges(dot.drawn)))
     axis = named_axis(labels, most_px=_LABELS_SHARE * width_px)
     texts_px = extent_px((dot.text for dot in dots), SMALL_PX) if dots[0].text else 0
     plot_px = width_px - int(str(axis["minExtent"])) - 16 - texts_px
@@ -188,26 +185,25 @@ def _labels(indices: tuple[Index, ...]) -> dict[str, str]:
 
 
 def _row(dot: _Dot) -> Spec:
-    pair = dot.comparison
     return {
         "test": dot.test,
-        "system": pair.system,
-        "ratio": pair.ratio,
-        "low": pair.low,
-        "high": pair.high,
-        "decided": not _is_open(pair),
+        "system": dot.system,
+        "ratio": dot.drawn.ratio,
+        "low": dot.drawn.low,
+        "high": dot.drawn.high,
+        "decided": not _is_open(dot),
         **({"text": dot.text} if dot.text else {}),
     }
 
 
-def _read(findings: Findings, pairs: Sequence[Comparison]) -> str:
+def _read(findings: Findings, dots: Sequence[_Dot]) -> str:
     """How to read what is drawn of these comparisons."""
-    known = [pair for pair in pairs if pair.ratio is not None]
-    single = [pair for pair in known if pair.low is None]
+    known = [dot for dot in dots if dot.drawn.ratio is not None]
+    single = [dot for dot in known if dot.drawn.low is None]
     hollow = [
         word
         for word, there in {
-            "undecided": any(_is_open(pair) for pair in known if pair.low is not None),
+            "undecided": any(_is_open(dot) for dot in known if dot.drawn.low is not None),
             "not repeated": bool(single),
         }.items()
         if there
@@ -220,23 +216,22 @@ def _read(findings: Findings, pairs: Sequence[Comparison]) -> str:
     return " ".join(words for words, there in told.items() if there)
 
 
-def _is_open(pair: Comparison) -> bool:
-    return pair.verdict in ("undecided", "invalid")
+def _is_open(dot: _Dot) -> bool:
+    return dot.verdict in ("undecided", "invalid")
 
 
 def _legend(findings: Findings, workload: WorkloadFindings) -> str:
-    pairs = [pair for index in workload.by_metric for pair in ratio.compared(index)]
-    return f"{_GRID} {_read(findings, pairs)}"
+    return f"{_GRID} {_read(findings, _dots(workload))}"
 
 
 def _forest_legend(findings: Findings) -> str:
-    own = [line for line in lines(findings) if line.quantity]
+    own = tests(findings)
     told = {
-        "Of several cells their geometric mean.": any(line.cells > 1 for line in own),
+        "Of several cells their geometric mean.": any(row.cells > 1 for row in own),
         "Times count as speeds, so the right side is always better.": any(
-            line.direction == "lower" for line in own
+            row.direction == "lower" for row in own
         ),
-        _read(findings, [dot.comparison for dot in _pairs(findings)]): True,
+        _read(findings, list(_pairs(findings))): True,
     }
     return " ".join(words for words, there in told.items() if there)
 
@@ -266,7 +261,7 @@ FOREST = StudyChart(
     draw=_forest,
     alt=_forest_alt,
     finding=lambda findings: tallied(
-        along_factor(findings, [line.of for line in lines(findings) if line.quantity]),
+        along_factor(findings, [row.of for row in tests(findings)]),
         "test"
         if len(crossing(findings).pairs_of(crossing(findings).levels[-1])) == 1
         else "comparison",

@@ -6,10 +6,10 @@ the baseline, or not.
 
 from itertools import zip_longest
 
+from tiltyard.analysis.line import alone_note, interval_text, pooled, ratio_text, word_of
 from tiltyard.analysis.model import Comparison, Findings, Standing, WorkloadFindings
 from tiltyard.charts import ratio
 from tiltyard.charts.chart import IN_BLOCK, ROOMY_PX, Chart, Spec
-from tiltyard.charts.figures import alone_note, interval_text, pooled, ratio_text, word_of
 from tiltyard.charts.theme import FIT, distinct, named_axis, toned
 from tiltyard.charts.titles import ranked
 

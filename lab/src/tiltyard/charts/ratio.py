@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import Literal
 
 from tiltyard.analysis.model import Comparison, Findings, Index
+from tiltyard.analysis.verdict import Estimated
 from tiltyard.charts.chart import Spec
-from tiltyard.charts.figures import Estimated
 from tiltyard.charts.theme import LIGHT, SMALL_PX, text_px
 
 _STEPS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)

@@ -1,13 +1,11 @@
 """Titles that are findings: verdicts, named or counted. What is not decided is not claimed."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
-from tiltyard.analysis.model import Cell, Comparison, Findings, Index
-from tiltyard.analysis.quantity import Direction
-from tiltyard.analysis.statements.deltas import crossing, percent
+from tiltyard.analysis.model import Cell, Findings, Index, Pair
+from tiltyard.analysis.pairs import against
+from tiltyard.analysis.statements.deltas import Count, count_together, crossing
 from tiltyard.analysis.verdict import Verdict
-from tiltyard.charts.figures import against, between
 from tiltyard.study.model import Clock
 from tiltyard.units import count_of, listed
 
@@ -26,56 +24,31 @@ _INSTRUCTIONS: dict[Verdict, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Side:
-    """What is compared with a base, in each of several tests or cells."""
-
-    name: str
-    base: str
-    pairs: tuple[tuple[Comparison, Direction], ...]
-    margin: float
-    """Of equivalence: a share that single values must differ by to count."""
-
-    @property
-    def repeated(self) -> bool:
-        """Whether anything in it has an interval."""
-        return any(pair.low is not None for pair, _ in self.pairs)
-
-    def count(self, verdict: Verdict) -> int:
-        """In how many it was found so; of single values by value."""
-        if self.repeated:
-            return sum(pair.verdict == verdict for pair, _ in self.pairs)
-        wanted = {"faster": 1, "slower": -1}.get(verdict, 0)
-        known = [(pair.ratio, towards) for pair, towards in self.pairs if pair.ratio is not None]
-        gains = [percent(ratio, towards) for ratio, towards in known]
-        least = 100 * self.margin
-        return sum((gain > least) - (gain < -least) == wanted for gain in gains)
+def against_baseline(findings: Findings, tables: Iterable[Cell | Index]) -> list[Count]:
+    """Each system with the baseline, over some tests or cells."""
+    others = [one.name for one in findings.systems if one.name != findings.baseline]
+    pairs = [Pair(system=name, against=findings.baseline, within="") for name in others]
+    return _counted(findings, tables, [(pair, [pair]) for pair in pairs])
 
 
-def against_baseline(findings: Findings, tables: Sequence[Cell | Index]) -> list[Side]:
-    """Each system with the baseline."""
-    sides: dict[str, list[tuple[Comparison, Direction]]] = {}
-    for table in tables:
-        for pair in against(table.comparisons, findings.baseline):
-            sides.setdefault(pair.system, []).append((pair, table.direction))
-    order = [system.name for system in findings.systems if system.name in sides]
-    margin = findings.design.equivalent_within
-    return [Side(name, findings.baseline, tuple(sides[name]), margin) for name in order]
-
-
-def along_factor(findings: Findings, tables: Sequence[Cell | Index]) -> list[Side]:
+def along_factor(findings: Findings, tables: Iterable[Cell | Index]) -> list[Count]:
     """Each level of the compared factor with its base, all other levels being the same."""
     crossed = crossing(findings)
-    sides = []
-    for level in crossed.levels[1:]:
-        pairs = [
-            (found, table.direction)
-            for table in tables
-            for pair in crossed.pairs_of(level)
-            if (found := between(table.comparisons, pair.system, pair.against)) is not None
-        ]
-        sides.append(Side(level, crossed.base, tuple(pairs), findings.design.equivalent_within))
-    return [side for side in sides if side.pairs]
+    levels = [
+        (Pair(system=level, against=crossed.base, within=""), crossed.pairs_of(level))
+        for level in crossed.levels[1:]
+    ]
+    return _counted(findings, tables, levels)
+
+
+def _counted(
+    findings: Findings,
+    tables: Iterable[Cell | Index],
+    pairs: Iterable[tuple[Pair, Sequence[Pair]]],
+) -> list[Count]:
+    unnamed = [("", table) for table in tables]
+    found = (count_together(findings, unnamed, each, pair) for pair, each in pairs)
+    return [one for one in found if one is not None]
 
 
 def ranked(findings: Findings, index: Index) -> str:
@@ -102,31 +75,30 @@ def _joined(groups: dict[Verdict, list[str]], base: str, clock: Clock) -> str:
     return ", ".join(parts)
 
 
-def tallied(sides: Sequence[Side], noun: str) -> str:
+def tallied(counts: Sequence[Count], noun: str) -> str:
     """``xfs faster than ext4 in 3 of 13 tests, slower in 2; btrfs slower in 13``.
 
     Args:
-        sides: of which verdicts are counted.
+        counts: of the verdicts.
         noun: what there is one verdict on: ``test``, ``cell``.
     """
-    if not 0 < len(sides) <= _NAMED:
+    if not 0 < len(counts) <= _NAMED:
         return ""
-    return "; ".join(_tally(side, noun, first=side is sides[0]) for side in sides)
+    return "; ".join(_tally(one, noun, first=one is counts[0]) for one in counts)
 
 
-def _tally(side: Side, noun: str, *, first: bool) -> str:
-    total = len(side.pairs)
-    words = ("faster", "slower") if side.repeated else ("better", "worse")
-    better, worse = side.count("faster"), side.count("slower")
-    of = f" of {count_of(total, noun)}" if first else ""
-    if not better and not worse:
-        return f"{side.name}{f' and {side.base}' if first else ''}: no difference shown"
-    counts = zip(words, (better, worse), strict=True)
-    (word, count), *rest = [(word, count) for word, count in counts if count]
-    than = f" than {side.base}" if first else ""
+def _tally(found: Count, noun: str, *, first: bool) -> str:
+    name, base = found.pair.sides
+    words = ("faster", "slower") if found.repeated else ("better", "worse")
+    of = f" of {count_of(found.of, noun)}" if first else ""
+    if not found.decided:
+        return f"{name}{f' and {base}' if first else ''}: no difference shown"
+    sides = zip(words, (found.better, found.worse), strict=True)
+    (word, count), *rest = [(word, count) for word, count in sides if count]
+    than = f" than {base}" if first else ""
     texts = [f"{word}{than} in {count}{of}", *(f"{word} in {count}" for word, count in rest)]
-    by_value = "" if side.repeated or not first else ", by single values"
-    return f"{side.name} {', '.join(texts)}{by_value}"
+    by_value = "" if found.repeated or not first else ", by single values"
+    return f"{name} {', '.join(texts)}{by_value}"
 
 
 def titled(topic: str, finding: str, otherwise: str) -> str:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
+from tiltyard.analysis.line import MARKS, has_open
 from tiltyard.analysis.model import Cell, Findings
 from tiltyard.analysis.tallies import Tally, tallies
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.charts.chart import ROOMY_PX, Spec, StudyChart
-from tiltyard.charts.figures import MARKS, has_open
 from tiltyard.charts.rows import Row, Rows, rows_of, texts
 from tiltyard.charts.theme import SMALL_PX, extent_px, text_px, toned
 from tiltyard.units import count_of

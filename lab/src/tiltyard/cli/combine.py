@@ -41,8 +41,8 @@ def combine(
     """
     from rich.text import Text
 
+    from tiltyard.analysis.line import MARKS
     from tiltyard.app.combine import combine as combined
-    from tiltyard.charts.figures import MARKS
     from tiltyard.cli.console import say, show, tell
     from tiltyard.report.stacking import StackingTable
 
@@ -73,7 +73,7 @@ def combine(
 
 def _cell(gain: "Gain") -> str:
     """``1.07 (1.03 … 1.11) ▲``."""
-    from tiltyard.charts.figures import MARKS, interval_text, ratio_text
+    from tiltyard.analysis.line import MARKS, interval_text, ratio_text
 
     between = "" if gain.low is None else f" ({interval_text(gain)})"
     return f"{ratio_text(gain)}{between} {MARKS[gain.verdict]}"

@@ -182,7 +182,7 @@ def table(gate: "Gate") -> "RenderableType":
     from rich.console import Group
     from rich.text import Text
 
-    from tiltyard.charts.figures import interval_text, ratio_text
+    from tiltyard.analysis.line import interval_text, ratio_text
     from tiltyard.report.sections.entries import interval_head
     from tiltyard.report.stacking import StackingTable
 

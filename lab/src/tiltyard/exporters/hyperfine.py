@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from statistics import fmean, median, stdev
 from typing import Final
 
+from tiltyard.analysis.line import interval_text, ratio_text
 from tiltyard.analysis.model import Comparison, Findings
-from tiltyard.charts.figures import interval_text, ratio_text
 from tiltyard.delimited import delimited
 from tiltyard.printable import markdown
 from tiltyard.wire import Execution

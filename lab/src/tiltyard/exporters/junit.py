@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from tiltyard.analysis.gate import Gate, Headline, Outcome
-from tiltyard.charts.figures import interval_text, ratio_text
+from tiltyard.analysis.line import interval_text, ratio_text
 from tiltyard.exporters.exporter import xml_text
 from tiltyard.units import count_of
 

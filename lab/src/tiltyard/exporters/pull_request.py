@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tiltyard.analysis.gate import Gate, Headline, Outcome
-from tiltyard.charts.figures import interval_text, ratio_text
+from tiltyard.analysis.line import interval_text, ratio_text
 from tiltyard.printable import markdown
 from tiltyard.units import count_of, format_value
 

@@ -16,6 +16,18 @@ from rich.text import Text
 from tiltyard.analysis.calibration_command import calibration_command
 from tiltyard.analysis.collected.over import compared_over
 from tiltyard.analysis.decision import headlines
+from tiltyard.analysis.line import (
+    IF_NORMAL,
+    MARKS,
+    another_study,
+    interval_text,
+    marked_word,
+    pooled,
+    ratio_text,
+    verdict_word,
+    without_verdict,
+    word_of,
+)
 from tiltyard.analysis.model import (
     Comparison,
     Findings,
@@ -24,24 +36,11 @@ from tiltyard.analysis.model import (
     Standing,
     WorkloadFindings,
 )
+from tiltyard.analysis.pairs import against
 from tiltyard.analysis.statements.numbers import WIDENED, widened_note
 from tiltyard.analysis.statements.warnings import warnings
-from tiltyard.analysis.verdict import Verdict
-from tiltyard.charts.figures import (
-    IF_NORMAL,
-    MARKS,
-    Estimated,
-    against,
-    another_study,
-    interval_text,
-    marked_word,
-    pooled,
-    ratio_text,
-    verdict_if_any,
-    verdict_word,
-    with_unit,
-    without_verdict,
-)
+from tiltyard.analysis.verdict import Estimated, Verdict
+from tiltyard.charts.figures import with_unit
 from tiltyard.charts.grid import course
 from tiltyard.charts.theme import LIGHT, TERMINAL, hue_of, signs
 from tiltyard.report.sections.entries import PLAIN_HEAD, interval_head
@@ -439,7 +438,7 @@ def _side_by_side(
 
 def _cells(pair: Comparison) -> tuple[str, str, str, str]:
     within = without_verdict(pair)
-    return ratio_text(within), interval_text(within), interval_text(pair), verdict_if_any(pair)
+    return ratio_text(within), interval_text(within), interval_text(pair), word_of(pair, "time")
 
 
 def _title(workload: WorkloadFindings, pair: Comparison) -> str:
@@ -491,7 +490,7 @@ def _rows(pair: Comparison) -> Iterator[_Row]:
         return
     for one in over.values:
         yield _Row(one.study, one, "●", "" if one.study not in over.apart else "other side")
-    yield _Row("pooled", pooled(pair), "◆", verdict_if_any(pair))
+    yield _Row("pooled", pooled(pair), "◆", word_of(pair, "time"))
     if over.predicted_low is not None:
         yield _Row("another study", another_study(over), "")
 

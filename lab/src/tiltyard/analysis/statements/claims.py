@@ -4,26 +4,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from tiltyard.analysis.line import Line, line_in, line_of_averages, line_over_all
 from tiltyard.analysis.model import Average, Cell, Findings, Pair, WorkloadFindings
 from tiltyard.analysis.relative import first_without, mean_shares, relative_tests, with_mean
 from tiltyard.analysis.statements.deltas import (
     COUNTS,
     RATE,
     Count,
-    Delta,
-    Line,
-    cell_lines,
+    Row,
+    cell_rows,
     count_together,
     counts,
     crossing,
-    delta,
-    delta_in,
-    delta_of_averages,
-    lines,
     quantity,
+    rows,
     spreads,
     tests,
-    unprinted_decimals,
 )
 from tiltyard.analysis.statements.statement import statement
 from tiltyard.analysis.statements.warnings import is_unrepeated
@@ -49,11 +45,11 @@ class Claim(Frozen):
 INSTRUCTIONS = "instr/op"
 
 
-def better_or_worse(found: Delta, line: Line) -> str:
+def better_or_worse(found: Line, row: Row) -> str:
     """``delivered 33.4 % more throughput than NTFS``; of nothing: ``had the same throughput``."""
     against, amount = found.pair.against, found.size
-    what = line.quantity
-    more = (found.percent > 0) == (line.direction == "higher")
+    what = row.quantity
+    more = (found.percent > 0) == (row.direction == "higher")
     if not what:
         if found.is_nothing:
             return f"was as fast overall as {against} ({amount})"
@@ -64,20 +60,20 @@ def better_or_worse(found: Delta, line: Line) -> str:
         return f"had the same {what} as {against} ({amount})"
     if found.is_ratio:
         return f"had {amount} the {what} of {against}"
-    if line.of.unit == INSTRUCTIONS:
+    if row.of.unit == INSTRUCTIONS:
         return f"needed {amount} {'more' if more else 'fewer'} instructions than {against}"
-    if line.direction == "lower":
+    if row.direction == "lower":
         return f"had {amount} {'higher' if more else 'lower'} {what} than {against}"
-    if line.of.unit == COUNTS and what != RATE:
+    if row.of.unit == COUNTS and what != RATE:
         return f"did {amount} {'more' if more else 'fewer'} {what} than {against}"
-    if line.of.unit == "B/s":
+    if row.of.unit == "B/s":
         return f"delivered {amount} {'more' if more else 'less'} {what} than {against}"
     return f"had {amount} {'higher' if more else 'lower'} {what} than {against}"
 
 
-def named(line: Line) -> str:
+def named(row: Row) -> str:
     """Where there is no difference: ``in throughput``, ``overall``."""
-    return f"in {line.quantity}" if line.quantity else "overall"
+    return f"in {row.quantity}" if row.quantity else "overall"
 
 
 def single(findings: Findings) -> str:
@@ -115,14 +111,14 @@ def _alike(found: Count) -> str:
     return f", {'equivalent' if found.repeated else 'within the margin'} in {found.equivalent}"
 
 
-def _range(found: Count) -> list[tuple[Delta, str]]:
+def _range(found: Count) -> list[tuple[Line, str]]:
     """The smallest and the largest decided difference, with their places; one where it is alone."""
     ends = [(found.least, found.least_at), (found.most, found.most_at)]
     told = {at: (one, at) for one, at in ends if one is not None and at}
     return list(told.values())
 
 
-def _at(found: Delta, at: str) -> str:
+def _at(found: Line, at: str) -> str:
     """``AIO-Stress, Btrfs; −25 … −14 %``: where, and the interval."""
     return f"{at}; {found.told_interval}" if found.interval else at
 
@@ -143,7 +139,7 @@ def over_levels(findings: Findings) -> list[Count]:
     found = (
         count_together(
             findings,
-            tests(findings),
+            [(row.head, row.of) for row in tests(findings)],
             crossed.pairs_of(level),
             Pair(system=level, against=crossed.base, within=""),
         )
@@ -177,35 +173,35 @@ def _level(findings: Findings) -> Iterator[Claim]:
 def _lead(findings: Findings) -> Iterator[Claim]:
     """One sentence for each pair of the first factor in each line."""
     pairs = crossing(findings).pairs
-    for line in lines(findings):
+    for row in rows(findings):
         for pair in pairs:
-            found = delta_in(findings, line.of, pair)
+            found = line_in(findings, row.of, pair)
             if found is not None and found.verdict != "invalid":
-                yield _lead_claim(findings, line, found)
+                yield _lead_claim(findings, row, found)
 
 
-def _lead_claim(findings: Findings, line: Line, found: Delta) -> Claim:
+def _lead_claim(findings: Findings, row: Row, found: Line) -> Claim:
     system, against = found.pair.system, found.pair.against
-    where = "" if line.head.lower() in line.quantity.lower() else f"{line.head}: "
+    where = "" if row.head.lower() in row.quantity.lower() else f"{row.head}: "
     if not found.interval:
         figures: tuple[str, ...] = (found.amount,)
-        text = f"{system} {better_or_worse(found, line)}{single(findings)}."
+        text = f"{system} {better_or_worse(found, row)}{single(findings)}."
     elif found.verdict in ("faster", "slower"):
         figures = (found.amount, *found.ends)
-        text = f"{system} {better_or_worse(found, line)} ({found.told_interval})."
+        text = f"{system} {better_or_worse(found, row)} ({found.told_interval})."
     else:
         figures = found.ends
         word = "equivalent" if found.verdict == "equivalent" else "not separated"
-        text = f"{system} and {against} are {word} {named(line)} "
+        text = f"{system} and {against} are {word} {named(row)} "
         text += f"({found.told_interval}{_excluded(found)})."
     return Claim(
-        kind="lead", workload=line.workload, row=line.head, sentence=where + text, figures=figures
+        kind="lead", workload=row.workload, row=row.head, sentence=where + text, figures=figures
     )
 
 
-def _excluded(found: Delta) -> str:
+def _excluded(found: Line) -> str:
     """Why an interval without zero in it decides nothing."""
-    excludes = found.low is not None and found.high is not None and found.low * found.high > 0
+    excludes = found.low is not None and found.high is not None and not found.low <= 1 <= found.high
     if found.verdict != "undecided" or not excludes:
         return ""
     return ", not significant after correction for multiple comparisons"
@@ -223,7 +219,7 @@ def over_cells(findings: Findings, workload: WorkloadFindings) -> list[Count]:
     """Each pair of the first factor over the cells of a workload; empty for a single cell."""
     if len(workload.cells) < 2:
         return []
-    own = cell_lines(workload)
+    own = cell_rows(workload)
     return counts(findings, own, crossing(findings).pairs)
 
 
@@ -277,7 +273,7 @@ def _average(findings: Findings) -> Iterator[Claim]:
             if pair.system not in known or pair.against not in known:
                 continue
             own, other = known[pair.system], known[pair.against]
-            found = delta_of_averages(findings, cells[0], own, other)
+            found = line_of_averages(findings, cells[0], own, other)
             word = "lower" if (found.percent > 0) == (found.direction == "lower") else "higher"
             than = f"{found.size} {word} {what} than" if not found.is_ratio else ""
             yield Claim(
@@ -301,7 +297,7 @@ class Place:
     """So many tests measure the same, and have the mean."""
     first_without: int
     """How often its mean is the highest while one test after the other is left out."""
-    behind: Delta | None
+    behind: Line | None
     """It against the first one, in the geometric mean; ``None`` for that one itself."""
 
     @property
@@ -324,12 +320,7 @@ def places(findings: Findings) -> list[Place]:
             means.get(tally.system),
             len(alike),
             without[tally.system],
-            delta(
-                findings.overall,
-                Pair(system=tally.system, against=first, within=""),
-                "higher",
-                unprinted_decimals(findings),
-            ),
+            line_over_all(findings, Pair(system=tally.system, against=first, within="")),
         )
         for tally in tallies(findings)
     ]
@@ -347,7 +338,7 @@ def _standing(findings: Findings) -> Iterator[Claim]:
     It says in how many tests the first one depends on a single test, and is no headline.
     """
     found = places(findings)
-    repeated = any(line.has_intervals for line in tests(findings))
+    repeated = any(row.has_intervals for row in tests(findings))
     basis = " (by value alone)" if repeated else single(findings)
     ranked = [one for one in found if one.share is not None]
     if len(ranked) > 1:
@@ -397,10 +388,10 @@ def firsts(findings: Findings, workload: WorkloadFindings) -> dict[str, int]:
     if len(workload.cells) < 2:
         return {}
     found = {system.name: 0 for system in findings.systems}
-    for line in cell_lines(workload):
-        values = [value for value in line.values.values() if value > 0]
-        best = (max if line.direction == "higher" else min)(values, default=None)
-        for system, value in line.values.items():
+    for row in cell_rows(workload):
+        values = [value for value in row.values.values() if value > 0]
+        best = (max if row.direction == "higher" else min)(values, default=None)
+        for system, value in row.values.items():
             found[system] += value == best
     return found
 

@@ -6,23 +6,15 @@ the verdicts. Where nothing is decided it says so, whatever the values are.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
+from tiltyard.analysis.line import Line, line_in, line_over_all
 from tiltyard.analysis.model import Comparison, Effect, Findings, WorkloadFindings
+from tiltyard.analysis.pairs import between
 from tiltyard.analysis.relative import relative_tests, with_mean
 from tiltyard.analysis.statements.claims import counted, over_levels, over_lines
 from tiltyard.analysis.statements.cpu_times import APART
-from tiltyard.analysis.statements.deltas import (
-    Count,
-    Crossing,
-    Delta,
-    between,
-    crossing,
-    delta,
-    tests,
-    unprinted_decimals,
-)
+from tiltyard.analysis.statements.deltas import Count, Crossing, crossing, tests
 from tiltyard.analysis.statements.numbers import confidence, confidence_said_once
 from tiltyard.analysis.statements.split import split, split_answer, split_in_short, split_pair
 from tiltyard.analysis.statements.statement import statement
@@ -89,17 +81,15 @@ def _workload_by_workload(findings: Findings) -> str:
     if len(findings.workloads) != FEW or len(findings.systems) != 2 or not _is_simple(crossed):
         return ""
     (pair,) = crossed.pairs
-    decimals = unprinted_decimals(findings)
     means = []
     for workload in findings.workloads:
-        index = workload.index
-        found = between(index.comparisons, pair)
-        own = delta(index.comparisons, pair, index.direction, decimals, is_time=index.unit == "s")
+        found = between(workload.index.comparisons, *pair.sides)
+        own = line_in(findings, workload.index, pair)
         if found is None or own is None or not own.interval or found.verdict == "invalid":
             return ""
         if split_pair(findings, workload, found):
             return ""
-        means.append(_Mean(workload.display, own, found))
+        means.append((workload.display, own))
     place = _common_end([workload.answer for workload in findings.workloads]).removesuffix(".")
     return _told(f"{pair.system} against {pair.against}{place}", means, findings)
 
@@ -187,7 +177,7 @@ def _counted(findings: Findings) -> str:
         whole = over_all(findings)
         if not whole:
             return " ".join(counted(findings, *one, speeds=True) for one in found)
-        means = (between(findings.overall, pair) for pair in crossing(findings).pairs)
+        means = (between(findings.overall, *pair.sides) for pair in crossing(findings).pairs)
         hides = any(split_in_short(findings, mean, tests(findings)) for mean in means)
         return whole if hides else f"{whole} {_in_short(found)}"
     decided, of = (sum(getattr(one, what) for one, _ in found) for what in ("decided", "of"))
@@ -216,25 +206,25 @@ def over_all(findings: Findings) -> str:
         (level, pair, whole)
         for level in crossed.levels[1:]
         for pair in crossed.pairs_of(level)
-        if (whole := between(findings.overall, pair)) is not None and whole.low is not None
+        if (whole := between(findings.overall, *pair.sides)) is not None and whole.low is not None
     ]
     if not 0 < len(found) <= MOST:
         return ""
     if len(found) == 1 and (text := split(findings, found[0][2], lines, "", "test")):
         return text
-    told: dict[str, list[_Mean]] = {}
+    told: dict[str, list[tuple[str, Line]]] = {}
     apart: list[str] = []
     for level, pair, whole in found:
-        shown = delta([whole], pair, "higher", unprinted_decimals(findings))
+        shown = line_over_all(findings, pair)
         if text := split_in_short(findings, whole, lines):
             name = (pair.within, level if len(crossed.levels) > 2 else "")
             apart.append(f"{' '.join(filter(None, name)) or level} {text}")
         elif shown:
-            told.setdefault(level, []).append(_Mean(pair.within, shown, whole))
+            told.setdefault(level, []).append((pair.within, shown))
     apart_from = f"{len(own)} of " if len(own) < len(every) else ""
     over = f"mean of {apart_from}{count_of(len(every), 'test')}"
-    if len(told) > 1 and all(own[0].within == "" for own in told.values()):
-        means = [replace(own, within=level) for level, (own,) in told.items()]
+    if len(told) > 1 and not any(own[0][0] for own in told.values()):
+        means = [(level, own) for level, ((_, own),) in told.items()]
         texts = [_told(f"{over[0].upper()}{over[1:]} against {crossed.base}", means, findings)]
     else:
         texts = [
@@ -248,27 +238,17 @@ def over_all(findings: Findings) -> str:
     return " ".join(texts)
 
 
-@dataclass(frozen=True)
-class _Mean:
-    """A pair in the mean over all tests, or over the cells of a workload."""
-
-    within: str
-    """What it is called among the others."""
-    delta: Delta
-    comparison: Comparison
-
-
-def _told(subject: str, means: Sequence[_Mean], findings: Findings) -> str:
-    """Of pairs of which none is decided the intervals only."""
-    basis = ", ".join(sorted({confidence(own.comparison.level) for own in means}))
+def _told(subject: str, means: Sequence[tuple[str, Line]], findings: Findings) -> str:
+    """Pairs in means, each under its name; of pairs of which none is decided the intervals only."""
+    basis = ", ".join(sorted({confidence(own.level) for _, own in means}))
     if not findings.origin:
-        blocks = sorted({own.comparison.blocks for own in means})
+        blocks = sorted({own.blocks for _, own in means})
         least = f"{blocks[0]} to " if len(blocks) > 1 else ""
         basis += f", {least}{findings.design.amount(blocks[-1])}"
-    if all(own.comparison.verdict == "undecided" for own in means):
-        ends = [f"{own.within} {own.delta.told_interval}".strip() for own in means]
+    if all(own.verdict == "undecided" for _, own in means):
+        ends = [f"{name} {own.told_interval}".strip() for name, own in means]
         return f"{subject}: no difference shown ({basis}: {', '.join(ends)})."
-    shown = [f"{own.within} {own.delta.in_full}" for own in means]
+    shown = [f"{name} {own.in_full}" for name, own in means]
     return f"{subject} ({basis}): {', '.join(map(str.strip, shown))}."
 
 
@@ -322,7 +302,7 @@ def _asked(findings: Findings) -> Sequence[tuple[WorkloadFindings, Comparison]]:
         (workload, found)
         for workload in findings.workloads
         for pair in pairs
-        if (found := between(workload.index.comparisons, pair)) is not None
+        if (found := between(workload.index.comparisons, *pair.sides)) is not None
     ]
 
 

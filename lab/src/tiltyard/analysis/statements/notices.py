@@ -9,11 +9,11 @@ import numpy as np
 
 from tiltyard.analysis.calibration_command import calibration_command
 from tiltyard.analysis.cell_times import LEAST_S, cell_times, short_of
+from tiltyard.analysis.line import signed
 from tiltyard.analysis.model import Notice
 from tiltyard.analysis.network import ends_notice, network_notices
 from tiltyard.analysis.path_length import path_length_notices
 from tiltyard.analysis.statements.conditions import numa_refused
-from tiltyard.analysis.statements.deltas import signed
 from tiltyard.analysis.statements.evidence import Evidence
 from tiltyard.analysis.statements.family import HOLM, Family
 from tiltyard.analysis.statements.numbers import is_extended, widened_note

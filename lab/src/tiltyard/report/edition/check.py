@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from tiltyard.analysis.model import Comparison, Findings, Pair, WorkloadFindings
-from tiltyard.analysis.statements.deltas import between
+from tiltyard.analysis.model import Comparison, Findings, WorkloadFindings
+from tiltyard.analysis.pairs import between
 from tiltyard.collected.stated import Stated
 from tiltyard.report.document import Document, texts_of
 
@@ -121,7 +121,7 @@ class Checker:
         systems = self._systems(sentence)
         if len(systems) != 2:
             return []
-        pair = Pair(system=systems[0][1], against=systems[1][1], within="")
+        sides = systems[0][1], systems[1][1]
         named = [one for one in self.findings.workloads if _is_named(sentence, one)]
         own: list[Sequence[Comparison]] = [
             one.index.comparisons for one in named or self.findings.workloads
@@ -130,7 +130,7 @@ class Checker:
             own += [of.comparisons for one in named for of in one.judged]
         elif self.findings.overall:
             own.append(self.findings.overall)
-        return [found for each in own if (found := between(each, pair)) is not None]
+        return [found for each in own if (found := between(each, *sides)) is not None]
 
     def _systems(self, sentence: str) -> list[tuple[int, str]]:
         """Where a sentence names which systems first; a longer name hides shorter ones in it."""

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from tiltyard.analysis.line import interval_text, load_mark, marked_word, ratio_text
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.analysis.weighted import Gain, Sort, Spending, spendings, weighted_means
-from tiltyard.charts.figures import interval_text, load_mark, marked_word, ratio_text
 from tiltyard.report.document import Column, Entry, Section, Table
 from tiltyard.report.edition.file import Cost, Edition
 from tiltyard.report.sections.entries import MISSING, system_entry

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final, assert_never
 
+from tiltyard.analysis.line import MARKS
 from tiltyard.analysis.model import Findings
-from tiltyard.charts.figures import MARKS, with_unit
+from tiltyard.charts.figures import with_unit
 from tiltyard.charts.svg import to_file
 from tiltyard.printable import html, markdown, visible
 from tiltyard.report.document import (

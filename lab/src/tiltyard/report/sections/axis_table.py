@@ -6,6 +6,7 @@ from functools import cached_property, partial
 from itertools import groupby
 
 from tiltyard.analysis.axes import Course
+from tiltyard.analysis.line import line_of_averages, marks_key
 from tiltyard.analysis.model import (
     Advantage,
     Average,
@@ -16,19 +17,18 @@ from tiltyard.analysis.model import (
     WorkloadFindings,
 )
 from tiltyard.analysis.quantity import Direction
-from tiltyard.analysis.statements.deltas import crossing, delta_of_averages
-from tiltyard.charts.figures import alone, marks_key, with_unit
+from tiltyard.analysis.statements.deltas import crossing
+from tiltyard.charts.figures import alone, with_unit
 from tiltyard.charts.grid import course
 from tiltyard.report.document import Column, Entry, SheetChart, Table
 from tiltyard.report.sections.entries import (
     CAPTION,
     MISSING,
     Printing,
-    advantage_entry,
-    delta_entry,
+    advantage_of,
     delta_of,
+    line_entry,
     place,
-    plain_advantage_entry,
     slug,
     summary_of,
     values_note,
@@ -208,6 +208,7 @@ def _rows(cells: tuple[Cell, ...], along: Course | None) -> Iterator[Row]:
 class _Printed:
     """How a style prints a table along an axis: whose values, which advantages, in which words."""
 
+    findings: Findings
     systems: Sequence[str]
     """Whose values are shown, in this order."""
     heads: tuple[Column, ...]
@@ -216,8 +217,6 @@ class _Printed:
     """The columns behind the values; ``None`` where one of the pair is absent."""
     judged: Callable[[Cell | Index, Pair], Entry]
     """A pair at a level, or over all levels."""
-    plain: Callable[[AxisTable, Average, Average], Entry]
-    """The ratio of two arithmetic means, which was not judged."""
     means: Mapping[str, str]
     """Names of the closing rows: those of ``geometric`` and ``arithmetic`` that are wanted."""
 
@@ -282,7 +281,8 @@ class _Printed:
             if own is None or against is None or against.system not in own.ratios:
                 yield MISSING
             else:
-                yield self.plain(values, own, against)
+                cell = values.rows[0].cell
+                yield line_entry(line_of_averages(self.findings, cell, own, against))
 
 
 def advantage_tables(findings: Findings, workload: WorkloadFindings) -> Iterator[Table]:
@@ -299,6 +299,7 @@ def advantage_tables(findings: Findings, workload: WorkloadFindings) -> Iterator
                 factor = advantages[0].factor
                 title, suffix = f"{values.label}: advantage of {factor}", f"-{slug(factor)}"
             yield _Printed(
+                findings=findings,
                 systems=[] if at else systems,
                 heads=tuple(Column(name, alone(values.unit)) for name in ([] if at else systems)),
                 advantages=[
@@ -309,10 +310,7 @@ def advantage_tables(findings: Findings, workload: WorkloadFindings) -> Iterator
                     for a in advantages
                     for pair in a.pairs
                 ],
-                judged=advantage_entry,
-                plain=lambda values, own, other: plain_advantage_entry(
-                    own.ratios[other.system], values.direction
-                ),
+                judged=partial(advantage_of, findings),
                 means={"geometric": "geometric mean", "arithmetic": "arithmetic mean"},
             ).table(values, f"{id}{suffix}", title, _advantage_caption(findings, values))
 
@@ -362,14 +360,14 @@ def delta_tables(findings: Findings, workload: WorkloadFindings) -> Iterator[Tab
             continue
         dimension = values.heading.partition(",")[0]
         printed = _Printed(
+            findings=findings,
             systems=[crossed.systems[at] for at in places],
             heads=tuple(
                 Column(level, alone(values.unit), under=" ".join(filter(None, (group, block))))
                 for level, block, group in places
             ),
             advantages=columns,
-            judged=lambda of, pair: delta_of(findings, of, pair),
-            plain=partial(_average_delta, findings),
+            judged=partial(delta_of, findings),
             means={"arithmetic": "average"} if values.averages else {"geometric": "geometric mean"},
         )
         mean = " The average is the arithmetic mean; it has no interval." if values.averages else ""
@@ -379,7 +377,3 @@ def delta_tables(findings: Findings, workload: WorkloadFindings) -> Iterator[Tab
             f"{values.label} by {dimension}" if dimension else values.label,
             f"{values_note(findings)} {CAPTION}{mean}",
         )
-
-
-def _average_delta(findings: Findings, values: AxisTable, own: Average, other: Average) -> Entry:
-    return delta_entry(delta_of_averages(findings, values.rows[0].cell, own, other))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tiltyard.analysis.model import Effect, Findings, WorkloadFindings
-from tiltyard.analysis.statements.deltas import lines_of
+from tiltyard.analysis.statements.deltas import rows_of
 from tiltyard.analysis.statements.registry import claims
 from tiltyard.charts.effects import effect_label
 from tiltyard.collected.audited import Audited, Outcome
@@ -100,7 +100,7 @@ def key_findings(findings: Findings) -> tuple[Block, ...]:
 
 def overall_leads(findings: Findings) -> tuple[Block, ...]:
     """Who leads in each workload as a whole, not in each of its metrics."""
-    heads = {[*lines_of(workload)][-1].head for workload in findings.workloads if workload.cells}
+    heads = {[*rows_of(workload)][-1].head for workload in findings.workloads if workload.cells}
     return _folded([one.sentence for one in claims(findings, "lead") if one.row in heads])
 
 

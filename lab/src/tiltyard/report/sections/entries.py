@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
+from tiltyard.analysis.line import Line, interval_text, line_in, marked_word, pooled, ratio_text
 from tiltyard.analysis.model import (
     Cell,
     Comparison,
@@ -16,27 +17,11 @@ from tiltyard.analysis.model import (
     SystemFindings,
     WorkloadFindings,
 )
-from tiltyard.analysis.quantity import Direction
-from tiltyard.analysis.statements.deltas import (
-    Crossing,
-    Delta,
-    beyond_percent,
-    delta_in,
-    percent,
-)
+from tiltyard.analysis.pairs import between
+from tiltyard.analysis.statements.deltas import Crossing
 from tiltyard.analysis.statements.numbers import coverage, p_number, percent_text
-from tiltyard.analysis.verdict import OtherAnalysis
-from tiltyard.charts.figures import (
-    Estimated,
-    Measure,
-    advantage_text,
-    between,
-    interval_text,
-    marked_word,
-    percent_better,
-    pooled,
-    ratio_text,
-)
+from tiltyard.analysis.verdict import Estimated, OtherAnalysis
+from tiltyard.charts.figures import Measure
 from tiltyard.report.document import Block, Column, Entry, Paragraph, Table
 from tiltyard.units import digits_of, display_unit, format_duration, format_ratio
 
@@ -233,39 +218,6 @@ def verdict_entry(comparison: Comparison | OtherAnalysis, findings: Findings) ->
     return Entry(word, kind="verdict", verdict=comparison.verdict)
 
 
-def advantage_entry(of: Cell | Index, pair: Pair) -> Entry:
-    """By how many percent it is better, with its verdict; beneath the ratio and its interval."""
-    comparison = between(of.comparisons, pair.system, pair.against)
-    if comparison is None or comparison.ratio is None:
-        return MISSING
-    beneath = ratio_text(comparison)
-    if comparison.low is not None:
-        beneath += f" ({interval_text(comparison)})"
-    apart = values_apart(of, pair.system, pair.against)
-    entry = Entry(
-        advantage_text(comparison, of.direction).removesuffix(" %"),
-        percent_value(comparison.ratio, of.direction),
-        beneath=beneath,
-        kind="verdict",
-        verdict=comparison.verdict,
-        strong=comparison.verdict in ("faster", "slower", "equivalent"),
-        quiet=comparison.verdict in ("undecided", "invalid"),
-    )
-    return with_values(entry, "" if apart is None else format_ratio(apart))
-
-
-def plain_advantage_entry(ratio: float, direction: Direction) -> Entry:
-    """The same of a ratio that was not judged."""
-    text = percent_better(ratio, direction).removesuffix(" %")
-    return Entry(text, percent_value(ratio, direction))
-
-
-def percent_value(ratio: float, direction: Direction) -> float | None:
-    """The percentage of a column; ``None`` where no percentage can say it."""
-    size = percent(ratio, direction)
-    return None if beyond_percent(size, direction, 1) else size
-
-
 def interval_head(levels: Iterable[float]) -> str:
     """Head of a column of intervals: the level where all have the usual one."""
     return PLAIN_HEAD if {*levels} <= {PLAIN_LEVEL} else "interval"
@@ -322,33 +274,48 @@ CAPTION = (
 )
 
 
-def delta_entry(found: Delta | None) -> Entry:
+def line_entry(line: Line | None) -> Entry:
     """The percentage, beneath it its interval, with the sign of its verdict."""
-    if found is None:
+    if line is None:
         return MISSING
-    if not found.interval:
-        return Entry(found.text, None if found.is_ratio else found.percent)
+    return _judged(line, line.interval) if line.interval else Entry(line.text, line.value)
+
+
+def _judged(line: Line, beneath: str) -> Entry:
+    decided = line.verdict not in ("undecided", "invalid")
     return Entry(
-        found.text,
-        None if found.is_ratio else found.percent,
-        beneath=found.interval,
+        line.text,
+        line.value,
+        beneath=beneath,
         kind="verdict",
-        verdict=found.verdict,
-        strong=found.verdict in ("faster", "slower", "equivalent"),
-        quiet=found.verdict in ("undecided", "invalid"),
+        verdict=line.verdict,
+        strong=decided,
+        quiet=not decided,
     )
 
 
 def delta_of(findings: Findings, of: Cell | Index, pair: Pair | None) -> Entry:
     """A pair in a cell or an index; a dash where it was not compared."""
-    if pair is None:
+    line = pair and line_in(findings, of, pair)
+    if not line:
         return MISSING
-    found = delta_in(findings, of, pair)
-    apart = values_apart(of, pair.system, pair.against)
-    text = ""
-    if found is not None and apart is not None:
-        text = percent_better(apart, of.direction, found.decimals).removesuffix(" %")
-    return with_values(delta_entry(found), text)
+    apart = values_apart(of, line.pair.system, line.pair.against)
+    text = (
+        ""
+        if apart is None
+        else replace(line, ratio=apart, low=None, high=None, digits=line.decimals).text
+    )
+    return with_values(line_entry(line), text)
+
+
+def advantage_of(findings: Findings, of: Cell | Index, pair: Pair) -> Entry:
+    """The same with the ratio and its interval beneath it."""
+    line = line_in(findings, of, pair)
+    if line is None:
+        return MISSING
+    beneath = ratio_text(line) + (f" ({interval_text(line)})" if line.interval else "")
+    apart = values_apart(of, *pair.sides)
+    return with_values(_judged(line, beneath), "" if apart is None else format_ratio(apart))
 
 
 def delta_columns(crossed: Crossing) -> tuple[Column, ...]:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
+from tiltyard.analysis.line import alone_note, verdict_word
 from tiltyard.analysis.model import Comparison, Effect, Findings, Index, Standing, WorkloadFindings
 from tiltyard.charts.effects import grouped
-from tiltyard.charts.figures import alone, alone_note, verdict_word, with_unit
+from tiltyard.charts.figures import alone, with_unit
 from tiltyard.plan.model import Unit
 from tiltyard.report.document import Block, Column, Entry, Fold, Sentences, SheetChart, Table
 from tiltyard.report.sections.entries import (

@@ -5,11 +5,12 @@ from dataclasses import replace
 from typing import Final
 
 from tiltyard.analysis.axes import Axis, label_of, spoken_axes
+from tiltyard.analysis.line import line_over_all
 from tiltyard.analysis.model import Cell, Findings, Summary, SystemFindings, WorkloadFindings
 from tiltyard.analysis.quantity import metric_of
 from tiltyard.analysis.run_times import run_times
 from tiltyard.analysis.statements.claims import Place, places
-from tiltyard.analysis.statements.deltas import crossing, delta, tests, unprinted_decimals
+from tiltyard.analysis.statements.deltas import crossing, tests
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.charts.figures import alone, with_unit
 from tiltyard.charts.means import kind_of
@@ -19,8 +20,8 @@ from tiltyard.report.sections.entries import (
     MISSING,
     Printing,
     count_entry,
-    delta_entry,
     delta_of,
+    line_entry,
     place,
     printing,
     slug,
@@ -292,8 +293,7 @@ def relative_table(findings: Findings) -> Table | None:
     pairs = crossed.pairs
     if len(own) < 2 or not pairs:
         return None
-    decimals = unprinted_decimals(findings)
-    means = [delta_entry(delta(findings.overall, pair, "higher", decimals)) for pair in pairs]
+    means = [line_entry(line_over_all(findings, pair)) for pair in pairs]
     overall = ((Entry("geometric mean", strong=True), *means),) if findings.overall else ()
     return Table(
         id="against-baseline",
@@ -395,7 +395,7 @@ def _overall_row(one: Place) -> tuple[Entry, ...]:
     return (
         system_entry(own.system),
         MISSING if one.share is None else Entry(one.text, 100 * one.share, strong=True),
-        delta_entry(one.behind),
+        line_entry(one.behind),
         count_entry(one.first_without) if one.of else MISSING,
         count_entry(one.of, quiet=True) if 0 < one.of < own.tests else MISSING,
         count_entry(own.first),

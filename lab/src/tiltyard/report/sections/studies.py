@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 
 from tiltyard.analysis.collected.over import compared_over
-from tiltyard.analysis.model import Comparison, Findings
-from tiltyard.analysis.verdict import OverStudies
-from tiltyard.charts.figures import (
+from tiltyard.analysis.line import (
     IF_NORMAL,
     another_study,
     interval_text,
     ratio_text,
-    verdict_if_any,
     without_verdict,
+    word_of,
 )
+from tiltyard.analysis.model import Comparison, Findings
+from tiltyard.analysis.verdict import OverStudies
 from tiltyard.report.document import Block, Column, Entry, Fold, Paragraph, Sentences, Table
 from tiltyard.report.pictures import figures
 from tiltyard.report.sections.entries import MISSING, count_entry
@@ -87,7 +87,7 @@ def _rows(topic: str, pair: Comparison) -> Iterator[tuple[Entry, ...]]:
         Entry(ratio_text(without_verdict(pair)), pair.ratio, strong=True),
         Entry(interval_text(without_verdict(pair))),
         Entry(interval_text(pair)),
-        Entry(verdict_if_any(pair))
+        Entry(word_of(pair, "time"))
         if pair.low is None
         else Entry(pair.verdict, kind="verdict", verdict=pair.verdict),
     )

@@ -11,7 +11,7 @@ from tiltyard.analysis.statements.claims import (
     over_lines,
     share_text,
 )
-from tiltyard.analysis.statements.deltas import Count, Crossing, Line, crossing, lines, spreads
+from tiltyard.analysis.statements.deltas import Count, Crossing, Row, crossing, rows, spreads
 from tiltyard.charts.figures import alone, with_unit
 from tiltyard.report.document import Column, Entry, SheetChart, Table
 from tiltyard.report.sections.entries import (
@@ -21,8 +21,8 @@ from tiltyard.report.sections.entries import (
     count_entry,
     delta_columns,
     delta_entries,
-    delta_entry,
     delta_of,
+    line_entry,
     place,
     printing,
     slug,
@@ -37,22 +37,22 @@ _ABREAST: Final = 9
 
 def summary_table(findings: Findings) -> Table | None:
     """All tests and systems in one table; ``None`` as long as nothing was measured."""
-    own, crossed = lines(findings), crossing(findings)
+    own, crossed = rows(findings), crossing(findings)
     if not own:
         return None
-    units = [printed(line) for line in own]
+    units = [printed(row) for row in own]
     common = alone(units[0].unit) if len({unit.unit for unit in units}) == 1 else ""
     wide = len(crossed.groups) * (2 * len(crossed.levels) - 1) <= _ABREAST
     heads = _heads(crossed, common, wide=wide)
     values = _value_columns(crossed, common, wide=wide)
-    rows = _wide_rows if wide else _long_rows
+    printed_rows = _wide_rows if wide else _long_rows
     return Table(
         id="summary",
         title="Summary of results",
         columns=(*heads, *values, *delta_columns(crossed)) if wide else (
             *heads, *values, *_long_deltas(crossed)
         ),
-        rows=tuple(rows(findings, crossed, own, common)),
+        rows=tuple(printed_rows(findings, crossed, own, common)),
         caption=_caption(findings, own),
         charts=_charts(heads, values, common) if common else (),
     )  # fmt: skip
@@ -60,7 +60,7 @@ def summary_table(findings: Findings) -> Table | None:
 
 def factor_tables(findings: Findings) -> tuple[Table, ...]:
     """What the other factors are worth: a table a level, tests down, within what across."""
-    if not lines(findings):
+    if not rows(findings):
         return ()
     first = crossing(findings).factor
     return tuple(
@@ -70,9 +70,9 @@ def factor_tables(findings: Findings) -> tuple[Table, ...]:
     )
 
 
-def printed(line: Line) -> Printing:
-    """In which unit the values of a line are printed."""
-    return printing(line.of, line.values.values())
+def printed(row: Row) -> Printing:
+    """In which unit the values of a row are printed."""
+    return printing(row.of, row.values.values())
 
 
 def _of_factor(findings: Findings, own: Advantage) -> Table:
@@ -84,8 +84,8 @@ def _of_factor(findings: Findings, own: Advantage) -> Table:
             *(Column(pair.within or "delta", "%") for pair in own.pairs),
         ),
         rows=tuple(
-            (Entry(line.head, strong=True), *(delta_of(findings, line.of, p) for p in own.pairs))
-            for line in lines(findings)
+            (Entry(row.head, strong=True), *(delta_of(findings, row.of, p) for p in own.pairs))
+            for row in rows(findings)
         ),
         caption=CAPTION,
     )  # fmt: skip
@@ -119,44 +119,44 @@ def _long_deltas(crossed: Crossing) -> tuple[Column, ...]:
 
 
 def _wide_rows(
-    findings: Findings, crossed: Crossing, own: Sequence[Line], common: str
+    findings: Findings, crossed: Crossing, own: Sequence[Row], common: str
 ) -> Iterator[tuple[Entry, ...]]:
     for block in crossed.blocks:
-        for line in own:
-            unit = printed(line)
+        for row in own:
+            unit = printed(row)
             places = [(level, block, group) for group in crossed.groups for level in crossed.levels]
             yield (
-                *_names(crossed, line, block),
+                *_names(crossed, row, block),
                 *((Entry(alone(unit.unit), quiet=True),) if not common else ()),
-                *(_value(line, unit, crossed.systems.get(place)) for place in places),
-                *delta_entries(findings, crossed, line.of, block),
+                *(_value(row, unit, crossed.systems.get(place)) for place in places),
+                *delta_entries(findings, crossed, row.of, block),
             )
 
 
 def _long_rows(
-    findings: Findings, crossed: Crossing, own: Sequence[Line], common: str
+    findings: Findings, crossed: Crossing, own: Sequence[Row], common: str
 ) -> Iterator[tuple[Entry, ...]]:
     for block in crossed.blocks:
-        for line in own:
-            unit = printed(line)
+        for row in own:
+            unit = printed(row)
             for level in crossed.levels:
                 systems = [crossed.systems.get((level, block, g)) for g in crossed.groups]
                 yield (
-                    *_names(crossed, line, block),
+                    *_names(crossed, row, block),
                     Entry(level),
                     *((Entry(alone(unit.unit), quiet=True),) if not common else ()),
-                    *(_value(line, unit, system) for system in systems),
+                    *(_value(row, unit, system) for system in systems),
                     *(
                         Entry("baseline", quiet=True)
                         if level == crossed.base
-                        else delta_of(findings, line.of, crossed.pair(level, block, group))
+                        else delta_of(findings, row.of, crossed.pair(level, block, group))
                         for group in crossed.groups
                     ),
                 )
 
 
-def _names(crossed: Crossing, line: Line, block: str) -> tuple[Entry, ...]:
-    head = Entry(line.head, strong=True)
+def _names(crossed: Crossing, row: Row, block: str) -> tuple[Entry, ...]:
+    head = Entry(row.head, strong=True)
     if len(crossed.blocks) == 1:
         return (head,)
     return head, Entry(block, beneath=", ".join(_members(crossed, block)))
@@ -172,17 +172,17 @@ def _members(crossed: Crossing, block: str) -> list[str]:
     return list(dict.fromkeys(filter(None, found)))
 
 
-def _value(line: Line, unit: Printing, system: str | None) -> Entry:
+def _value(row: Row, unit: Printing, system: str | None) -> Entry:
     """A mean over different units has a delta, but no value."""
-    if system is None or not line.of.unit:
+    if system is None or not row.of.unit:
         return MISSING
-    return unit.entry(line.values.get(system))
+    return unit.entry(row.values.get(system))
 
 
-def _caption(findings: Findings, own: Sequence[Line]) -> str:
+def _caption(findings: Findings, own: Sequence[Row]) -> str:
     mean = (
         " Where a test has several cells, their geometric mean."
-        if any(line.cells > 1 for line in own)
+        if any(row.cells > 1 for row in own)
         else ""
     )
     differing = [one for workload in findings.workloads for one in workload.differing]
@@ -323,9 +323,9 @@ def _row(own: Count, *, level: bool = False) -> tuple[Entry, ...]:
         count_entry(own.equivalent, quiet=not own.equivalent),
         count_entry(own.open - own.equivalent, quiet=own.open == own.equivalent),
         count_entry(own.of),
-        delta_entry(own.least),
+        line_entry(own.least),
         _where(own.least_at),
-        delta_entry(own.most),
+        line_entry(own.most),
         _where(own.most_at),
     )
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tiltyard.analysis.disturbed_model import RELATED_LEVEL, Spoiled
+from tiltyard.analysis.line import interval_text, ratio_text, verdict_word
 from tiltyard.analysis.model import Findings, TrialLine
 from tiltyard.analysis.session_model import OverSessions, SessionLine, Sessions
 from tiltyard.analysis.statements.numbers import coverage, p_number, percent_text
-from tiltyard.charts.figures import interval_text, ratio_text, verdict_word
 from tiltyard.report.document import Block, Column, Entry, Fold, Paragraph, Sentences, Table
 from tiltyard.report.sections.entries import (
     MISSING,

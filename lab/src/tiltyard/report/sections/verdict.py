@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Literal
 
 from tiltyard.analysis.calibration_command import calibration_command
+from tiltyard.analysis.line import verdict_word
 from tiltyard.analysis.model import Findings, Notice, WorkloadFindings
 from tiltyard.analysis.statements.disturbances import left_out
 from tiltyard.analysis.statements.registry import rules
 from tiltyard.analysis.statements.warnings import warnings
-from tiltyard.charts.figures import verdict_word
 from tiltyard.report.document import (
     Block,
     Callout,

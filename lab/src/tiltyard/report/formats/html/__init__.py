@@ -15,10 +15,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from tiltyard import __version__
+from tiltyard.analysis.line import MARKS
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.reader_weights import choices
 from tiltyard.charts import theme
-from tiltyard.charts.figures import MARKS, with_unit
+from tiltyard.charts.figures import with_unit
 from tiltyard.charts.svg import to_svg
 from tiltyard.charts.theme import FAMILY, FONTS
 from tiltyard.printable import visible

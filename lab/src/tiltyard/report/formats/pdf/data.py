@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from tiltyard.charts.figures import MARKS, with_unit
+from tiltyard.analysis.line import MARKS
+from tiltyard.charts.figures import with_unit
 from tiltyard.charts.svg import to_paper
 from tiltyard.charts.theme import LIGHT
 from tiltyard.report.document import (
