@@ -60,7 +60,7 @@ def test_its_workload_is_planned_run_and_reported(site: Path, tmp_path: Path) ->
     (tmp_path / "study.toml").write_text(STUDY)
     told = tiltyard(site, tmp_path, "workloads", "turbo_renames")
     assert "a file is renamed, and back" in told.stdout
-    for words in (("check", "."), ("run", "."), ("report", ".")):
+    for words in (("check", "."), ("run", ".", "--disturbed", "keep"), ("report", ".")):
         done = tiltyard(site, tmp_path, *words)
         assert done.returncode == 0, done.stderr
     plan = json.loads((tmp_path / "plan.json").read_text())
