@@ -8,7 +8,7 @@ WHEEL  := $(lastword $(sort $(wildcard dist/tiltyard-*_$(shell uname -m).whl)))
 # What waits for the network and what compiles go side by side.
 MAKEFLAGS += --jobs=2
 unexport MAKEFLAGS MFLAGS
-RUST_SOURCES := $(shell find engine -name '*.rs' -o -name 'Cargo.toml' 2>/dev/null) Cargo.toml Cargo.lock schema/wire.schema.json
+RUST_SOURCES := $(shell find engine plugins -name '*.rs' -o -name 'Cargo.toml' 2>/dev/null) Cargo.toml Cargo.lock schema/wire.schema.json
 
 .PHONY: help demo test check check-rust check-python build setup setup-dev schema docs kernels bench bench-analysis bench-network calibration error-rates conformance dist clean
 

@@ -108,7 +108,7 @@ def _crates() -> tuple[Parts, list[str]]:
             made.hashes.add(HashType(alg=HashAlgorithm.SHA_256, content=checksum))
         return made
 
-    engine = [name for name in nodes if about[name]["name"] == "tiltyard-engine"]
+    engine = [name for name in nodes if about[name]["name"] == "tiltyard-whole"]
     return {
         name: (component(name), needs) for name, needs in _reached(engine, linked).items()
     }, engine

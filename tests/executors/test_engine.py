@@ -70,6 +70,7 @@ def test_a_wrong_environment_is_not_passed_over(
 
 def test_a_lacking_engine_lists_every_place(monkeypatch: pytest.MonkeyPatch) -> None:
     places = [Path("/nonesuch/a"), Path("/nonesuch/b")]
+    monkeypatch.delenv("TILTYARD_ENGINE", raising=False)
     monkeypatch.setattr(module, "_places", lambda: iter(places))
     with pytest.raises(HostLacksError, match="looked at /nonesuch/a, /nonesuch/b") as raised:
         Engine.find()

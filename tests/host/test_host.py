@@ -339,6 +339,22 @@ def test_to_another_machine_the_engine_for_it_is_sent(
     assert place.read("/proc/self/comm") == "tiltyard-agent"
 
 
+def test_an_engine_of_a_package_is_there_beside_ours(tmp_path: Path) -> None:
+    """It is executed as long as its agent is; both end with the host."""
+    other = tmp_path / "another"
+    other.write_bytes(Engine.find().path.read_bytes() + b"another")
+    other.chmod(0o755)
+    address = elsewhere(tmp_path / "home").address
+    ours, its = host.hosts.of(address), host.hosts.of(address, other)
+    assert Path(its.engine).read_bytes() == other.read_bytes()
+    assert Path(ours.engine).read_bytes() == Engine.find().path.read_bytes()
+    assert host.hosts.of(address, other) is its
+    assert {*host.hosts.engines(address)} == {ours.engine, its.engine}
+    host.hosts.end(address)
+    assert not ours.is_there
+    assert not its.is_there
+
+
 def test_a_copy_that_is_cut_off_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = host.packed(Engine.find().path)
     monkeypatch.setattr(host, "packed", lambda _: whole[: len(whole) // 2])

@@ -10,7 +10,7 @@ use crate::lease::{AgentArguments, LeaseArguments};
 use crate::serve::ServeArguments;
 
 const EXAMPLES: &str = r#"Examples:
-  echo '{"protocol":1,"workload":"iozone","target":{"directory":"."}}' | tiltyard-engine run
+  echo '{"protocol":1,"workload":"postmark","target":{"directory":"."}}' | tiltyard-engine run
   tiltyard-engine run --job job.json > trial.jsonl
   tiltyard-engine validate --job job.json
   tiltyard-engine describe

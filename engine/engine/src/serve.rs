@@ -11,18 +11,15 @@ use std::time::Duration;
 use clap::Args;
 use kit::failure::{bad_parameter, failure};
 use kit::Size;
-use netperf::server as netperf;
 use network::networks::Network;
 use network::server::{listen, Limits, Server, ServerConfig, MEMORY_BYTES};
 use serde::Serialize;
 use wire::{Failure, FailureKind, FAR_PORT, PROTOCOL};
 
 use crate::output::{caution, Output};
-use crate::registry::VERSION;
+use crate::registry::{self, Protocol, VERSION};
 use crate::session;
 
-/// Where clients of netperf look for a netserver.
-const NETPERF_PORT: u16 = 12_865;
 /// Longest time that can be allowed: about 30 years.
 const TIME_LIMIT_MAX_S: f64 = 1e9;
 /// A secret is a line; more than this is another file.
@@ -35,8 +32,8 @@ pub struct ServeArguments {
     /// --secret-file [default: 127.0.0.1 and ::1]
     #[arg(long, value_name = "ADDRESS")]
     bind: Vec<IpAddr>,
-    /// Port of the control connection; 0 takes any that is free [default: 12866, with --netperf
-    /// 12865]
+    /// Port of the control connection; 0 takes any that is free [default: 12866, or what another
+    /// protocol has]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
     /// Ports of data connections, such as 20000-20063, for firewalls [default: any that is free]
@@ -55,23 +52,23 @@ pub struct ServeArguments {
     /// Most bytes of one measurement, such as 100G [default: no limit]
     #[arg(long, value_name = "SIZE")]
     byte_limit: Option<Size>,
-    /// Most memory of all buffers: of one measurement, with --netperf of all clients together
+    /// Most memory of all buffers: of one measurement, with --speak of all clients together
     #[arg(long, value_name = "SIZE", default_value_t = Size(MEMORY_BYTES))]
     memory_limit: Size,
     /// Serve so many clients at once; others wait for their turn
-    #[arg(long, value_name = "COUNT", default_value_t = 1, conflicts_with = "netperf",
+    #[arg(long, value_name = "COUNT", default_value_t = 1, conflicts_with = "speak",
         value_parser = clap::value_parser!(u32).range(1..=100))]
     clients: u32,
     /// End after the first client
     #[arg(long, conflicts_with = "clients")]
     once: bool,
-    /// Speak netperf's protocol instead, for a stock netperf 2.6 or later; wants --bind. Its
-    /// passphrase, the secret, passes the network as it is
-    #[arg(long, conflicts_with = "once")]
-    netperf: bool,
-    /// Network whose clients of netperf are served, such as 10.0.0.0/8, several times if wanted;
-    /// needed where other hosts reach the address
-    #[arg(long, value_name = "NETWORK", requires = "netperf")]
+    /// Speak another protocol instead, such as netperf, for a stock netperf 2.6 or later; wants
+    /// --bind. Its passphrase, the secret, passes the network as it is
+    #[arg(long, value_name = "PROTOCOL", conflicts_with = "once")]
+    speak: Option<String>,
+    /// Network whose clients of that protocol are served, such as 10.0.0.0/8, several times if
+    /// wanted; needed where other hosts reach the address
+    #[arg(long, value_name = "NETWORK", requires = "speak")]
     allow: Vec<Network>,
     /// End when standard input does
     #[arg(long)]
@@ -95,12 +92,14 @@ enum Announcement {
 /// `BadJob` for arguments that cannot be, `Io` or `HostLacks` when it cannot listen.
 pub fn run(arguments: &ServeArguments, output: &mut Output) -> Result<(), Failure> {
     session::heed_signals()?;
-    let config = config(arguments)?;
+    let speaks = arguments.speak.as_deref().map(registry::protocol);
+    let speaks = speaks.transpose()?;
+    let config = config(arguments, speaks.map_or(FAR_PORT, |protocol| protocol.port))?;
     if arguments.until_eof {
         stop_at_eof()?;
     }
-    if arguments.netperf {
-        return speak_netperf(&config, arguments, output);
+    if let Some(protocol) = speaks {
+        return speak(protocol, &config, arguments, output);
     }
     let server = Server::bind(config)?;
     tell(server.addresses(), output);
@@ -127,21 +126,23 @@ fn stop_at_eof() -> Result<(), Failure> {
     })
 }
 
-/// Serves those who speak netperf's protocol, in which nobody proves who it is: who may be served
-/// has to be said.
-fn speak_netperf(
+/// Serves those who speak another protocol, if it is said who may be served.
+fn speak(
+    protocol: &Protocol,
     config: &ServerConfig,
     arguments: &ServeArguments,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let allowed = &arguments.allow;
     if arguments.bind.is_empty() {
-        let message = "--netperf: the address to serve is missing. Fix: add --bind ADDRESS";
+        let name = protocol.name;
+        let message =
+            format!("--speak {name}: the address to serve is missing. Fix: add --bind ADDRESS");
         return Err(bad_parameter("bind", message));
     }
     if let (Some(address), true) = (listen::open_to_others(&config.bind), allowed.is_empty()) {
         let message = format!(
-            "--bind {address}: whoever reaches that address could use this netserver. Fix: add \
+            "--bind {address}: whoever reaches that address could use this server. Fix: add \
              --allow NETWORK, such as --allow 10.0.0.0/8, or bind a loopback address"
         );
         return Err(bad_parameter("bind", message));
@@ -149,17 +150,8 @@ fn speak_netperf(
     let listeners = listen::at(&config.bind, config.port)?;
     let addresses = listeners.iter().map(TcpListener::local_addr);
     tell(addresses.filter_map(io::Result::ok).collect(), output);
-    let limits = netperf::Limits {
-        clients: config.limits.flows as usize,
-        test: config.limits.time,
-        bytes: config.limits.bytes,
-        memory_bytes: config.limits.memory_bytes,
-        networks: (!allowed.is_empty()).then(|| allowed.clone()),
-        data_ports: config.data_ports.clone(),
-        passphrase: config.secret.clone(),
-        ..netperf::Limits::default()
-    };
-    netperf::serve(&listeners, &limits)
+    let networks = (!allowed.is_empty()).then(|| allowed.clone());
+    (protocol.serve)(&listeners, config, networks)
 }
 
 fn tell(addresses: Vec<SocketAddr>, output: &mut Output) {
@@ -170,7 +162,7 @@ fn tell(addresses: Vec<SocketAddr>, output: &mut Output) {
     });
 }
 
-fn config(arguments: &ServeArguments) -> Result<ServerConfig, Failure> {
+fn config(arguments: &ServeArguments, port: u16) -> Result<ServerConfig, Failure> {
     let secret_file = arguments.secret_file.as_deref();
     Ok(ServerConfig {
         engine: VERSION.to_owned(),
@@ -178,10 +170,7 @@ fn config(arguments: &ServeArguments) -> Result<ServerConfig, Failure> {
             true => loopback(),
             false => arguments.bind.clone(),
         },
-        port: arguments.port.unwrap_or(match arguments.netperf {
-            true => NETPERF_PORT,
-            false => FAR_PORT,
-        }),
+        port: arguments.port.unwrap_or(port),
         data_ports: arguments.data_ports.clone(),
         secret: secret_file.map(secret).transpose()?,
         limits: Limits {

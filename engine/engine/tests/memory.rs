@@ -44,7 +44,7 @@ fn a_program_that_is_killed_for_memory_is_told_so() {
     });
     let enter = "echo $$ > \"$1/cgroup.procs\" && exec \"$0\" run";
     let mut engine = Command::new("sh");
-    engine.args(["-c", enter, env!("CARGO_BIN_EXE_tiltyard-engine")]);
+    engine.args(["-c", enter, env!("CARGO_BIN_EXE_tiltyard-core")]);
     engine
         .arg(&group)
         .stdin(Stdio::piped())

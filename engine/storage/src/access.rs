@@ -12,7 +12,7 @@ use kit::{cache, proc, program, Device, EventSink, Size};
 use rustix::fs::OFlags;
 use wire::{Access, AccessKind, AccessVerdict, Direct, Failure, FailureKind};
 
-pub(crate) use self::cold::cache_limit_help;
+pub use self::cold::cache_limit_help;
 use self::cold::Cold;
 pub use self::cold::{check_cache_limit, is_from_device, Footprint, CACHE_LIMITS};
 use self::warm::Warm;

@@ -6,7 +6,10 @@ pub mod fault;
 pub mod floor;
 pub mod io;
 pub mod scratch;
-#[cfg(test)]
-mod testing;
 pub mod working_dir;
 pub mod workload;
+
+/// Counts, so that loops can be held to no allocation.
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: testing::Counting = testing::Counting;

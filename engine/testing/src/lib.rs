@@ -3,10 +3,13 @@
 
 pub mod allocations;
 pub mod parameter;
+pub mod room;
+pub mod rules;
 pub mod subject;
 pub mod taken;
 
 pub use allocations::Counting;
 pub use parameter::Parameter;
+pub use room::{assert_refusals_name, directory_on_disk, scratch_directory};
 pub use subject::Subject;
 pub use taken::Taken;

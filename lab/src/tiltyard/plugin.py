@@ -19,6 +19,7 @@ statements :class:`Statement`                            `Evidence` → notices,
 verbs      a function, with docstring and annotations    its parameters → an exit code
 studies    :class:`StudyKind`                            a folder → findings
 workloads  a package in which ``NAME.toml`` lie          (data)
+engines    the path of a program                         (the wire: ``schema/wire.schema.json``)
 ========== ============================================= =======================================
 
 Within version 1 of the groups names stay, and new fields have defaults. Whatever an entry does

@@ -44,6 +44,7 @@ GROUPS: Final = {
     "workloads": "folder of workloads",
     "verbs": "verb",
     "studies": "kind of study",
+    "engines": "engine",
 }
 """Group → what one of its entries is called."""
 SWITCH: Final = "TILTYARD_PLUGINS"

@@ -6,8 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use crate::common::{command, scratch_directory};
-use crate::trouble::{children_of, lives, wait_until};
+use crate::common::{children_of, command, lives, scratch_directory, wait_until};
 use serde_json::{json, Value};
 use wire::{
     HostDone, HostFailureKind, HostFound, HostHello, HostLine, HostOutput, HOST_LINE_BYTES,
@@ -170,7 +169,7 @@ fn one_request_reads_files_links_programs_space_and_outputs() {
     }));
     assert_eq!(found.files.len(), 2);
     assert!(found.files["/proc/meminfo"].starts_with("MemTotal:"));
-    assert!(found.links["/proc/self/exe"].ends_with("tiltyard-engine"));
+    assert!(found.links["/proc/self/exe"].ends_with("tiltyard-core"));
     assert!(found.programs["sh"].ends_with("/sh"));
     assert_eq!((found.programs.len(), found.space.len()), (1, 1));
     assert!(found.cut.is_empty());
@@ -384,11 +383,7 @@ fn a_copy_that_was_made_for_it_is_gone_when_it_is_there() {
     let start = |name: &str| {
         let own = directory.path().join(name);
         fs::create_dir(&own).unwrap();
-        fs::copy(
-            env!("CARGO_BIN_EXE_tiltyard-engine"),
-            own.join("tiltyard-agent"),
-        )
-        .unwrap();
+        fs::copy(crate::ENGINE, own.join("tiltyard-agent")).unwrap();
         let mut started = Command::new(own.join("tiltyard-agent"));
         // As a shell calls it, which is where the directory is.
         started.args(["agent", "--remove-copy", name]);

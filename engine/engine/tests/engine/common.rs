@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{json, Value};
 use wire::{Catalogue, End, Event};
@@ -10,11 +11,6 @@ use wire::{Catalogue, End, Event};
 /// A fresh directory on the file system of the build: the temporary one may have no disk.
 pub fn scratch_directory() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-/// A job for iozone in `directory`.
-pub fn iozone(directory: &Path, parameters: Value) -> Value {
-    job("iozone", parameters, directory)
 }
 
 /// A job for `workload` in `directory`.
@@ -35,7 +31,7 @@ pub fn catalogue() -> Catalogue {
 
 /// The engine, not yet started.
 pub fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tiltyard-engine"));
+    let mut command = Command::new(crate::ENGINE);
     command.args(arguments);
     command
 }
@@ -86,6 +82,38 @@ pub fn left_in(directory: &Path) -> Vec<String> {
     entries
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect()
+}
+
+/// A device that is always full.
+pub fn full() -> std::fs::File {
+    std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap()
+}
+
+/// Processes that `pid` has made and that have not ended, by the kernel.
+pub fn children_of(pid: u32) -> Vec<u32> {
+    let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    let list = list.unwrap_or_default();
+    list.split_whitespace()
+        .map(|pid| pid.parse().unwrap())
+        .collect()
+}
+
+/// Whether there is such a process that has not ended.
+pub fn lives(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// Waits for the condition, five minutes at most.
+pub fn wait_until(mut condition: impl FnMut() -> bool, otherwise: &str) {
+    let deadline = Instant::now() + Duration::from_secs(300);
+    while !condition() {
+        assert!(Instant::now() < deadline, "{otherwise}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// A tmpfs with mount options, or `None` where one may not be mounted; unmounted on drop.

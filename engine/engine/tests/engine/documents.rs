@@ -13,13 +13,9 @@ fn describe_gives_the_catalogue() {
     for backend in ["null", "sync", "stdio", "libaio"] {
         assert!(backends.contains(&backend), "{backends:?}");
     }
-    let iozone = catalogue
-        .workloads
-        .iter()
-        .find(|w| w.name == "iozone")
-        .unwrap();
-    assert_eq!(iozone.metrics.len(), 21);
-    assert_eq!(iozone.grid, ["file", "record"]);
+    let named = |name: &str| catalogue.workloads.iter().find(|w| w.name == name).unwrap();
+    assert_eq!(named("stream").metrics.len(), 20);
+    assert_eq!(named("stream").grid, ["file", "block", "depth", "threads"]);
     for card in &catalogue.workloads {
         assert_documented(&card.parameters);
     }

@@ -15,8 +15,9 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use serde_json::Value;
 use wire::{Card, Failure, FailureKind, Outcome, TargetKind};
 
-use crate::common::Tmpfs;
-use crate::common::{catalogue, command, end, job, left_in, run, scratch_directory, start_command};
+use crate::common::{
+    catalogue, command, end, job, left_in, run, scratch_directory, start_command, Tmpfs,
+};
 
 /// The workloads that have a directory as their target.
 fn cards() -> impl Iterator<Item = Card> {

@@ -1,13 +1,14 @@
 //! Jobs, good and bad, from text to exit code.
 
-use crate::common::{end, events, iozone, job, left_in, run, scratch_directory};
+use crate::common::{end, events, job, left_in, run, scratch_directory};
+use crate::trouble::stream;
 use serde_json::{json, Value};
 use wire::{AccessVerdict, Event, FailureKind, Outcome};
 
 #[test]
 fn a_good_job_says_hello_first_and_ends_with_evidence() {
     let directory = scratch_directory();
-    let mut job = iozone(directory.path(), json!({"file": "128k", "record": "32k"}));
+    let mut job = stream(directory.path(), json!({"file": "128k", "block": "32k"}));
     job["conditions"] = json!({"keep_awake": true});
     let output = run(&["run"], &job);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -16,12 +17,12 @@ fn a_good_job_says_hello_first_and_ends_with_evidence() {
     let Event::Hello(hello) = &events[0] else {
         panic!("{:?}", events[0]);
     };
-    assert_eq!(hello.effective["record"], json!([32_768]));
+    assert_eq!(hello.effective["block"], json!([32_768]));
     assert_eq!(hello.conditions.cpus.len(), 1);
     assert_eq!(hello.hash.len(), 64);
     let end = end(&output);
     assert_eq!(end.outcome, Outcome::Done);
-    assert_eq!((end.operations, end.bytes), (13 * 4, 13 * 4 * 32_768));
+    assert_eq!((end.operations, end.bytes), (3 * 4, 3 * 4 * 32_768));
     assert_eq!(end.access.unwrap().verdict, AccessVerdict::Confirmed);
     assert!(end.floor.clock_ns > 0.0 && end.elapsed_s > 0.0);
     assert!(left_in(directory.path()).is_empty());
@@ -86,12 +87,12 @@ fn validate_resolves_and_does_nothing() {
     let directory = scratch_directory();
     let written = run(
         &["validate"],
-        &iozone(directory.path(), json!({"file": "1M"})),
+        &stream(directory.path(), json!({"file": "1M"})),
     );
     assert_eq!(written.status.code(), Some(0));
     let as_bytes = run(
         &["validate"],
-        &iozone(directory.path(), json!({"file": [1_048_576]})),
+        &stream(directory.path(), json!({"file": [1_048_576]})),
     );
     assert_eq!(written.stdout, as_bytes.stdout, "equal work, equal hash");
     assert!(matches!(events(&written)[..], [Event::Hello(_)]));
@@ -100,24 +101,24 @@ fn validate_resolves_and_does_nothing() {
 #[test]
 fn bad_jobs_name_the_parameter_and_exit_with_2() {
     let directory = scratch_directory();
-    let good = iozone(directory.path(), json!({}));
+    let good = stream(directory.path(), json!({}));
     let with = |key: &str, value: Value| {
         let mut job = good.clone();
         job[key] = value;
         job
     };
     for (job, parameter) in [
-        (with("parameters", json!({"recrod": "4k"})), "recrod"),
+        (with("parameters", json!({"blokc": "4k"})), "blokc"),
         (
-            with("parameters", json!({"record": ["4k", "1.5M"]})),
-            "record[1]",
+            with("parameters", json!({"block": ["4k", "1.5M"]})),
+            "block[1]",
         ),
         (with("parameters", json!({"verify": "yes"})), "verify"),
         (
-            with("parameters", json!({"file": "4k", "record": "8k"})),
-            "record",
+            with("parameters", json!({"file": "4k", "block": "8k"})),
+            "block",
         ),
-        (with("workload", json!("iozoen")), "workload"),
+        (with("workload", json!("straem")), "workload"),
         (with("protocol", json!(0)), "protocol"),
         (
             with("target", json!({"directory": "/no/such"})),
@@ -145,10 +146,10 @@ fn bad_jobs_name_the_parameter_and_exit_with_2() {
 #[test]
 fn a_file_in_the_way_is_refused_and_kept() {
     let directory = scratch_directory();
-    let path = directory.path().join("iozone.tmp");
+    let path = directory.path().join("tiltyard-stream.0");
     std::fs::write(&path, "precious").unwrap();
     for command in ["run", "validate"] {
-        let output = run(&[command], &iozone(directory.path(), json!({})));
+        let output = run(&[command], &stream(directory.path(), json!({})));
         assert_eq!(output.status.code(), Some(4), "{output:?}");
         assert_eq!(end(&output).failure.unwrap().kind, FailureKind::Refused);
     }
@@ -159,9 +160,9 @@ fn a_file_in_the_way_is_refused_and_kept() {
 fn a_job_file_is_read_and_a_missing_one_named() {
     let directory = scratch_directory();
     let path = directory.path().join("job.json");
-    let job = iozone(
+    let job = stream(
         directory.path(),
-        json!({"backend": "null", "file": "64k", "record": "4k"}),
+        json!({"backend": "null", "file": "64k", "block": "4k"}),
     );
     std::fs::write(&path, job.to_string()).unwrap();
     let path = path.to_str().unwrap();

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::common::wait_until;
 use crate::ops::{is_root, Host};
-use crate::trouble::wait_until;
 use serde_json::{json, Value};
 use wire::{HostDone, HostFailureKind, HostUndone};
 

@@ -1,4 +1,4 @@
-//! The binary, from outside.
+//! The engine of the core, from outside.
 
 mod agent;
 mod common;
@@ -8,7 +8,6 @@ mod hostile;
 mod jobs;
 mod leave;
 mod ops;
-mod out_of_cache;
 mod pools;
 mod programs;
 mod programs_held;
@@ -19,3 +18,6 @@ mod serve_limits;
 mod settings;
 mod started;
 mod trouble;
+
+/// What is tested.
+const ENGINE: &str = env!("CARGO_BIN_EXE_tiltyard-core");

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::agent::Agent;
-use crate::common::{command, scratch_directory};
-use crate::trouble::wait_until;
+use crate::common::{command, scratch_directory, wait_until};
 use serde_json::{json, Value};
 use wire::{HostDid, HostDone, HostFailureKind, HostLine, HostProgress, HostUndone};
 
@@ -410,7 +409,7 @@ fn at_the_end_of_the_input_it_waits_for_those_that_its_asker_has_started() {
     let script = "exec \"$0\" agent --after 9 9> >(exec 9>&- >&- 2>&-; \
                   while [ ! -e \"$1/go\" ]; do sleep 0.01; done; ls \"$1\" > \"$1/seen\")";
     let mut shell = Command::new("bash");
-    let engine = env!("CARGO_BIN_EXE_tiltyard-engine");
+    let engine = crate::ENGINE;
     shell.args(["-c", script, engine]).arg(directory.path());
     shell.env("TILTYARD_STATE", path("state"));
     let mut agent = Agent::begin(shell);

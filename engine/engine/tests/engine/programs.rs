@@ -384,7 +384,7 @@ fn a_program_runs_as_the_user_and_only_root_may_ask_for_that() {
     assert!(text.starts_with("nobody\n65534\n"), "{text}");
     // The engine itself as somebody else: no right to become nobody, and no group to be had.
     let engine = directory.path().join("engine");
-    fs::copy(env!("CARGO_BIN_EXE_tiltyard-engine"), &engine).unwrap();
+    fs::copy(crate::ENGINE, &engine).unwrap();
     let inside = directory.path().join("inside");
     fs::create_dir(&inside).unwrap();
     fs::set_permissions(&inside, fs::Permissions::from_mode(0o777)).unwrap();

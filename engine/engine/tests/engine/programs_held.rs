@@ -5,9 +5,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::common::{end, events, job, left_in, scratch_directory, start, start_command};
+use crate::common::{
+    end, events, job, left_in, scratch_directory, start, start_command, wait_until,
+};
 use crate::programs::{done, program, sh, text_of};
-use crate::trouble::wait_until;
 use serde_json::{json, Value};
 use wire::{Event, HeldBy, Outcome, Step};
 
@@ -27,7 +28,7 @@ fn without(kinds: &str, job: &Value) -> Output {
     let mut unshare = Command::new("unshare");
     let line = format!("umount -a -t {kinds}; exec \"$0\" run");
     unshare.args(["--mount", "sh", "-c", &line]);
-    unshare.arg(env!("CARGO_BIN_EXE_tiltyard-engine"));
+    unshare.arg(crate::ENGINE);
     start_command(unshare, job).wait_with_output().unwrap()
 }
 
@@ -127,7 +128,7 @@ fn nothing_outlives_either_process_where_there_is_no_group() {
         let mut unshare = Command::new("unshare");
         let line = "umount -a -t cgroup,cgroup2; exec \"$0\" run";
         unshare.args(["--mount", "sh", "-c", line]);
-        unshare.arg(env!("CARGO_BIN_EXE_tiltyard-engine"));
+        unshare.arg(crate::ENGINE);
         let mut above = start_command(unshare, &job);
         let started = directory.path().join("program/started");
         wait_until(|| started.exists(), "it does not begin");

@@ -6,9 +6,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
-use crate::common::{command, iozone, job, left_in, run, scratch_directory};
+use crate::common::{
+    children_of, command, job, left_in, lives, run, scratch_directory, wait_until,
+};
 use crate::programs::sh;
-use crate::trouble::{children_of, endless, lives, wait_until};
+use crate::trouble::{endless, stream};
 use serde_json::{json, Value};
 use wire::{Event, Outcome, RunnerLine, RunnerReply};
 
@@ -145,7 +147,7 @@ fn printed(events: &[Event]) -> String {
 }
 
 fn small(directory: &Path) -> Value {
-    iozone(directory, json!({"file": "64k", "record": "4k"}))
+    stream(directory, json!({"file": "64k", "block": "4k"}))
 }
 
 #[test]
@@ -315,7 +317,7 @@ fn a_signal_and_sigkill_of_the_runner_end_the_trial() {
 fn a_runner_does_not_outlive_whoever_started_it() {
     let line = "exec 3<&0; \"$0\" runner <&3 & wait";
     let mut starter = std::process::Command::new("sh")
-        .args(["-c", line, env!("CARGO_BIN_EXE_tiltyard-engine")])
+        .args(["-c", line, crate::ENGINE])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

@@ -152,32 +152,6 @@ fn it_says_where_it_listens_and_ends_with_a_signal() {
 }
 
 #[test]
-fn it_speaks_to_netperf_if_told() {
-    let mut far = Far::start(&["--netperf", "--bind", "127.0.0.1"]);
-    let port = far.port.to_string();
-    let line = [
-        "-P0",
-        "-H",
-        "127.0.0.1",
-        "-p",
-        &port,
-        "-t",
-        "TCP_RR",
-        "-l",
-        "-100",
-    ];
-    let output = command(&[&["classic", "netperf"], &line[..]].concat())
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
-    let table = String::from_utf8(output.stdout).unwrap();
-    let first = table.lines().next().unwrap_or_default();
-    assert_eq!(first.split_whitespace().count(), 6, "{table}");
-    signal(&far.child, "-TERM");
-    assert_eq!(far.wait(), Some(0));
-}
-
-#[test]
 fn it_ends_with_its_input_if_told() {
     let mut far = Far::start(&["--until-eof"]);
     far.assert_serves();
@@ -317,13 +291,8 @@ fn what_cannot_be_is_refused_with_its_flag() {
         (&["--byte-limit", "much"], "--byte-limit"),
         (&["--memory-limit", "much"], "--memory-limit"),
         (&["--bind", "0.0.0.0"], "--secret-file"),
-        (&["--netperf"], "--bind"),
-        (&["--netperf", "--bind", "0.0.0.0"], "--allow"),
-        (
-            &["--netperf", "--bind", "::1", "--allow", "10/8"],
-            "--allow",
-        ),
-        (&["--allow", "10.0.0.0/8"], "--netperf"),
+        (&["--speak", "netperf"], "--speak"),
+        (&["--allow", "10.0.0.0/8"], "--speak"),
     ] {
         let (code, words) = refused_at_once(arguments);
         assert_eq!(code, Some(2), "{words}");

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::common::{lives, wait_until};
 use crate::ops::{is_root, Host};
-use crate::trouble::{lives, wait_until};
 use serde_json::{json, Value};
 use wire::{HostDone, HostFailureKind};
 

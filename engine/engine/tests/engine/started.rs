@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::common::wait_until;
 use crate::ops::Host;
-use crate::trouble::wait_until;
 use serde_json::{json, Value};
 use wire::{HostDone, HostFailureKind, HostServer, HostStarted};
 

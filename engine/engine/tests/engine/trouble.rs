@@ -4,17 +4,23 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
 
-use crate::common::{command, end, iozone, job, left_in, run, scratch_directory, start, Tmpfs};
+use crate::common::{
+    command, end, full, job, left_in, run, scratch_directory, start, wait_until, Tmpfs,
+};
 use serde_json::{json, Value};
 use wire::{AccessVerdict, Event, FailureKind, Outcome};
+
+/// A job for stream in `directory`.
+pub fn stream(directory: &Path, parameters: Value) -> Value {
+    job("stream", parameters, directory)
+}
 
 /// Work for far longer than any test waits: it must be stopped.
 pub fn endless(directory: &Path) -> Value {
     let files: Vec<String> = (4..=64).map(|size| format!("{size}M")).collect();
     let records = json!([512, "1k", "2k", "4k", "8k", "16k", "32k", "64k"]);
-    iozone(directory, json!({"file": files, "record": records}))
+    stream(directory, json!({"file": files, "block": records}))
 }
 
 /// Reads lines until the first value was measured, so that the trial is in the middle.
@@ -37,7 +43,7 @@ fn a_signal_in_the_middle_leaves_nothing_behind() {
     let mut child = start(&["run"], &endless(directory.path()));
     let lines = wait_for_a_sample(&mut child);
     // It is removed after all tests of a size, and made again for the next.
-    let is_there = || left_in(directory.path()) == ["iozone.tmp"];
+    let is_there = || left_in(directory.path()) == ["tiltyard-stream.0"];
     wait_until(is_there, "it works on no file");
     let pid = child.id().to_string();
     assert!(Command::new("kill")
@@ -72,7 +78,7 @@ fn the_death_of_the_starter_ends_the_trial() {
     std::fs::write(&job, endless(directory.path()).to_string()).unwrap();
     let starter = r#""$0" run --job "$1" > "$2" & until grep -q sample "$2"; do :; done"#;
     let status = Command::new("sh")
-        .args(["-c", starter, env!("CARGO_BIN_EXE_tiltyard-engine")])
+        .args(["-c", starter, crate::ENGINE])
         .args([&job, &lines])
         .status();
     assert!(status.unwrap().success());
@@ -89,16 +95,9 @@ fn the_death_of_the_starter_ends_the_trial() {
 #[test]
 fn an_output_that_cannot_be_written_is_told_by_words_and_code() {
     let directory = scratch_directory();
-    let small = iozone(directory.path(), json!({"file": "64k", "record": "4k"}));
-    let classic = ["classic", "iozone", "-s", "64k", "-r", "4k", "-i", "0"];
-    for arguments in [
-        &["run"][..],
-        &["validate"],
-        &["describe"],
-        &["floor"],
-        &classic,
-    ] {
-        let mut command = command(arguments);
+    let small = stream(directory.path(), json!({"file": "64k", "block": "4k"}));
+    for arguments in ["run", "validate", "describe", "floor"] {
+        let mut command = command(&[arguments]);
         command.current_dir(directory.path()).stdin(Stdio::piped());
         command.stdout(full()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -110,30 +109,24 @@ fn an_output_that_cannot_be_written_is_told_by_words_and_code() {
             .write_all(small.to_string().as_bytes());
         let output = child.wait_with_output().unwrap();
         let words = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(5), "{arguments:?}: {words}");
+        assert_eq!(output.status.code(), Some(5), "{arguments}: {words}");
         assert!(
             words.contains("cannot write to standard output: No space"),
             "{words}"
         );
-        assert_eq!(words.lines().count(), 1, "{arguments:?}: {words}");
+        assert_eq!(words.lines().count(), 1, "{arguments}: {words}");
         assert!(left_in(directory.path()).is_empty());
     }
 }
 
 #[test]
 fn the_exit_code_is_the_same_where_nobody_can_be_told() {
-    for (arguments, code) in [(&["run"][..], 2), (&["classic", "iozone", "-s", "big"], 2)] {
-        let mut command = command(arguments);
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(full());
-        assert_eq!(
-            command.status().unwrap().code(),
-            Some(code),
-            "{arguments:?}"
-        );
-    }
+    let mut command = command(&["run"]);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(full());
+    assert_eq!(command.status().unwrap().code(), Some(2));
 }
 
 /// Whoever made the pipe may have made it so that a write which finds no room fails.
@@ -169,62 +162,24 @@ fn a_file_system_can_be_unmounted_when_the_engine_has_ended() {
 }
 
 /// A device on which there is never room.
-fn full() -> std::fs::File {
-    std::fs::File::options()
-        .write(true)
-        .open("/dev/full")
-        .unwrap()
-}
-
 #[test]
 fn a_full_file_system_is_told_and_cleaned() {
     let Some(tmpfs) = Tmpfs::mount("size=1m") else {
         return;
     };
-    for (tests, backend) in [
+    for (phases, backend) in [
         ("write", "sync"),
-        ("fwrite", "sync"),
         ("read", "sync"),
         ("write", "mmap"),
         ("write", "libaio"),
     ] {
-        let parameters = json!({"file": "2M", "record": "24k", "tests": tests, "backend": backend});
-        let output = run(&["run"], &iozone(tmpfs.path(), parameters));
+        let parameters =
+            json!({"file": "2M", "block": "24k", "phases": phases, "backend": backend});
+        let output = run(&["run"], &stream(tmpfs.path(), parameters));
         assert_eq!(output.status.code(), Some(5), "{output:?}");
         let failure = end(&output).failure.unwrap();
         assert_eq!(failure.kind, FailureKind::NoSpace, "{failure:?}");
         assert!(left_in(tmpfs.path()).is_empty());
-    }
-}
-
-/// A page is left of what people keep, which takes a part of what is added, and none for a new file.
-#[test]
-fn what_people_keep_is_never_written_by_half() {
-    let Some(tmpfs) = Tmpfs::mount("size=8k") else {
-        return;
-    };
-    let directory = scratch_directory();
-    let [full, log, sheet] = ["full", "log", "sheet.xls"].map(|name| tmpfs.path().join(name));
-    let kept = "kept\n".repeat(800);
-    std::fs::write(&full, [0; 4_096]).unwrap();
-    std::fs::write(&log, &kept).unwrap();
-    let table = format!("fs_mark -d s -n 1 -s 0 -l {}", log.display());
-    let cells = format!("iozone -s 4k -r 4k -i 0 -b {}", sheet.display());
-    let report = format!("postmark {}", directory.path().join("commands").display());
-    let commands = format!("set transactions 1\nset number 1\nrun {}\n", log.display());
-    std::fs::write(directory.path().join("commands"), commands).unwrap();
-    for line in [table, cells, report] {
-        let output = command(&["classic"])
-            .args(line.split(' '))
-            .current_dir(directory.path())
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let words = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(5), "{line}: {words}");
-        assert!(words.contains("No space left"), "{line}: {words}");
-        assert_eq!(std::fs::read_to_string(&log).unwrap(), kept, "{line}");
-        assert!(!sheet.exists(), "{line}");
     }
 }
 
@@ -233,8 +188,8 @@ fn direct_access_that_nothing_can_confirm_is_not_timed() {
     let Some(tmpfs) = Tmpfs::mount("size=1m") else {
         return;
     };
-    let parameters = json!({"file": "64k", "record": "4k", "access": "direct"});
-    let output = run(&["run"], &iozone(tmpfs.path(), parameters));
+    let parameters = json!({"file": "64k", "block": "4k", "access": "direct"});
+    let output = run(&["run"], &stream(tmpfs.path(), parameters));
     assert_eq!(output.status.code(), Some(5), "{output:?}");
     let end = end(&output);
     assert_eq!(end.failure.unwrap().kind, FailureKind::Access);
@@ -248,64 +203,11 @@ fn the_cache_of_a_tmpfs_is_confirmed_without_a_device() {
     let Some(tmpfs) = Tmpfs::mount("size=1m") else {
         return;
     };
-    let parameters = json!({"file": "64k", "record": "4k"});
-    let end = end(&run(&["run"], &iozone(tmpfs.path(), parameters)));
+    let parameters = json!({"file": "64k", "block": "4k"});
+    let end = end(&run(&["run"], &stream(tmpfs.path(), parameters)));
     let access = end.access.unwrap();
     assert_eq!(access.verdict, AccessVerdict::Confirmed, "{access:?}");
     assert_eq!(access.device_read_bytes, None);
-}
-
-/// Processes that `pid` has made and that have not ended, by the kernel.
-pub fn children_of(pid: u32) -> Vec<u32> {
-    let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
-    let list = list.unwrap_or_default();
-    list.split_whitespace()
-        .map(|pid| pid.parse().unwrap())
-        .collect()
-}
-
-pub fn lives(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
-    stat.is_ok_and(|stat| !stat.contains(") Z "))
-}
-
-pub fn wait_until(mut condition: impl FnMut() -> bool, otherwise: &str) {
-    let deadline = Instant::now() + Duration::from_secs(300);
-    while !condition() {
-        assert!(Instant::now() < deadline, "{otherwise}");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-#[test]
-fn children_do_not_outlive_an_engine_that_is_killed() {
-    let directory = scratch_directory();
-    let parameters = json!({
-        "file": "4M", "record": "4k", "children": 3, "children_kind": "processes",
-        "think_ms": 10_000, "phases": "write"
-    });
-    let job = job("iozone_throughput", parameters, directory.path());
-    let mut engine = start(&["run"], &job);
-    let mut children = Vec::new();
-    wait_until(
-        || {
-            children = children_of(engine.id());
-            children.len() == 3
-        },
-        "it has no children",
-    );
-    engine.kill().unwrap();
-    engine.wait().unwrap();
-    let all_ended = || !children.iter().any(|&child| lives(child));
-    wait_until(all_ended, "a child has outlived the engine");
-    // Nobody could remove the files: the next trial says so, and what to do about it.
-    let output = run(&["run"], &job);
-    assert_eq!(output.status.code(), Some(4), "{output:?}");
-    let message = end(&output).failure.unwrap().message;
-    assert!(
-        message.contains("iozone.DUMMY.0 already exists"),
-        "{message}"
-    );
 }
 
 #[test]

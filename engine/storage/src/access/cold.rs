@@ -47,6 +47,7 @@ pub struct Footprint {
 }
 
 /// Help of the parameter `cache_limit`, the same in each workload that has it.
+#[macro_export]
 macro_rules! cache_limit_help {
     () => {
         "With access `out-of-cache`: how much the page cache may hold. Left out: a sixteenth of the \
@@ -54,7 +55,7 @@ macro_rules! cache_limit_help {
          machine's memory: unbounded, which needs no root but files of several times the memory."
     };
 }
-pub(crate) use cache_limit_help;
+pub use cache_limit_help;
 
 /// `cache_limit` means something with out-of-cache access only.
 ///
@@ -223,7 +224,7 @@ fn own_bytes(footprint: Footprint) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::directory_on_disk;
+    use testing::directory_on_disk;
 
     const MIB: u64 = 1 << 20;
 

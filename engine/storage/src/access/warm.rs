@@ -128,7 +128,7 @@ fn enough(resident: f64) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::directory_on_disk;
+    use testing::directory_on_disk;
 
     const MIB: u64 = 1 << 20;
 

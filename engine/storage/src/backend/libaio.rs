@@ -59,7 +59,7 @@ impl Request {
     }
 
     /// Its completion, as if the kernel had moved all bytes.
-    pub(crate) fn completed(&self) -> Event {
+    pub fn completed(&self) -> Event {
         Event {
             tag: self.data,
             result: self.size_bytes as i64,
@@ -184,7 +184,7 @@ impl Context {
         let start = self.completions.as_mut_ptr();
         let no_timeout = ptr::null::<libc::timespec>();
         loop {
-            #[cfg(test)]
+            #[cfg(any(test, feature = "refusals"))]
             queue::refusals::next()?;
             // SAFETY: there is room for `max` completions at `start`.
             let status = unsafe {

@@ -135,7 +135,7 @@ pub trait Queue: Sized {
     }
 }
 
-#[cfg(test)]
-pub(crate) mod refusals;
+#[cfg(any(test, feature = "refusals"))]
+pub mod refusals;
 #[cfg(test)]
 mod tests;

@@ -64,7 +64,7 @@ impl Uring {
     /// so, brings in what has ended, at least `min`.
     #[inline]
     fn enter(&mut self, count: u32, min: usize, flags: EnterFlags) -> io::Result<()> {
-        #[cfg(test)]
+        #[cfg(any(test, feature = "refusals"))]
         queue::refusals::next()?;
         // SAFETY: the ring is ours; that the memory of what is queued lives was promised to
         // `push`. No argument follows, so that none is read.

@@ -4,20 +4,13 @@
 //! metrics, timing formula, code, tests), and one line in [`ALL`]. Help, schema, documentation,
 //! validation and the smoke test are derived from its card.
 
-pub mod aio_stress;
 mod blocks;
-mod choices;
-pub mod compilebench;
-pub mod fdtree;
-pub mod fs_mark;
-pub mod iozone;
-pub(crate) mod libc_random;
-mod mt19937;
+pub mod choices;
+pub mod mt19937;
 pub mod postmark;
 pub mod random;
-mod region;
+pub mod region;
 pub mod stream;
-pub mod tiobench;
 
 use std::path::Path;
 
@@ -27,18 +20,7 @@ use serde_json::{Map, Value};
 use wire::Card;
 
 /// All storage workloads, in the order in which a person should meet them.
-pub static ALL: &[&dyn Workload] = &[
-    &iozone::Iozone,
-    &iozone::Throughput,
-    &postmark::Postmark,
-    &fs_mark::FsMark,
-    &compilebench::Compilebench,
-    &fdtree::Fdtree,
-    &tiobench::Tiobench,
-    &aio_stress::AioStress,
-    &stream::Stream,
-    &random::Random,
-];
+pub static ALL: &[&dyn Workload] = &[&postmark::Postmark, &stream::Stream, &random::Random];
 
 /// A kind of trial that can be asked for by name.
 pub trait Workload: Sync {

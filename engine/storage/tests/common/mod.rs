@@ -1,16 +1,24 @@
 //! Storage workloads as subjects of the rules that all workloads are held to.
 
-use std::fs;
-use std::path::Path;
+use storage::workload::{Workload, ALL};
+use testing::rules::OnDirectory;
 
-use storage::workload::Workload;
-use testing::Subject;
-
-/// `workload` on an empty directory, which a plan leaves empty.
-pub fn subject<'a>(workload: &'a dyn Workload, directory: &'a Path) -> Subject<'a> {
-    Subject::new(workload.card(), move |parameters| {
-        let planned = workload.plan(parameters, directory);
-        assert_eq!(fs::read_dir(directory).unwrap().count(), 0);
-        planned
+/// A workload, held to the rules.
+pub fn held(workload: &'static dyn Workload) -> OnDirectory<'static> {
+    OnDirectory::new(workload.card(), |parameters, directory| {
+        workload.plan(parameters, directory)
     })
+}
+
+/// All of the list.
+#[allow(dead_code)]
+pub fn all() -> Vec<OnDirectory<'static>> {
+    ALL.iter().map(|workload| held(*workload)).collect()
+}
+
+/// One of the list.
+#[allow(dead_code)]
+pub fn named(name: &str) -> OnDirectory<'static> {
+    let found = ALL.iter().find(|known| known.name() == name);
+    held(*found.unwrap())
 }

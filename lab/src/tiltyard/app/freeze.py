@@ -277,8 +277,21 @@ def _frozen(
     require_installed(study.workloads, catalogue, elsewhere=elsewhere)
     now = datetime.now(UTC)
     plan = freeze(study, source, catalogue, engine.validate, now, folder)
-    plugins = used_by(plan, catalogue, folder.study_root)
+    _require_no_guest(plan, engine)
+    plugins = used_by(plan, catalogue, engine, folder.study_root)
     return plan.model_copy(update={"plugins": plugins}) if plugins else plan
+
+
+def _require_no_guest(plan: Plan, engine: Engine) -> None:
+    """Refuse what would have to be executed in a guest, which has our own engine and no other."""
+    for workload in plan.workloads:
+        its = engine.of(workload.spec.use)
+        guests = [one.name for one in plan.systems if KINDS.named(one.kind).in_guest]
+        if its is not engine and guests:
+            raise UsageError(
+                f"{workload.spec.name}: {its} has it, which is not in a guest, and {guests[0]} is "
+                "one. Fix: another workload, or other systems"
+            )
 
 
 def planned(

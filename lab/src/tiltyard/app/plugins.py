@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from tiltyard.executors.engine import Engine
 from tiltyard.host.doctor import Check
 from tiltyard.plan.model import Plan
 from tiltyard.printable import one_line
@@ -23,6 +24,7 @@ REGISTRIES: Final = {
     "statements": "tiltyard.analysis.statements.foreign:FOREIGN",
     "verbs": "tiltyard.cli.installed:INSTALLED",
     "studies": "tiltyard.app.studies:INSTALLED",
+    "engines": "tiltyard.executors.engine:ENGINES",
 }
 """Group → where its registry is; of workloads there is none: a file is one."""
 
@@ -69,12 +71,13 @@ def _wrong_workloads(plugin: Plugin) -> Iterator[str]:
             yield str(error)
 
 
-def used_by(plan: Plan, catalogue: Catalogue, root: Path) -> dict[str, str]:
+def used_by(plan: Plan, catalogue: Catalogue, engine: Engine, root: Path) -> dict[str, str]:
     """Packages that have a part in a plan → their versions.
 
     Args:
         plan: what is measured.
         catalogue: what it was made with.
+        engine: what executes it.
         root: where paths of tuning profiles begin.
     """
     from tiltyard.host.record import SECTIONS
@@ -92,7 +95,10 @@ def used_by(plan: Plan, catalogue: Catalogue, root: Path) -> dict[str, str]:
                 yield from map(KNOBS.plugin, _tables(system.kind, system.settings, root))
         for workload in plan.workloads:
             card = catalogue.workload(workload.spec.use)
-            yield card.profile.plugin if isinstance(card, ProfileCard) else None
+            if isinstance(card, ProfileCard):
+                yield card.profile.plugin
+            else:
+                yield engine.of(workload.spec.use).plugin
             if workload.readings and workload.readings.read:
                 yield IMPORTERS.plugin(workload.readings.read)
         yield from map(SECTIONS.plugin, SECTIONS.names)

@@ -1,4 +1,4 @@
-"""The engine: where its binary is, what it can do, and whether it accepts a job."""
+"""The engines: where their binaries are, what they can do, and whether they accept a job."""
 
 import errno
 import functools
@@ -6,11 +6,13 @@ import json
 import os
 import platform
 import shlex
-import shutil
+import site
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import sysconfig
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Self
 
@@ -20,6 +22,7 @@ from tiltyard import elf
 from tiltyard.errors import HostLacksError, TiltyardError, UsageError
 from tiltyard.frozen import Frozen
 from tiltyard.installation import CHECKOUT, repair
+from tiltyard.registry import SWITCH, Plugin, PluginWarning, Registry
 from tiltyard.wire import (
     PROTOCOL,
     Call,
@@ -152,24 +155,40 @@ _SOME_FAR_END = FarEnd(address="127.0.0.1", port=1)
 
 
 class Engine:
-    """An engine binary."""
+    """An engine binary; that of the installation has those of packages beside it."""
 
-    def __init__(self, path: Path) -> None:
-        """The binary at that path; nothing is started yet."""
+    def __init__(self, path: Path, plugin: Plugin | None = None) -> None:
+        """The binary at that path; nothing is started yet.
+
+        Args:
+            path: of the binary.
+            plugin: whose it is, where an installed package brings it.
+        """
         self.path = path
+        self.plugin = plugin
+        self._beside: tuple[Path, ...] | None = None
+
+    def __str__(self) -> str:
+        """``the engine "turbo" of the package turbo-bench 1.2``."""
+        return str(self.plugin or f"the engine {self.path}")
 
     @classmethod
     def find(cls) -> Self:
-        """The engine of this installation.
+        """The engine of this installation, and beside it those of packages.
+
+        The first of ``TILTYARD_ENGINE`` takes its place, the others stand beside it. None is ever
+        looked for in ``PATH``: each command would execute whatever is called so there.
 
         Raises:
             HostLacksError: if it is nowhere; the message lists every place that was looked at.
         """
-        places = list(_places())
+        places, named = list(_places()), _named()
         there = [place for place in places if place.is_file()]
         for place in there:
             if os.access(place, os.X_OK):
-                return cls(place)
+                found = cls(place)
+                found._beside = named[1:]
+                return found
         for place in there:
             raise HostLacksError(f"{place}: {_why_not_executable(place)}")
         looked = ", ".join(str(place) for place in places)
@@ -177,15 +196,58 @@ class Engine:
             raise HostLacksError(
                 f"there is no {looked}, which TILTYARD_ENGINE names. Fix: unset TILTYARD_ENGINE"
             )
-        raise HostLacksError(f"there is no {NAME}; looked at {looked} and in PATH. Fix: {repair()}")
+        raise HostLacksError(f"there is no {NAME}; looked at {looked}. Fix: {repair()}")
 
     def describe(self) -> Catalogue:
-        """Everything that this engine can do; asked once.
+        """Everything that this engine, and those beside it, can do; each is asked once.
+
+        Of workloads of one name only the first is listed, with a warning.
 
         Raises:
             HostLacksError: if it speaks another protocol.
         """
-        return self._catalogue
+        return self._all
+
+    def of(self, workload: str) -> "Engine":
+        """The engine that has a workload; this one, where none has it.
+
+        Raises:
+            UsageError: if several have one of that name.
+        """
+        having = [one for one in (self, *self._others) if one.has(workload)]
+        if len(having) > 1:
+            raise UsageError(_twice(workload, having))
+        return having[0] if having else self
+
+    def has(self, workload: str) -> bool:
+        """Whether it is one of its own."""
+        return self._catalogue.workload(workload) is not None
+
+    @functools.cached_property
+    def _others(self) -> tuple["Engine", ...]:
+        """Those beside it, of which each has said what it can do."""
+        if self._beside is None:
+            return ()
+        named = [Engine(path) for path in self._beside]
+        for one in named:
+            _ = one._catalogue
+        return (*named, *ENGINES)
+
+    @functools.cached_property
+    def _all(self) -> Catalogue:
+        """The catalogue of all of them together."""
+        if not self._others:
+            return self._catalogue
+        cards = list(self._catalogue.workloads)
+        holders: dict[str, Engine] = {card.name: self for card in cards}
+        for one in self._others:
+            for card in one._catalogue.workloads:
+                first = holders.setdefault(card.name, one)
+                if first is one:
+                    cards.append(card)
+                else:
+                    warnings.warn(PluginWarning(_twice(card.name, [first, one])), stacklevel=3)
+        return self._catalogue.model_copy(update={"workloads": cards})
 
     @functools.cached_property
     def _catalogue(self) -> Catalogue:
@@ -223,7 +285,7 @@ class Engine:
             JobRefused: if the engine does not accept it.
             TiltyardError: if it gives no answer.
         """
-        card = self._catalogue.workload(workload)
+        card = self._all.workload(workload)
         far = card is not None and card.target == "far"
         target = _SOME_FAR_END if far else Path("/")
         job = Job(
@@ -233,7 +295,7 @@ class Engine:
             variables=dict(variables or {}),
             elsewhere=elsewhere,
         )
-        answer = self._ask("validate", job.message())
+        answer = self.of(workload)._ask("validate", job.message())
         for event in self._accepted(answer):
             if isinstance(event, HelloEvent):
                 return event.data
@@ -286,16 +348,55 @@ class Engine:
             raise HostLacksError(f"{self.path} {verb}: {error}") from error
 
 
+def _twice(workload: str, engines: Sequence[Engine]) -> str:
+    """Why a workload is none that can be run."""
+    fix = f"remove all but one of them, or {SWITCH}=none"
+    return f"{' and '.join(map(str, engines))} have a workload {workload}. Fix: {fix}"
+
+
+def _of_package(made: object, plugin: Plugin) -> Engine:
+    """What an entry point of the group ``tiltyard.v1.engines`` means: the path of a binary.
+
+    Raises:
+        PluginError: if it is none, or does not say what it can do.
+    """
+    if not isinstance(made, str | Path):
+        raise TypeError(f"{plugin.value} is {type(made).__name__}, not the path of a binary")
+    engine = Engine(Path(made), plugin)
+    try:
+        if not engine.path.is_absolute() or not engine.path.is_file():
+            raise HostLacksError(f"{engine.path} is no absolute path of a file")
+        if not os.access(engine.path, os.X_OK):
+            raise HostLacksError(f"{engine.path}: {_why_not_executable(engine.path)}")
+        _ = engine._catalogue
+    except HostLacksError as error:
+        raise plugin.failed(f"cannot be used: {error}") from error
+    return engine
+
+
+ENGINES: Registry[Engine] = Registry("engines", {}, None, sound=_of_package)
+"""Those of installed packages."""
+
+
+def _named() -> tuple[Path, ...]:
+    """Those that ``TILTYARD_ENGINE`` names, as ``PATH`` names directories."""
+    named = os.environ.get("TILTYARD_ENGINE", "").split(os.pathsep)
+    return tuple(Path(one) for one in named if one)
+
+
 def _places() -> Iterator[Path]:
-    """Where an engine may be, in the order of preference."""
-    if named := os.environ.get("TILTYARD_ENGINE"):
-        yield Path(named)
+    """Where our engine may be, in the order of preference."""
+    if named := _named():
+        yield named[0]
         return
-    yield Path(sys.executable).parent / NAME
+    # Where installers put programs: beside the interpreter, or where users have theirs.
+    schemes = [sysconfig.get_default_scheme()]
+    schemes += [sysconfig.get_preferred_scheme("user")] if site.ENABLE_USER_SITE else []
+    beside = [Path(sysconfig.get_path("scripts", scheme)) for scheme in schemes]
+    for folder in dict.fromkeys((Path(sys.executable).parent, *beside)):
+        yield folder / NAME
     if CHECKOUT:
         yield from (CHECKOUT / "target" / profile / NAME for profile in ("release", "debug"))
-    if found := shutil.which(NAME):
-        yield Path(found)
 
 
 def _why_not_executable(engine: Path) -> str:

@@ -13,6 +13,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from tiltyard.address import THIS_HOST, Address
@@ -73,6 +74,7 @@ class Host(Pipe):
         name: str = THIS,
         reach: Address | None = None,
         pass_fds: Sequence[int] = (),
+        sends: Path | None = None,
     ) -> None:
         """Start it, and hear its first line.
 
@@ -81,6 +83,7 @@ class Host(Pipe):
             name: as a person calls the host.
             reach: how another host is reached.
             pass_fds: file descriptors that it has as well.
+            sends: the engine that another host takes a copy of.
 
         Raises:
             UnreachableError: if the host is not reached.
@@ -96,8 +99,8 @@ class Host(Pipe):
         self.holds: str | None = None
         """The run for which it holds the machine."""
         try:
-            if reach:
-                self._send_engine()
+            if sends:
+                self._send_engine(sends)
             hello = self._heard(_ANSWER_S).hello
         except BaseException:
             self._kill()
@@ -131,20 +134,25 @@ class Host(Pipe):
             os.close(write)
 
     @classmethod
-    def there(cls, reach: Address) -> "Host":
-        """That of another one, where nothing but the kernel, a shell and gzip is needed."""
+    def there(cls, reach: Address, engine: Path) -> "Host":
+        """That of another one, where nothing but the kernel, a shell and gzip is needed.
+
+        Args:
+            reach: the host.
+            engine: what is sent there and becomes the agent.
+        """
         directory = f"tiltyard-{secrets.token_hex(4)}-agent"
         argv = reach.argv(("sh", "-c", COPY, directory, _LEASE))
         with phase(f"sending the engine to {reach}"):
-            host = cls(argv, str(reach), reach)
+            host = cls(argv, str(reach), reach, sends=engine)
         threading.Thread(target=host._beat, daemon=True).start()
         return host
 
-    def _send_engine(self) -> None:
+    def _send_engine(self, engine: Path) -> None:
         """Hear of what sort the host is, and have the engine there."""
         there = self._own(STALLED_S).decode(errors="replace")
         try:
-            copy = packed(engine_for(there))
+            copy = packed(engine_for(there, engine))
         except HostLacksError as error:
             self._kill()
             raise HostLacksError(f"{self.name} is {shown(there)}, but {error}") from None
@@ -560,37 +568,48 @@ class _Hosts:
     def __init__(self) -> None:
         """None is started yet."""
         self._lock = threading.Lock()
-        self._hosts: dict[Address, Host] = {}
+        self._hosts: dict[tuple[Address, Path | None], Host] = {}
         os.register_at_fork(after_in_child=self._forget)
         atexit.register(self.close)
 
-    def of(self, at: Address) -> Host:
-        """The one that is there, or another one."""
+    def of(self, at: Address, engine: Path | None = None) -> Host:
+        """The one that is there, or another one.
+
+        Args:
+            at: the host.
+            engine: what its agent is there, where that is not ours: then it is there for no more
+                than to be executed.
+        """
         with self._lock:
-            host = self._hosts.get(at)
+            host = self._hosts.get((at, engine))
             if host is None or not host.is_there:
                 if host is not None:
                     host.close()
-                host = self._hosts[at] = Host.there(at) if at.is_remote else Host.here()
+                is_here = not at.is_remote
+                host = Host.here() if is_here else Host.there(at, engine or Engine.find().path)
+                self._hosts[at, engine] = host
             return host
+
+    def engines(self, at: Address) -> list[str]:
+        """Files of those that are on a host now."""
+        return [one.engine for key, one in [*self._hosts.items()] if key[0] == at]
 
     def let_go(self, run: str, at: Address | None = None) -> None:
         """Let go of the machine wherever it is held for a run, or on one host only."""
-        held = list(self._hosts) if at is None else [at]
-        for host in filter(None, map(self._hosts.get, held)):
+        for host in [one for key, one in self._hosts.items() if at in (None, key[0])]:
             if host.is_there and host.holds == run:
                 with contextlib.suppress(TiltyardError):  # It ends with the agent.
                     host.let_go(run)
 
     def close(self, *, here: bool = True) -> None:
         """End all of them, or only those of other hosts; what asks again has another one."""
-        for at in [at for at in self._hosts if at.is_remote or here]:
+        for at in {at for at, _ in self._hosts if at.is_remote or here}:
             self.end(at)
 
     def end(self, at: Address) -> None:
-        """End one."""
-        if host := self._hosts.pop(at, None):
-            host.close()
+        """End those of one."""
+        for key in [key for key in self._hosts if key[0] == at]:
+            self._hosts.pop(key).close()
 
     def _forget(self) -> None:
         """A fork has pipes to the agents of its parent."""

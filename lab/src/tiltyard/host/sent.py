@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 from tiltyard.errors import HostLacksError
-from tiltyard.executors.engine import Engine
 
 COPY: Final = r"""
 printf "\036%s\n" "$(uname -sm)"
@@ -34,16 +33,16 @@ execute has status 126 (POSIX). The agent removes what was left of copies before
 _MACHINE: Final = re.compile(r"[A-Za-z0-9_]{1,32}")
 
 
-def engine_for(there: str) -> Path:
-    """The engine for a host: ours, or that for another machine, which lies beside it.
+def engine_for(there: str, engine: Path) -> Path:
+    """The engine for a host: this one, or that for another machine, which lies beside it.
 
     Args:
         there: system and machine of the host, as uname(1) tells them.
+        engine: the one for this host.
 
     Raises:
         HostLacksError: if there is none.
     """
-    engine = Engine.find().path
     own = f"{platform.system()} {platform.machine()}"
     if there == own:
         return engine

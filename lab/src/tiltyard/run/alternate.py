@@ -175,7 +175,7 @@ def _execute(
         finally:
             turns.leave(place)
 
-    runners = [context.runner(up, place) for place in range(len(keys))]
+    runners = [context.runner(up, place=place) for place in range(len(keys))]
     jobs = [
         job_of(context, key, at, watched=is_watched(context, key, up)).message()
         for key, at in zip(keys, _places(up, len(keys)), strict=True)

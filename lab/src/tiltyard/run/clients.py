@@ -17,6 +17,7 @@ from tiltyard.executors.barrier import Barrier, Start, hear_together
 from tiltyard.executors.engine import ConditionsWanted, Inject, Job
 from tiltyard.executors.runner import Trial
 from tiltyard.folder import create_file, partial_beside, sha256
+from tiltyard.host.host import hosts
 from tiltyard.host.op import MakeDirectory
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Steps
@@ -242,7 +243,8 @@ def _ready(
             directory = update["target"] = given / context.ledger.name(f"client-{number}")
         try:
             made.append(Steps(context.ledger, context.interrupt.check, place=place))
-            argv = _there(context, place, directory, up, made[-1])
+            engine = context.engine.of(job.workload).path
+            argv = _there(context, place, directory, up, made[-1], engine)
         except (TiltyardError, OSError) as error:
             fix = ' Fix: mount the target there, or name its path: { host = "…", directory = "…" }'
             raise TiltyardError(f"client {name}: {error}.{fix if directory else ''}") from error
@@ -253,7 +255,7 @@ def _ready(
 
 
 def _there(
-    context: Context, place: Place, directory: Path | None, up: Up, steps: Steps
+    context: Context, place: Place, directory: Path | None, up: Up, steps: Steps, engine: Path
 ) -> tuple[str, ...]:
     """The command of the client's engine, when its directory is made."""
     if place.is_remote and (problems := [one.text for one in problems_of(place)]):
@@ -262,8 +264,10 @@ def _there(
     if directory is not None:
         steps.take([MakeDirectory(path=directory, private=place.is_remote)])
     if place.is_remote:
-        return engine_command(place, place.host.engine)
-    return (*context.apart, *up.prefix, str(context.engine.path))
+        is_ours = engine == context.engine.path
+        host = place.host if is_ours else hosts.of(place.address, engine)
+        return engine_command(place, host.engine)
+    return (*context.apart, *up.prefix, str(engine))
 
 
 def _conditions(

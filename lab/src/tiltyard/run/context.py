@@ -71,18 +71,23 @@ class Context:
         systems = self.plan.systems
         return {one.name: kind(one.kind).inject(one.settings) for one in systems}
 
-    def runner(self, up: Up | None = None, place: int = 0) -> Runner:
+    def runner(self, up: Up | None = None, workload: str = "", place: int = 0) -> Runner:
         """What executes trials on a system that is up, or on this host.
 
         Args:
             up: the system.
+            workload: what is executed; by default one of our own engine.
             place: which of several that are there at the same time.
         """
         if up is None:
             return self.runners.of(self._own)
-        command = up.engine or (str(self.engine.path),)
-        apart = () if up.engine else self.apart
-        argv = (*apart, *up.prefix, *command)
+        engine = self.engine.of(workload)
+        if not up.engine:
+            argv = (*self.apart, *up.prefix, str(engine.path))
+        elif engine is self.engine:
+            argv = (*up.prefix, *up.engine)
+        else:
+            argv = (*up.prefix, *up.another(engine.path))
         return self.runners.of(argv, place, is_far=up.place.is_remote)
 
     def leave(self) -> None:

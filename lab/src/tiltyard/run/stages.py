@@ -242,7 +242,7 @@ def _execute(
     up = where.up
     is_last = what == "cleanup" and context.interrupt.received is not None
     trial = Trial(
-        context.runner(up),
+        context.runner(up, workload.spec.use),
         _job(context, where, workload, what).message(),
         keep := io.BytesIO(),
         limit_s=_LAST_S if is_last else silence_s(workload),

@@ -284,7 +284,7 @@ def _execute(
         else:
             secret = up.variables.get(SECRET, "")
             trial = Trial(
-                context.runner(up),
+                context.runner(up, workload.spec.use),
                 job.message(),
                 keep,
                 limit_s=limit.seconds,

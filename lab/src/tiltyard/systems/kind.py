@@ -275,6 +275,8 @@ class Up:
     engine: tuple[str, ...] = ()
     """Command that stands for the engine, where it is not on this host: to another one, or into a
     guest. It takes the engine's verbs and has its pipes. Empty: this installation's engine."""
+    another: Callable[[Path], tuple[str, ...]] = lambda file: (str(file),)
+    """The same of another engine, whose file is on this host."""
     place: Place = HERE
     """The host that trials run on. On another one the engine stops when its input
     ends, and what is looked at before and after a trial is looked at there."""

@@ -12,7 +12,7 @@ from tiltyard.address import Reached
 from tiltyard.errors import HostLacksError, RefusedError, TiltyardError, UnreachableError
 from tiltyard.host.devices.disks import DISKS, LOOKED_AT
 from tiltyard.host.facts import facts_of_another
-from tiltyard.host.host import Host
+from tiltyard.host.host import Host, hosts
 from tiltyard.host.isolation import Isolation
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import Place
@@ -149,7 +149,11 @@ class There(System):
             facts = facts_of_another(place)
 
         def who() -> Mapping[str, object]:
-            return {"programs": [agent.engine], "servers": [*up.servers()]}
+            return {"programs": hosts.engines(place.address), "servers": [*up.servers()]}
+
+        def started(*engine: str) -> tuple[str, ...]:
+            prefix = (*(apart.command if apart else ()), *up.prefix)
+            return engine_command(place, *engine, prefix=prefix)
 
         gone = f"the agent on {place} that has prepared it has ended"
         return replace(
@@ -160,11 +164,8 @@ class There(System):
                 **up.facts,
                 **(self._isolations.fact(apart) if apart else {}),
             },
-            engine=engine_command(
-                place,
-                *(up.engine or (agent.engine,)),
-                prefix=(*(apart.command if apart else ()), *up.prefix),
-            ),
+            engine=started(*(up.engine or (agent.engine,))),
+            another=lambda file: started(hosts.of(place.address, file).engine),
             place=place,
             prefix=(),
             lost=lambda: up.lost() if agent.is_there else gone,

@@ -90,7 +90,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing::assert_refusals_name;
+    use testing::assert_refusals_name;
 
     fn parse(value: Value) -> Result<Params, Failure> {
         Params::parse(value.as_object().unwrap())

@@ -4,7 +4,7 @@ use serde_json::json;
 use wire::{Event, FailureKind, Sample};
 
 use super::*;
-use crate::testing::scratch_directory;
+use testing::scratch_directory;
 
 struct Taken {
     samples: Vec<Sample>,

@@ -6,8 +6,8 @@ use kit::{Content, PassProbe};
 
 use super::*;
 use crate::backend::queue::{Completion, Transfer};
-use crate::testing::scratch_directory;
 use crate::workload::blocks::{Mix, Sequential};
+use testing::scratch_directory;
 
 static DRAINS: AtomicUsize = AtomicUsize::new(0);
 
