@@ -48,7 +48,8 @@ ROOT: Final = Path(__file__).parent
 CORE_ALONE: Final = "core" in os.environ.get("TILTYARD_PLUGINS", "").split(",")
 NEED_PLUGINS: Final = {
     "analysis/test_one_logic.py": "published",
-    "report/styles/test_wording.py": "published",
+    "report/styles/test_deltas.py": "press",
+    "report/styles/test_wording.py": "press published",
     "report/test_marks.py": "published",
     "report/test_title_case.py": "published",
     "study/test_ready_studies.py": "published",

@@ -13,8 +13,9 @@ from tiltyard.analysis.statements.deltas import Delta
 from tiltyard.analysis.statements.registry import claims
 from tiltyard.collected.model import CollectedWorkload
 from tiltyard.report.document import Document, Paragraph, Sentences, Table
-from tiltyard.report.styles import STYLES, Style, whitepaper
+from tiltyard.report.styles import STYLES, Style
 from tiltyard.units import format_ratio
+from tiltyard_press.styles import whitepaper
 
 
 def document_of(name: str, seed: int = 1) -> tuple[Findings, Document]:

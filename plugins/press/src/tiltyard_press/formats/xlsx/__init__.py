@@ -29,7 +29,7 @@ from tiltyard.report.document import (
     Table,
 )
 from tiltyard.report.formats.format import Format
-from tiltyard.report.formats.xlsx.tables import (
+from tiltyard_press.formats.xlsx.tables import (
     SUMMARY,
     TEXT,
     VALUES,
