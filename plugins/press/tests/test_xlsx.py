@@ -195,8 +195,8 @@ def test_words_do_not_touch_the_figures_before_them(book: Workbook) -> None:
 def test_a_full_sheet_of_values_is_followed_by_another() -> None:
     from xlsxwriter import Workbook as Writer
 
-    from tiltyard_press.formats.xlsx import write_values
     from tiltyard_press.formats.xlsx.tables import Looks
+    from tiltyard_press.formats.xlsx.workbook import write_values
 
     table, data = value_table(specimen(blocks=2)), BytesIO()
     writer = Writer(data, {"in_memory": True})
