@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from support.in_print import printed_tests
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings
-from tiltyard.charts.figures import spread_of
+from tiltyard.charts.figures import kind_of, spread_of
 from tiltyard.charts.grid import Grid
 from tiltyard.charts.maps import TONES, Strip, Tile, edges_of, small_multiples
-from tiltyard.charts.means import kind_of
 from tiltyard.charts.percentiles import share_text
 from tiltyard.charts.rows import Rows, rows_of
 from tiltyard.charts.theme import toned

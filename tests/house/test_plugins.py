@@ -20,6 +20,7 @@ PLUGINS: Final = sorted(path.parent.name for path in ROOT.glob("plugins/*/src"))
 ROOMS: Final = {
     "calibrate": "address analysis app cli errors executors folder frozen host plan report run "
     "stats study systems units wire",
+    "press": "analysis app charts cli folder printable report units",
     "published": "analysis app cli collected delimited errors folder frozen study units",
     "readers": "collected delimited errors importers units",
 }

@@ -37,10 +37,11 @@ from tiltyard.analysis.values import cells_of
 from tiltyard.report.document import Document, Entry, Facts, Figure, Fold, Paragraph, Sentences
 from tiltyard.report.edition.apply import edited
 from tiltyard.report.edition.file import Edition
-from tiltyard.report.formats import FORMATS, xlsx
+from tiltyard.report.formats import FORMATS
 from tiltyard.report.styles import STYLES
 from tiltyard.report.styles.style import Style
 from tiltyard.report.title_case import with_capitals
+from tiltyard_press.formats import xlsx
 
 FACTORS = {"filesystem": ("ext4", "xfs"), "kernel": ("3.12", "3.13")}
 SPEEDS = {("xfs",): 1.2, ("xfs", "3.13"): 1.1}

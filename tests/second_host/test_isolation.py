@@ -15,7 +15,7 @@ import pytest
 from support.hosts import needs_root
 from support.patience import wait_until
 from support.runs import Watcher, go_on, place, plan_of
-from support.second_host import ENGINE, LAB, LIBRARIES, SecondHost, second_host
+from support.second_host import ENGINE, PYTHON_PATH, SecondHost, second_host
 from tiltyard.executors.engine import Engine
 from tiltyard.host.isolation import isolate
 from tiltyard.host.ledger import Ledger, restore
@@ -169,7 +169,7 @@ def host() -> Iterator[SecondHost]:
 @pytest.fixture(scope="module")
 def said(host: SecondHost) -> dict[str, Any]:
     """What became of one attempt after another."""
-    known = f"PYTHONPATH={LAB}:{LIBRARIES} TILTYARD_ENGINE={ENGINE}"
+    known = f"PYTHONPATH={PYTHON_PATH} TILTYARD_ENGINE={ENGINE}"
     run = f"{known} python3 - <<'END'\n{SCRIPT}\nEND\n"
     return dict(json.loads(host.ask(run)))
 

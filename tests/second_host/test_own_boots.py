@@ -10,7 +10,7 @@ import pytest
 
 from support.hosts import needs_root
 from support.patience import wait_until
-from support.second_host import ENGINE, HOME, LAB, LIBRARIES, SecondHost, second_host
+from support.second_host import ENGINE, HOME, PYTHON_PATH, SecondHost, second_host
 
 pytestmark = [
     needs_root,
@@ -51,7 +51,7 @@ def test_the_run_goes_on_by_itself_after_a_boot() -> None:
     program = ("python3", "-m", "tiltyard")
     own = {
         "PATH": f"{sys.base_prefix}/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-        "PYTHONPATH": f"{LAB}:{LIBRARIES}",
+        "PYTHONPATH": PYTHON_PATH,
         "TILTYARD_ENGINE": str(ENGINE),
     }
     environment = " ".join(f"{name}={shlex.quote(value)}" for name, value in own.items())

@@ -44,10 +44,14 @@ DISK: Final = Path("/mnt")
 HOME: Final = DISK / "home"
 STATE: Final = DISK / "state"
 """Where Tiltyard's is by default, there."""
+_ROOT: Final = Path(__file__).parents[2]
+_PLUGINS: Final = Path("/run/plugins")
 LAB: Final = Path("/run/lab")
 LIBRARIES: Final = Path("/run/libraries")
+_SOURCES: Final = [_PLUGINS / at.parent.name / "src" for at in _ROOT.glob("plugins/*/src")]
+PYTHON_PATH: Final = ":".join(map(str, (LAB, *_SOURCES, LIBRARIES)))
 ENGINE: Final = Path("/run/tiltyard-engine")
-"""This lab and what it imports, wherever they are here."""
+"""This lab, its plug-ins and what they import, wherever they are here."""
 _FIRST: Final = f"""#!/bin/busybox sh
 # Process 1 until the root is there.
 B=/bin/busybox
@@ -70,8 +74,9 @@ exec $B switch_root /new /bin/sh /run/second_host/second
 _SECOND: Final = f"""
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
-mkdir -p {LAB} {LIBRARIES}
-mount --bind {Path(__file__).parents[2] / "lab/src"} {LAB}
+mkdir -p {LAB} {_PLUGINS} {LIBRARIES}
+mount --bind {_ROOT / "lab/src"} {LAB}
+mount --bind {_ROOT / "plugins"} {_PLUGINS}
 mount --bind {sysconfig.get_path("purelib")} {LIBRARIES}
 touch {ENGINE}
 mount --bind {Engine.find().path} {ENGINE}

@@ -30,14 +30,17 @@ def repair(lacking: str | None = None) -> str:
     if installer == "dpkg":
         return f"apt-get install --reinstall ./tiltyard_{lab.version.replace('.dev', '~dev')}_*.deb"
     requirements = lab.requires or ()
-    optional = any(re.match(rf"{lacking}\W.*extra ==", line) for line in requirements)
+    named = rf"((?:python-)?{lacking}\b[^;]*);.*extra =="
+    optional = next(
+        (shlex.quote(m[1].strip()) for one in requirements if (m := re.match(named, one))), ""
+    )
     if Path(sys.prefix, "pipx_metadata.json").is_file():
-        return f"pipx inject tiltyard {lacking}" if optional else "pipx reinstall tiltyard"
+        return f"pipx inject tiltyard {optional}" if optional else "pipx reinstall tiltyard"
     python = shlex.quote(sys.executable)
     command, again = f"{python} -m pip install", "--force-reinstall"
     if installer == "uv":
         command, again = f"uv pip install --python {python}", "--reinstall"
-    return f"{command} {lacking}" if optional else f"{command} {again} {shlex.quote(_source(lab))}"
+    return f"{command} {optional}" if optional else f"{command} {again} {shlex.quote(_source(lab))}"
 
 
 def _source(lab: "Distribution") -> str:

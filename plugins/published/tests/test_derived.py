@@ -13,7 +13,7 @@ import pytest
 
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.collected.model import CollectedWorkload
-from tiltyard.report.sections.summary import summary_table
+from tiltyard_press.sections.summary import summary_table
 from tiltyard_published.derived import Derived
 from tiltyard_published.read import Publication
 

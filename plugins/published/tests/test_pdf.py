@@ -15,7 +15,7 @@ from support.publications import STUDIES
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.app.report import style_of
 from tiltyard.report.document import Figure, Table
-from tiltyard.report.formats import pdf
+from tiltyard_press.formats import pdf
 from tiltyard_published.read import Publication
 
 PAGES_MAX = 40

@@ -91,7 +91,6 @@ complete -c tiltyard -n __fish_use_subcommand -a 'run' -d 'Run a study; the same
 complete -c tiltyard -n __fish_use_subcommand -a 'status' -d 'Say how far a study is, how long it may still take, what failed, and how to go …'
 complete -c tiltyard -n __fish_use_subcommand -a 'report' -d 'Analyse what is there and write findings and report.'
 complete -c tiltyard -n __fish_use_subcommand -a 'combine' -d 'Combine studies of the same systems into one decision: a matrix of purposes × s…'
-complete -c tiltyard -n __fish_use_subcommand -a 'gallery' -d 'Write a page for each study and one over all of them, ready for any web server.'
 complete -c tiltyard -n __fish_use_subcommand -a 'export' -d 'Write what was measured in the format of another tool.'
 complete -c tiltyard -n __fish_use_subcommand -a 'import' -d 'Read result files of other tools into a study folder, and report on them.'
 complete -c tiltyard -n __fish_use_subcommand -a 'workloads' -d 'List the workloads, or explain one: what it does, its parameters, its metrics, …'
@@ -106,6 +105,7 @@ complete -c tiltyard -n __fish_use_subcommand -a 'schema' -d 'Print the JSON Sch
 complete -c tiltyard -n __fish_use_subcommand -a 'completion' -d 'Print the completion script of a shell: verbs, options, systems, workloads, stu…'
 complete -c tiltyard -n __fish_use_subcommand -a 'audit' -d 'Recompute every derived number and every claim of printed studies, and list wha…'
 complete -c tiltyard -n __fish_use_subcommand -a 'calibrate' -d 'Let Tiltyard show its own error rates on this host.'
+complete -c tiltyard -n __fish_use_subcommand -a 'gallery' -d 'Write a page for each study and one over all of them, ready for any web server.'
 # Root-level options
 complete -c tiltyard -n __fish_use_subcommand -l help -d 'Display this message and exit.'
 complete -c tiltyard -n __fish_use_subcommand -s h -d 'Display this message and exit.'

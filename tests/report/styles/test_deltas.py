@@ -14,8 +14,9 @@ from tiltyard.analysis.statements.registry import claims
 from tiltyard.collected.model import CollectedWorkload
 from tiltyard.report.document import Document, Paragraph, Sentences, Table
 from tiltyard.report.sections.entries import advantage_of, delta_of
-from tiltyard.report.styles import STYLES, Style, whitepaper
+from tiltyard.report.styles import STYLES, Style
 from tiltyard.units import format_ratio
+from tiltyard_press.styles import whitepaper
 
 
 def document_of(name: str, seed: int = 1) -> tuple[Findings, Document]:

@@ -12,8 +12,9 @@ from tiltyard.analysis.statements.registry import claims
 from tiltyard.analysis.statements.warnings import warnings
 from tiltyard.charts.grid import map_of
 from tiltyard.report.document import Callout, Facts, Paragraph
-from tiltyard.report.styles import STYLES, article, study
+from tiltyard.report.styles import STYLES, study
 from tiltyard.report.styles.style import Style
+from tiltyard_press.styles import article
 from tiltyard_published.read import read_publication
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "published"

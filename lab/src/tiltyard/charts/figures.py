@@ -180,3 +180,13 @@ def _values(one: Cell | Index) -> Iterator[float]:
         yield from (standing.value for standing in one.standings)
     else:
         yield from (value for summary in one.summaries for value in drawn_values(summary))
+
+
+def kind_of(label: str) -> str:
+    """``read tests`` for ``random read`` and ``freread``, ``write tests``, else ``other tests``."""
+    words = re.findall(r"[a-z]+", label.lower())
+    reads = any(word.endswith("read") for word in words)
+    writes = any(word.endswith("write") for word in words)
+    if reads == writes:
+        return "other tests"
+    return "read tests" if reads else "write tests"

@@ -49,7 +49,6 @@ VERBS: Final = (
     "status",
     "report",
     "combine",
-    "gallery",
     "export",
     "import_",
     "workloads",

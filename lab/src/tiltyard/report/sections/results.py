@@ -12,8 +12,7 @@ from tiltyard.analysis.run_times import run_times
 from tiltyard.analysis.statements.claims import Place, places
 from tiltyard.analysis.statements.deltas import crossing, tests
 from tiltyard.analysis.verdict import Verdict
-from tiltyard.charts.figures import alone, with_unit
-from tiltyard.charts.means import kind_of
+from tiltyard.charts.figures import alone, kind_of, with_unit
 from tiltyard.report.document import Column, Entry, SheetChart, Table
 from tiltyard.report.sections.entries import (
     CAPTION,

@@ -17,9 +17,9 @@ STYLES: Final = Registry[Style](
     "styles",
     {
         "study": ".study:STYLE",
-        "whitepaper": ".whitepaper:STYLE",
-        "article": ".article:STYLE",
-        "results": ".results:STYLE",
+        "whitepaper": "",
+        "article": "",
+        "results": "",
     },
     Style,
     within=__name__,

@@ -31,7 +31,7 @@ def gallery(
         style: How all are reported; by default each study's own style.
         unredacted: Leave everything in: for readers in the house.
     """
-    from tiltyard.app.gallery import write_gallery
     from tiltyard.cli.console import say
+    from tiltyard_press.gallery import write_gallery
 
     say(str(write_gallery(studies, output, style, redact=not unredacted)))

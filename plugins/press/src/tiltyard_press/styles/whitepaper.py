@@ -18,13 +18,6 @@ from tiltyard.report.sections.claim_blocks import (
 from tiltyard.report.sections.entries import place
 from tiltyard.report.sections.method import adjusted, order
 from tiltyard.report.sections.results import all_results
-from tiltyard.report.sections.summary import (
-    cells_table,
-    factor_tables,
-    firsts_table,
-    summary_table,
-    tests_table,
-)
 from tiltyard.report.sections.systems import (
     as_script,
     byline,
@@ -38,6 +31,13 @@ from tiltyard.report.sections.systems import (
 from tiltyard.report.sections.trials import sessions
 from tiltyard.report.sections.verdict import box, headline
 from tiltyard.report.styles.style import Style, known, with_content
+from tiltyard_press.sections.summary import (
+    cells_table,
+    factor_tables,
+    firsts_table,
+    summary_table,
+    tests_table,
+)
 
 
 def compose(findings: Findings) -> Document:

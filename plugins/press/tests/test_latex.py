@@ -7,7 +7,7 @@ import pytest
 from support.documents import everything
 from support.specimen import findings as specimen
 from tiltyard.report.document import Column, Document, Entry, Table
-from tiltyard.report.formats.latex import LONG_ROWS, escaped, render
+from tiltyard_press.formats.latex import LONG_ROWS, escaped, render
 
 FITTED = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 BROKEN = re.compile(r">\{\\raggedright\\arraybackslash\}p\{\d+em\}")

@@ -16,7 +16,7 @@ from tiltyard.report.document import (
     Sentences,
     Table,
 )
-from tiltyard.report.formats import pdf
+from tiltyard_press.formats import pdf
 
 LONG = "performance dramatically improved, and repeatability of a representative configuration too"
 HASH = "eb3196a3c2726920968ea45e5bc1d879532d61c5b6a3318961686b9615494517"

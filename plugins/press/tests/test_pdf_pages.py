@@ -14,8 +14,8 @@ from support.papers import Pixels, ink_outside, pixels_of, text_of, texts_of, th
 from tiltyard.analysis.model import Findings
 from tiltyard.charts.theme import LIGHT
 from tiltyard.report.document import Column, Document, Entry, Section, Sentences, Table
-from tiltyard.report.formats import pdf
-from tiltyard.report.formats.pdf import data
+from tiltyard_press.formats import pdf
+from tiltyard_press.formats.pdf import data
 
 GOLDEN = Path(__file__).parent / "golden"
 DOTS_PER_MM = 4

@@ -17,11 +17,11 @@ from tiltyard.report.sections.results import (
     relative_table,
     test_tables,
 )
-from tiltyard.report.sections.summary import tests_table
 from tiltyard.report.sections.systems import as_script, byline, colophon, differences, facts, origin
 from tiltyard.report.sections.trials import sessions
 from tiltyard.report.sections.verdict import box, headline
 from tiltyard.report.styles.style import Style, known, with_content
+from tiltyard_press.sections.summary import tests_table
 
 
 def compose(findings: Findings) -> Document:

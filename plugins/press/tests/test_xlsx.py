@@ -15,8 +15,8 @@ from support.specimen import findings as specimen
 from tiltyard.analysis.values import value_table
 from tiltyard.charts.theme import LIGHT
 from tiltyard.report.document import Column, Document, Entry, SheetChart, Table
-from tiltyard.report.formats.xlsx import render
-from tiltyard.report.formats.xlsx.tables import number_format, sheet_names
+from tiltyard_press.formats.xlsx import render
+from tiltyard_press.formats.xlsx.tables import number_format, sheet_names
 
 FORMULAS = ("=1+1", "+1+1", "-1+1", "@SUM(A1)", "=HYPERLINK(A1)", "{=1}", "http://example.org/")
 
@@ -195,8 +195,8 @@ def test_words_do_not_touch_the_figures_before_them(book: Workbook) -> None:
 def test_a_full_sheet_of_values_is_followed_by_another() -> None:
     from xlsxwriter import Workbook as Writer
 
-    from tiltyard.report.formats.xlsx import write_values
-    from tiltyard.report.formats.xlsx.tables import Looks
+    from tiltyard_press.formats.xlsx.tables import Looks
+    from tiltyard_press.formats.xlsx.workbook import write_values
 
     table, data = value_table(specimen(blocks=2)), BytesIO()
     writer = Writer(data, {"in_memory": True})

@@ -28,8 +28,7 @@ from tiltyard.report.document import (
     Sentences,
     Table,
 )
-from tiltyard.report.formats.format import Format
-from tiltyard.report.formats.xlsx.tables import (
+from tiltyard_press.formats.xlsx.tables import (
     SUMMARY,
     TEXT,
     VALUES,
@@ -257,11 +256,3 @@ def render(document: Document, findings: Findings) -> dict[str, bytes]:
     write_values(workbook, VALUES, value_table(findings), looks)
     workbook.close()
     return {"report.xlsx": data.getvalue()}
-
-
-FORMAT = Format(
-    name="xlsx",
-    about="a workbook: one sheet a table with native charts, and every value",
-    file="report.xlsx",
-    render=render,
-)

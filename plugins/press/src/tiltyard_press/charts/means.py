@@ -1,6 +1,5 @@
 """Means with their deviation: a row a test, a dot a system; write tests apart from read tests."""
 
-import re
 from collections.abc import Iterator
 
 from tiltyard.analysis.model import Cell, Findings, Summary, WorkloadFindings
@@ -65,16 +64,6 @@ def panels_of(workload: WorkloadFindings) -> list[Panel]:
         Panel(", ".join(filter(None, (str(alike[0]), point))), tuple(cells), tuple(peers[alike]))
         for (point, alike), cells in panels.items()
     ]
-
-
-def kind_of(label: str) -> str:
-    """``read tests`` for ``random read`` and ``freread``, ``write tests``, else ``other tests``."""
-    words = re.findall(r"[a-z]+", label.lower())
-    reads = any(word.endswith("read") for word in words)
-    writes = any(word.endswith("write") for word in words)
-    if reads == writes:
-        return "other tests"
-    return "read tests" if reads else "write tests"
 
 
 def _head(panel: Panel, cell: Cell) -> str:

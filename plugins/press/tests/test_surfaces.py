@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tiltyard.charts.surfaces import Heights, View, faces, falls, round_ticks
+from tiltyard_press.charts.surfaces import Heights, View, faces, falls, round_ticks
 
 VIEW = View(400)
 SHARES = st.floats(0, 1)

@@ -34,8 +34,8 @@ from tiltyard.report.document import (
     Sentences,
     Table,
 )
-from tiltyard.report.formats import pdf
 from tiltyard.report.styles import study
+from tiltyard_press.formats import pdf
 
 
 def made(document: Document, findings: Findings) -> bytes:

@@ -22,12 +22,6 @@ from tiltyard.report.sections.results import (
     replicate_tables,
     run_time_table,
 )
-from tiltyard.report.sections.summary import (
-    firsts_table,
-    spread_table,
-    summary_table,
-    tests_table,
-)
 from tiltyard.report.sections.systems import (
     as_script,
     byline,
@@ -40,6 +34,12 @@ from tiltyard.report.sections.systems import (
 from tiltyard.report.sections.trials import sessions
 from tiltyard.report.sections.verdict import box, headline
 from tiltyard.report.styles.style import Style, known, with_content
+from tiltyard_press.sections.summary import (
+    firsts_table,
+    spread_table,
+    summary_table,
+    tests_table,
+)
 
 
 def compose(findings: Findings) -> Document:

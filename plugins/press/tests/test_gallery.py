@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from support.publications import PUBLISHED
 from tiltyard.analysis.model import Findings
-from tiltyard.app.gallery import write_gallery
 from tiltyard.app.report import figures_of
 from tiltyard.errors import UsageError
 from tiltyard.report.document import Document
 from tiltyard.report.figures import figure_files
 from tiltyard.report.styles import study
+from tiltyard_press.gallery import write_gallery
 
-PUBLISHED = Path(__file__).resolve().parents[2] / "published"
 MM_PER_INCH = 25.4
 
 

@@ -14,7 +14,7 @@ from tiltyard.analysis.model import Findings
 from tiltyard.charts.theme import FONTS
 from tiltyard.report.document import Block, Document, Fold, Paragraph, Section
 from tiltyard.report.formats.format import Format
-from tiltyard.report.formats.pdf.data import printable
+from tiltyard_press.formats.pdf.data import printable
 
 Part = TypeVar("Part")
 

@@ -1,0 +1,1 @@
+"""Charts that hang in house styles only."""

@@ -1,0 +1,1 @@
+"""Forms of a report that people print, project or work on."""

@@ -1,0 +1,1 @@
+"""Sections that only house styles have."""

@@ -1,0 +1,1 @@
+"""House styles: what is told beside the style of the core, and in which order."""
