@@ -115,7 +115,8 @@ def _side(parts: Sequence[_Part], verdict: str) -> str:
     own.sort(key=lambda one: -abs(one.log))
     if len(own) <= NAMED:
         return ", ".join(one.text for one in own)
-    return f"{verdict} in {len(own)}, most of all {own[0].text}"
+    most = own[0]
+    return f"{verdict} in {len(own)}, most of all {most.row.head} {most.line.without_word}"
 
 
 def _basis(findings: Findings, parts: Sequence[_Part]) -> str:
