@@ -94,7 +94,6 @@ def test_a_mean_over_tests_of_several_workloads_is_split_too() -> None:
     text = headline(found.model_copy(update={"workloads": workloads}))
     assert text.startswith("xfs against ext4 (simultaneous 95 % CI, ")
     assert "faster in 3, most of all two +" in text
-    assert text.count("faster") == 1
     assert ", one −20.0 % (−25.0 … −15.0 %, slower)." in text
     assert text.endswith("slower).")
     assert "mean of 4 tests" not in text

@@ -250,14 +250,7 @@ class Line:
     @property
     def in_full(self) -> str:
         """``+28 % (+20 … +35 %, faster, 1.40× as fast)``: what is known of it, in a headline."""
-        return self._with(self.told_interval, self.verdict, self.as_speed)
-
-    @property
-    def without_word(self) -> str:
-        """The same where the verdict was said before."""
-        return self._with(self.told_interval, self.as_speed)
-
-    def _with(self, *known: str) -> str:
+        known = (self.told_interval, self.verdict, self.as_speed)
         return f"{self.told} ({', '.join(filter(None, known))})"
 
     @property

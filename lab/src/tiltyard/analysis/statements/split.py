@@ -115,8 +115,7 @@ def _side(parts: Sequence[_Part], verdict: str) -> str:
     own.sort(key=lambda one: -abs(one.log))
     if len(own) <= NAMED:
         return ", ".join(one.text for one in own)
-    most = own[0]
-    return f"{verdict} in {len(own)}, most of all {most.row.head} {most.line.without_word}"
+    return f"{verdict} in {len(own)}, most of all {own[0].text}"
 
 
 def _basis(findings: Findings, parts: Sequence[_Part]) -> str:
