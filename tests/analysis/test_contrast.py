@@ -87,16 +87,13 @@ def test_differences_beyond_the_look_wait():
     assert contrast.verdict == "faster"
 
 
-def test_told_from_the_other_side_everything_is_inverted():
+def test_a_pair_has_one_side_whoever_asks_for_it():
     found = judged(quantity_of(FASTER))
-    forth, back = found.between("b", "a"), found.between("a", "b")
-    assert (forth.verdict, back.verdict) == ("faster", "slower")
-    assert forth.interval is not None
-    assert back.interval is not None
-    assert back.interval.low == -forth.interval.high
-    assert back.reversed().interval == forth.interval
+    forth, back = found.pair("b", "a"), found.pair("a", "b")
+    assert (forth.system, forth.against, forth.verdict) == ("b", "a", "faster")
+    assert (back.system, back.interval) == (forth.system, forth.interval)
     with pytest.raises(KeyError):
-        found.between("a", "c")
+        found.pair("a", "c")
 
 
 def test_every_pair_is_told_once_as_later_against_earlier():

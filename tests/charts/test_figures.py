@@ -7,6 +7,7 @@ from tiltyard.analysis.line import Line, interval_text, line_of, ratio_text
 from tiltyard.analysis.model import Comparison, Pair
 from tiltyard.analysis.pairs import against, between, turned
 from tiltyard.analysis.quantity import Direction
+from tiltyard.analysis.verdict import OtherAnalysis
 from tiltyard.charts.figures import with_unit
 from tiltyard.charts.grid import grid_of
 
@@ -31,6 +32,14 @@ def test_turned_round_the_verdict_and_the_bounds_swap() -> None:
     assert turned(EARLY).ratio is None
     again = turned(other)
     assert again.verdict == CLEAR.verdict
+    beside = OtherAnalysis(
+        analysis="adjusted", covariates=(), explained=None, blocks=6, ratio=1.25, low=1.2, high=1.3,
+        level=0.95, p=0.03, p_adjusted=0.03, verdict="faster", sentence="",
+    )  # fmt: skip
+    both = turned(CLEAR.model_copy(update={"beside": beside})).beside
+    assert both is not None
+    assert (both.ratio, both.low, both.high) == (0.8, 1 / 1.3, 1 / 1.2)
+    assert both.verdict == "slower"
     assert again.differences == pytest.approx(CLEAR.differences)
 
 

@@ -15,8 +15,11 @@ from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.line import interval_text, ratio_text
 from tiltyard.analysis.model import Findings, Notice
+from tiltyard.app.report import findings_of
+from tiltyard.report.sections.ranking_table import ranking
 from tiltyard.report.terminal import verdicts
 
+PUBLISHED = Path(__file__).resolve().parents[2] / "published"
 PAGE = Path("spool/report/index.html")
 
 
@@ -47,6 +50,16 @@ def test_each_system_has_a_line_with_its_figures(findings: Findings) -> None:
                 line.startswith(f"  {standing.system} ") and all(word in line for word in words)
                 for line in lines
             ), words
+
+
+def test_a_value_is_the_one_of_the_page_in_the_unit_of_its_source() -> None:
+    findings = findings_of(PUBLISHED / "iozone-rhel6")
+    text = printed(findings, width=160)
+    for workload in findings.workloads:
+        table = ranking(findings, workload.index, "", "")
+        for row in table.rows:
+            system, value = row[-6].text, row[-4].text
+            assert re.search(rf"{re.escape(system)} .* {re.escape(value)} ", text), (system, value)
 
 
 def test_each_test_of_a_suite_has_a_line(findings: Findings) -> None:

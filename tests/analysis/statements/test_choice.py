@@ -138,7 +138,7 @@ METRICS = ("read", "write", "stat")
 def test_where_the_winner_is_worse():
     logs = systems_that_differ(0.3, 0.3, -0.1)
     (found,) = of_kind(observations_of(logs, (4096,), metrics=METRICS), "losses")
-    assert "b wins against a over all 3 cells, but not everywhere: a is " in found.sentence
+    assert "b wins against a over all 3 cells, but not everywhere: b is " in found.sentence
     assert found.metric == "stat"
 
 

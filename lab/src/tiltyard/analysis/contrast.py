@@ -87,26 +87,6 @@ class Contrast:
         rested_on = self.rested_on.tolist()
         return fmean(rested_on) if rested_on else nan
 
-    def reversed(self) -> "Contrast":
-        """The same evidence from the other system's side."""
-        flipped: dict[Verdict, Verdict] = {"faster": "slower", "slower": "faster"}
-        interval = self.interval and replace(
-            self.interval,
-            estimate=-self.interval.estimate,
-            low=-self.interval.high,
-            high=-self.interval.low,
-        )
-        return replace(
-            self,
-            system=self.against,
-            against=self.system,
-            differences=-self.differences,
-            interval=interval,
-            verdict=flipped.get(self.verdict, self.verdict),
-            covariates=None if self.covariates is None else -self.covariates,
-            beside=self.beside and self.beside.reversed(),
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class Contrasts(Sequence[Contrast]):
@@ -250,18 +230,11 @@ class Judged:
         names = (name for system, against in self.contrasts.sides for name in (against, system))
         return tuple(dict.fromkeys(names))
 
-    def place(self, system: str, against: str) -> tuple[int, bool]:
-        """The row of two different systems, and whether it is from the second one's side."""
-        sides = {own: row for row, own in enumerate(self.contrasts.sides)}
-        turned = (system, against) not in sides
-        return sides[(against, system) if turned else (system, against)], turned
+    def place(self, one: str, other: str) -> int:
+        """The row of two different systems, whichever of them it is of."""
+        sides = {frozenset(own): row for row, own in enumerate(self.contrasts.sides)}
+        return sides[frozenset((one, other))]
 
-    def between(self, system: str, against: str) -> Contrast:
-        """The contrast of two different systems, from the first one's side."""
-        row, turned = self.place(system, against)
-        return self.contrasts[row].reversed() if turned else self.contrasts[row]
-
-    def as_printed(self, contrast: Contrast) -> Contrast:
-        """The same comparison from the side that tables show."""
-        _, turned = self.place(contrast.system, contrast.against)
-        return contrast.reversed() if turned else contrast
+    def pair(self, one: str, other: str) -> Contrast:
+        """Their contrast from the side that everything tells it from: against the first system."""
+        return self.contrasts[self.place(one, other)]

@@ -3,14 +3,16 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 from tiltyard.analysis.model import Comparison, Standing
-from tiltyard.analysis.verdict import Verdict, turned_estimate
+from tiltyard.analysis.verdict import OtherAnalysis, Verdict, turned_estimate
+
+_SWAPPED: Final[dict[Verdict, Verdict]] = {"faster": "slower", "slower": "faster"}
 
 
 def turned(pair: Comparison) -> Comparison:
     """The same comparison seen from the other side."""
-    swapped: dict[Verdict, Verdict] = {"faster": "slower", "slower": "faster"}
     return pair.model_copy(
         update={
             "system": pair.against,
@@ -18,14 +20,21 @@ def turned(pair: Comparison) -> Comparison:
             **vars(turned_estimate(pair)),
             "open_low": pair.open_high,
             "open_high": pair.open_low,
-            "verdict": swapped.get(pair.verdict, pair.verdict),
+            "verdict": _SWAPPED.get(pair.verdict, pair.verdict),
             "at_least": _inverse(pair.at_least),
             "geometric_mean_ratio": _inverse(pair.geometric_mean_ratio),
             "ahead": None if pair.ahead is None else 1 - pair.ahead,
             "differences": tuple(1 / ratio for ratio in pair.differences),
             "over": pair.over and pair.over.turned,
+            "beside": pair.beside and _turned_beside(pair.beside),
         }
     )
+
+
+def _turned_beside(other: OtherAnalysis) -> OtherAnalysis:
+    """No verdict of one side stands beside a ratio of the other one."""
+    verdict = _SWAPPED.get(other.verdict, other.verdict)
+    return other.model_copy(update={**vars(turned_estimate(other)), "verdict": verdict})
 
 
 def _inverse(ratio: float | None) -> float | None:

@@ -162,7 +162,7 @@ class Table:
                 lambda system: (
                     None
                     if system == self.baseline
-                    else builder.comparison(judged.between(system, self.baseline))
+                    else builder.comparison(judged.pair(system, self.baseline))
                 ),
                 has_ranks=builder.family.correction == HOLM,
             ),

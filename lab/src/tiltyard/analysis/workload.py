@@ -12,6 +12,7 @@ from tiltyard.analysis.clients import client_lines
 from tiltyard.analysis.contrast import Judged, NoVerdict
 from tiltyard.analysis.model import Index, Latencies, Loss, WorkloadFindings
 from tiltyard.analysis.network import what_ends_saw
+from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.quantity import GridCell, Measured, Quantity, mean_over
 from tiltyard.analysis.replication import replication
 from tiltyard.analysis.statements.verdicts import answer
@@ -245,15 +246,14 @@ def _losses(
     if not index.standings:
         return ()
     best = index.standings[0].system
-    others = [standing.system for standing in index.standings[1:]]
-    places = [(other, *judged.index.place(best, other)) for other in others]
+    sides = judged.index.contrasts.sides
+    places = [judged.index.place(best, standing.system) for standing in index.standings[1:]]
+    lost = {place: "slower" if sides[place][0] == best else "faster" for place in places}
     return tuple(
-        Loss(
-            label=cell.label,
-            comparison=builder_of(judgement).comparison(judgement.between(best, other)),
-        )
+        Loss(label=cell.label, comparison=own if own.system == best else turned(own))
         for cell, judgement in zip(judged.measured.cells, judged.cells, strict=True)
         for verdicts in (judgement.contrasts.columns["verdict"],)
-        for other, place, turned in places
-        if verdicts[place] == ("faster" if turned else "slower")
+        for place, verdict in lost.items()
+        if verdicts[place] == verdict
+        for own in (builder_of(judgement).comparison(judgement.contrasts[place]),)
     )

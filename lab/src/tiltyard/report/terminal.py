@@ -21,7 +21,6 @@ from tiltyard.analysis.line import (
     MARKS,
     another_study,
     interval_text,
-    marked_word,
     pooled,
     ratio_text,
     verdict_word,
@@ -40,19 +39,17 @@ from tiltyard.analysis.pairs import against
 from tiltyard.analysis.statements.numbers import WIDENED, widened_note
 from tiltyard.analysis.statements.warnings import warnings
 from tiltyard.analysis.verdict import Estimated, Verdict
-from tiltyard.charts.figures import with_unit
 from tiltyard.charts.grid import course
 from tiltyard.charts.theme import LIGHT, TERMINAL, hue_of, signs
-from tiltyard.report.sections.entries import PLAIN_HEAD, interval_head
+from tiltyard.report.document import Entry
+from tiltyard.report.sections.entries import PLAIN_HEAD, verdict_entry
 from tiltyard.report.sections.method import beside_sentences
-from tiltyard.report.sections.ranking_table import effect_tables, value_head
+from tiltyard.report.sections.ranking_table import BASELINE, effect_tables, has_ranks, ranking
 from tiltyard.report.stacking import StackingTable
 from tiltyard.stats.planning import LIKELY_SHARE
 from tiltyard.study.program import PROGRAM
 from tiltyard.units import (
     count_of,
-    digits_of,
-    display_unit,
     format_number,
     format_value,
     unbroken,
@@ -110,34 +107,29 @@ def _no_verdict(findings: Findings) -> str:
 
 
 def _ranked(workload: WorkloadFindings, findings: Findings) -> Group:
-    """The workload's index: best by estimate first, the baseline among them."""
+    """The workload's index: the columns of its table in the report, the verdict last."""
     index = workload.index
-    factor, unit = _unit(index)
+    found = ranking(findings, index, "", index.label)
+    first = int(has_ranks(index))
+    system, verdict, value, ratio, interval = range(first, first + 5)
     table = StackingTable(padding=(0, 3, 0, 0), header_style="dim")
     table.add_column(overflow="fold")
-    table.add_column(value_head(findings, index), justify="right", no_wrap=True)
-    relative = f"relative to {_labels(findings)[findings.baseline]}"
-    table.add_column(Text(relative), justify="right")
-    head = interval_head(own.comparison.level for own in index.standings if own.comparison)
-    table.add_column(head, justify="right", no_wrap=True)
+    table.add_column(found.columns[value].head, justify="right", no_wrap=True)
+    table.add_column(Text(_with_labels(found.columns[ratio].head, findings)), justify="right")
+    table.add_column(found.columns[interval].head, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    for standing in index.standings:
-        comparison = standing.comparison
-        table.add_row(
-            Text("  ").append(_signed(standing.system, findings)),
-            format_number(standing.value / factor, digits_of(index.unit)),
-            "1" if comparison is None else ratio_text(comparison),
-            "" if comparison is None else interval_text(comparison),
-            "" if comparison is None else _word(comparison, findings),
-        )
-    together = [Text("  simultaneous 95 % confidence intervals", style="dim")]
-    pairs = [own.comparison for own in index.standings if own.comparison]
-    widened = sum(WIDENED in interval_text(pair) for pair in pairs)
+    for row in found.rows:
+        name = Text("  ").append(_signed(row[system].text, findings))
+        numbers = (row[place].text for place in (value, ratio, interval))
+        table.add_row(name, *numbers, _word(row[verdict]))
+    widened = sum(WIDENED in row[interval].text for row in found.rows)
+    together = found.columns[interval].head != PLAIN_HEAD
+    notes = (widened_note(widened) if widened else "",
+             "simultaneous 95 % confidence intervals" if together else "")  # fmt: skip
     return Group(
-        Text(with_unit(index.label, unit), style="bold"),
+        Text(found.charts[0].axis, style="bold"),
         table,
-        *([Text(f"  {widened_note(widened)}", style="dim")] if widened else ()),
-        *(together if head != PLAIN_HEAD else ()),
+        *(Text(f"  {note}", style="dim") for note in notes if note),
     )
 
 
@@ -167,7 +159,7 @@ def _compared_beside(index: Index, findings: Findings) -> Text:
         text.append(f"{', ' if place else ''}{name} {format_value(standing.value, index.unit)}")
         if pair is not None and pair.low is not None:
             text.append(f" ({ratio_text(pair)}, {interval_text(pair)}, ").append(
-                _word(pair, findings)
+                _word(verdict_entry(pair, findings))
             )
             text.append(")")
     return text
@@ -316,10 +308,6 @@ def _resolution(findings: Findings) -> str:
     )
 
 
-def _unit(index: Index) -> tuple[float, str]:
-    return display_unit(max((s.value for s in index.standings), default=1.0), index.shown_in)
-
-
 def _signed(system: str, findings: Findings) -> Text:
     """A system's name with the sign that it has in all pictures."""
     glyph, colour = signs(findings)[system]
@@ -361,9 +349,10 @@ def _legend(findings: Findings) -> Iterator[RenderableType]:
     yield from (table, Text())
 
 
-def _word(comparison: Comparison, findings: Findings) -> Text:
-    """The verdict; one that rests on disturbed blocks is marked."""
-    return Text(marked_word(comparison, findings), style=_STYLES[comparison.verdict])
+def _word(verdict: Entry) -> Text:
+    """A verdict as the table has it; the baseline needs no word here."""
+    word = "" if verdict.text == BASELINE.text else verdict.text
+    return Text(word, style=_STYLES[verdict.verdict] if verdict.verdict else "")
 
 
 def _sign(comparison: Comparison | None) -> Text:

@@ -242,20 +242,22 @@ def count_together(
     ]
     if not deltas:
         return None
-    apart = [(at, found) for at, found in deltas if _side(found, margin)]
+    # What is counted by verdict has none where nothing was repeated.
+    repeated = any(found.is_repeated for _, found in deltas)
+    sides = [_side(found, None if repeated else margin) for _, found in deltas]
+    apart = [one for one, side in zip(deltas, sides, strict=True) if side]
     least_at, least = min(apart, key=lambda one: one[1].percent, default=("", None))
     most_at, most = max(apart, key=lambda one: one[1].percent, default=("", None))
-    sides = [_side(found, margin) for _, found in deltas]
     return Count(
         pair=pair,
         better=sides.count(1),
         worse=sides.count(-1),
         equivalent=sum(
-            found.verdict == "equivalent" if found.is_repeated else abs(found.percent) <= margin
+            found.verdict == "equivalent" if repeated else abs(found.percent) <= margin
             for _, found in deltas
         ),
         of=len(deltas),
-        repeated=any(found.is_repeated for _, found in deltas),
+        repeated=repeated,
         least=least,
         most=most,
         least_at=least_at,
@@ -263,9 +265,9 @@ def count_together(
     )
 
 
-def _side(found: Line, margin: float) -> int:
-    """1 for better, −1 for worse, 0 for neither."""
-    if found.is_repeated:
+def _side(found: Line, margin: float | None) -> int:
+    """1 for better, −1 for worse, 0 for neither; by verdict, or by a margin."""
+    if margin is None:
         return (found.verdict == "faster") - (found.verdict == "slower")
     return (found.percent > margin) - (found.percent < -margin)
 

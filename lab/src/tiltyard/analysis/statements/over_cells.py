@@ -23,9 +23,7 @@ from tiltyard.units import count_of, part_of
 
 
 def verdict_text(scene: Scene, contrast: Contrast) -> str:
-    """The sentence of a verdict, without its full stop; stated from the winner's side."""
-    if contrast.verdict == "slower":
-        contrast = contrast.reversed()
+    """The sentence of a verdict, without its full stop."""
     size = sum(len(one.contrasts) for one in scene.judged.every) if scene.judged else 0
     family = Family(size, "Benjamini–Hochberg")
     return sentence(contrast, scene.plan.design, family).removesuffix(".")

@@ -266,12 +266,20 @@ class Rivals:
     """The best system of a workload by estimate, against each of the others."""
 
     best: str
-    against: tuple[Contrast, ...]
-    """Told from the best system's side, in the order of rank."""
+    pairs: tuple[Contrast, ...]
+    """In the order of rank, each from the side that tables tell it from."""
 
     def with_verdict(self, *verdicts: str) -> list[Contrast]:
         """The contrasts with one of these verdicts."""
-        return [contrast for contrast in self.against if contrast.verdict in verdicts]
+        return [contrast for contrast in self.pairs if contrast.verdict in verdicts]
+
+    def rival(self, contrast: Contrast) -> str:
+        """The other one of the two."""
+        return contrast.against if contrast.system == self.best else contrast.system
+
+    def is_ahead(self, contrast: Contrast) -> bool:
+        """Whether the best system by estimate is found to be the better one of the two."""
+        return contrast.verdict == ("faster" if contrast.system == self.best else "slower")
 
 
 def answer(index: Index, judged: Judged, plan: Plan, family: Family) -> str:
@@ -285,14 +293,14 @@ def answer(index: Index, judged: Judged, plan: Plan, family: Family) -> str:
     if len(ranked) < 2:
         return f"No verdict on {topic} {here}: fewer than two systems have been measured."
     best, *others = dict.fromkeys((*ranked, *judged.systems))
-    rivals = Rivals(best, tuple(judged.between(best, other) for other in others))
-    if reason := rivals.against[0].withheld:
+    rivals = Rivals(best, tuple(judged.pair(best, other) for other in others))
+    if reason := rivals.pairs[0].withheld:
         return f"No verdict on {topic} {here}: {reason}."
-    if all(found.interval is None and found.verdict != "invalid" for found in rivals.against):
+    if all(found.interval is None and found.verdict != "invalid" for found in rivals.pairs):
         return _answer_too_early(topic, rivals, family.first_look(design), here, design)
     known = [
-        _open(topic, rivals, judged, family, design),
-        _answer_equivalent(topic, rivals, judged, design),
+        _open(topic, rivals, family, design),
+        _answer_equivalent(topic, rivals, design),
     ]
     parts = [
         *known,
@@ -300,7 +308,7 @@ def answer(index: Index, judged: Judged, plan: Plan, family: Family) -> str:
         _answer_invalid(topic, rivals),
     ]
     text = confidence_said_once(f"{'; '.join(filter(None, parts))} {here}.")
-    return text if text.startswith(rivals.best) else text[0].upper() + text[1:]
+    return text if text.startswith(judged.systems) else text[0].upper() + text[1:]
 
 
 def _here(plan: Plan) -> str:
@@ -322,7 +330,7 @@ def _answer_too_early(
     if first is None:
         few = f"too few {design.unit}s for its comparisons"
         return f"No verdict on {topic} {here}: the plan has {few}."
-    blocks = min(len(contrast.differences) for contrast in rivals.against)
+    blocks = min(len(contrast.differences) for contrast in rivals.pairs)
     return (
         f"No verdict yet on {topic} {here}: {blocks} of the {count_of(first, design.unit)} that "
         f"the first look needs {agreeing(blocks, 'is', 'are')} done."
@@ -333,15 +341,14 @@ NAMED: Final = 3
 """As many rivals are told with their intervals; of more the nearest, and how many."""
 
 
-def _open(topic: str, rivals: Rivals, judged: Judged, family: Family, design: Design) -> str:
+def _open(topic: str, rivals: Rivals, family: Family, design: Design) -> str:
     found = rivals.with_verdict("undecided")
     if not found:
         return ""
     head = f"no difference shown in {topic} between {rivals.best} and"
     if len(found) > NAMED:
         return f"{head} {count_of(len(found), 'other')}"
-    others = [f"{one.against} ({_possible(judged.as_printed(one), family, design)})"
-              for one in found]  # fmt: skip
+    others = [f"{rivals.rival(one)} ({_possible(one, family, design)})" for one in found]
     return f"{head} {listed(others)}"
 
 
@@ -358,7 +365,7 @@ def _possible(contrast: Contrast, family: Family, design: Design) -> str:
 
 
 def _named(contrast: Contrast) -> str:
-    """Of which system against which: tables beside a headline may have another base."""
+    """Of which system against which."""
     return f"{contrast.system} against {contrast.against}"
 
 
@@ -367,18 +374,17 @@ def _basis(interval: RepeatedInterval, ends: str, design: Design, rate: float | 
     return f"{confidence(interval.level, rate)} {ends}, {design.amount(interval.blocks)}"
 
 
-def _answer_equivalent(topic: str, rivals: Rivals, judged: Judged, design: Design) -> str:
+def _answer_equivalent(topic: str, rivals: Rivals, design: Design) -> str:
     found = rivals.with_verdict("equivalent")
     if not found:
         return ""
     within = f"equivalent within ±{100 * design.equivalent_within:g} % in {topic}"
-    others = listed([contrast.against for contrast in found])
+    others = listed([rivals.rival(contrast) for contrast in found])
     if len(found) > NAMED:
         return f"{rivals.best} and {others} are {within}"
-    shown = [judged.as_printed(one) for one in found]
     ends = [
         f"{_named(one)}: {_basis(own, compatible(math.exp(own.low), math.exp(own.high)), design)}"
-        for one in shown
+        for one in found
         if (own := one.interval)
     ]
     return f"{rivals.best} and {others} are {within} ({'; '.join(ends)})"
@@ -387,81 +393,81 @@ def _answer_equivalent(topic: str, rivals: Rivals, judged: Judged, design: Desig
 def _answer_different(topic: str, rivals: Rivals, design: Design) -> str:
     """``xfs does 31 % more postmark transactions per second than ext4 (95 % CI …) and …``.
 
-    ``topic`` is empty where the sentence has named it.
+    Each pair is told from the side that tables have. ``topic`` is empty where it was named.
     """
     found = rivals.with_verdict("faster", "slower")
     if not found:
         return ""
-    if len(found) > NAMED and len(rivals.with_verdict("faster")) == len(found):
+    if len(found) > NAMED and all(map(rivals.is_ahead, found)):
         nearest = min(found, key=lambda one: abs(one.interval.estimate) if one.interval else 0)
-        clause = _clause(nearest, topic, design, first=True)
-        return f"{rivals.best} {clause}, the nearest of {len(found)} that it is ahead of"
-    clauses = [
-        _clause(contrast, topic, design, first=place == 0) for place, contrast in enumerate(found)
-    ]
-    return f"{rivals.best} {listed(clauses)}"
+        verb, clause = _clause(nearest, topic, design, first=True)
+        ahead = f"the nearest of {len(found)} that {rivals.best} is ahead of"
+        return f"{nearest.system} {verb} {clause}, {ahead}"
+    clauses, subject = [], ""
+    for place, contrast in enumerate(found):
+        verb, clause = _clause(contrast, topic, design, first=place == 0)
+        new = contrast.system != subject
+        clauses.append(f"{contrast.system} {verb} {clause}" if new else clause)
+        subject = contrast.system
+    return listed(clauses)
 
 
 def _answer_invalid(topic: str, rivals: Rivals) -> str:
     found = rivals.with_verdict("invalid")
     if not found:
         return ""
-    others = listed([contrast.against for contrast in found])
+    others = listed([rivals.rival(contrast) for contrast in found])
     return f"no verdict in {topic} on {rivals.best} against {others}, too many blocks failed"
 
 
-def _clause(contrast: Contrast, topic: str, design: Design, first: bool) -> str:
-    """What the system does more or less of than another one; in full only the first time."""
+def _clause(contrast: Contrast, topic: str, design: Design, first: bool) -> tuple[str, str]:
+    """What the system does, and how much more or less than another one; in full the first time."""
     interval = contrast.interval
     if interval is None:
         raise ValueError("a difference without an interval")
-    text = _difference(contrast, interval, topic, first)
+    verb, text = _difference(contrast, interval, topic, first)
     low, high = math.exp(interval.low), math.exp(interval.high)
     if interval.high - interval.low <= SAME:
-        return f"{text} (the same in each of {design.amount(interval.blocks)})"
-    return f"{text} ({_basis(interval, ends(low, high), design)})"
+        return verb, f"{text} (the same in each of {design.amount(interval.blocks)})"
+    return verb, f"{text} ({_basis(interval, ends(low, high), design)})"
 
 
-def _difference(contrast: Contrast, interval: RepeatedInterval, topic: str, first: bool) -> str:
+def _difference(
+    contrast: Contrast, interval: RepeatedInterval, topic: str, first: bool
+) -> tuple[str, str]:
     """The same without its interval."""
     more = interval.estimate > 0
     scale = scale_of_difference(math.exp(interval.low), math.exp(interval.high))
     factor, quantity = scale.factor, contrast.quantity
     number = scale.number(math.exp(interval.estimate))
     amount = number if factor else f"{number} %"
-    where = f" in {topic}" if topic else ""
+    where, against = f" in {topic}" if topic and first else "", contrast.against
     if quantity.unit == PATH_LENGTH:
         joint = "as" if factor else "than"
         word = "times as many" if factor else "more" if more else "fewer"
-        amount = f"{amount} {word} instructions per operation {joint}"
-        return _worded("needs", amount, contrast, where, first)
+        return "needs", f"{amount} {word} instructions per operation {joint} {against}{where}"
     if quantity.direction == "lower":
         time = _time(contrast)
         word = f"times the {time} of" if factor else f"{'more' if more else 'less'} {time} than"
-        return _worded("takes", f"{amount} {word}", contrast, where, first)
+        return "takes", f"{amount} {word} {against}{where}"
     if quantity.unit == "1/s" and quantity.named:
         word = "times as many" if factor else "more" if more else "fewer"
-        return _counted(f"{amount} {word}", "as" if factor else "than", contrast, first)
+        return "does", _counted(f"{amount} {word}", "as" if factor else "than", contrast, first)
     named, throughput, _ = quantity.named.partition(THROUGHPUT)
     if throughput:
-        where = topic.removeprefix(quantity.named)
+        where = topic.removeprefix(quantity.named) if first else ""
         word = "times the" if factor else "higher" if more else "lower"
         what = " ".join(filter(None, (word, named))) + throughput
-        joint = "of" if factor else "than"
-        return _worded("has", f"{amount} {what} {joint}", contrast, where, first)
+        return "has", f"{amount} {what} {'of' if factor else 'than'} {against}{where}"
     word = "times as fast as" if factor else "faster than" if more else "slower than"
-    return _worded("is", f"{amount} {word}", contrast, where, first)
+    return "is", f"{amount} {word} {against}{where}"
 
 
 def _counted(amount: str, joint: str, contrast: Contrast, first: bool) -> str:
-    """``does 24 % more files created per second, loop 2, than ext4``; the place may come last."""
+    """``24 % more files created per second, loop 2, than ext4``; the place may come last."""
     if not first:
         return f"{amount} {joint} {contrast.against}"
     metric = contrast.quantity.named
     place = contrast.quantity.topic.removeprefix(metric)
     inside, behind = (f"{place},", "") if place.startswith(",") else ("", place)
-    return f"does {amount} {metric} per second{inside} {joint} {contrast.against}{behind}"
-
-
-def _worded(verb: str, amount: str, contrast: Contrast, where: str, first: bool) -> str:
-    return f"{verb} {amount} {contrast.against}{where}" if first else f"{amount} {contrast.against}"
+    return f"{amount} {metric} per second{inside} {joint} {contrast.against}{behind}"

@@ -28,6 +28,7 @@ from tiltyard.report.sections.entries import (
 from tiltyard.study.model import Clock
 from tiltyard.units import count_of, format_value
 
+BASELINE: Final = Entry("baseline", quiet=True)
 FEW: Final = 6
 """As many pairs are printed without folding any of them away."""
 
@@ -165,20 +166,30 @@ def ranked_table(
     """
     if not index.standings:
         return ()
+    table = ranking(findings, index, id, title)
+    return (without_empty_columns(table), *levels_note(_covered(index), rate))
+
+
+def _covered(index: Index) -> list[float]:
+    """Coverage of the intervals that a verdict could rest on."""
+    compared = [s.comparison for s in index.standings if s.comparison]
+    return [pair.level for pair in compared if pair.low is not None or not pair.over]
+
+
+def ranking(findings: Findings, index: Index, id: str, title: str) -> Table:
+    """The ranked table itself, best by estimate first, the baseline among them."""
     printed = printing(index, (s.value for s in index.standings), widest=True)
     ranked = has_ranks(index)
-    compared = [s.comparison for s in index.standings if s.comparison]
-    covered = [pair.level for pair in compared if pair.low is not None or not pair.over]
     columns = (
         *((Column("rank", spare=True),) if ranked else ()),
         Column("System", figures=False),
         Column("Verdict", figures=False),
         Column(value_head(findings, index), alone(printed.unit)),
         Column(f"relative to {findings.baseline}"),
-        Column(interval_head(covered)),
+        Column(interval_head(_covered(index))),
         Column(f"{findings.design.unit}s won", "%", spare=True),
     )
-    table = Table(
+    return Table(
         id=id,
         title=title,
         columns=columns,
@@ -193,7 +204,6 @@ def ranked_table(
             ),
         ),
     )
-    return (without_empty_columns(table), *levels_note(covered, rate))
 
 
 def pairs(findings: Findings, index: Index) -> tuple[Block, ...]:
@@ -238,7 +248,7 @@ def _line(
     yield system_entry(standing.system)
     comparison, value = standing.comparison, _value(index, standing, printed)
     if standing.system == findings.baseline:
-        yield Entry("baseline", quiet=True)
+        yield BASELINE
         yield from (value, Entry("1", 1.0, strong=True), Entry(""), Entry(""))
     elif comparison is None:
         yield Entry("not compared", quiet=True)
