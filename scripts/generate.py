@@ -35,7 +35,6 @@ from tiltyard.report.edition.file import EditionFile
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.styles import STYLES
 from tiltyard.study.program import CPU_TIME, WALL_TIME
-from tiltyard.study.schema import study_schema
 from tiltyard.systems import KINDS
 from tiltyard.systems.service.settings import ServiceableSettings, ServiceSettings
 from tiltyard.wire import Card, Catalogue
@@ -85,11 +84,6 @@ def write_wire_schema() -> None:
 def wire_module(module: str) -> str:
     """The lab's types of the wire."""
     return wire_types(json.loads(WIRE_SCHEMA.read_text()))[module]
-
-
-def study_file_schema() -> str:
-    """The study file, for editors."""
-    return as_json(study_schema(ready_catalogue(), KINDS))
 
 
 def as_json(schema: object) -> str:
@@ -280,7 +274,6 @@ def documents() -> dict[Path, Callable[[], str]]:
             ROOT / f"lab/src/tiltyard/wire/{module}.py": partial(wire_module, module)
             for module in MODULES
         },
-        ROOT / "schema/study.schema.json": study_file_schema,
         **{
             ROOT / f"schema/{one.name}.schema.json": partial(as_json, one.schema)
             for one in of_verbs.DOCUMENTS

@@ -34,7 +34,7 @@ from tiltyard.run.journal import (
 )
 from tiltyard.run.record import Prepared, RunRecord
 from tiltyard.run.runner import run_study
-from tiltyard.run.stream import file_of
+from tiltyard.run.stream import file_of, kept
 from tiltyard.study.model import NoiseLimits, SystemSpec, WorkloadSpec
 
 from .study import plan_of, text_of
@@ -63,7 +63,7 @@ def write_run(folder: StudyFolder, trials: int) -> int:
     folder.trials.mkdir()
     folder.study.write_bytes(text_of(_QUESTION))
     write_whole(folder.plan, plan.document())
-    streams = [_stream(engine, folder.root) for _ in range(_STREAMS)]
+    streams = [kept(_stream(engine, folder.root)) for _ in range(_STREAMS)]
     hashes = [sha256(stream) for stream in streams]
     chain = Chain()
     with folder.journal.open("wb") as journal:

@@ -11,7 +11,7 @@ from tiltyard.plan.model import FORMAT, Design, Look, Plan, PlannedWorkload, Tri
 from tiltyard.plan.order import draw_blocks
 from tiltyard.run.chain import Chain
 from tiltyard.run.journal import Entry, Event, Started, TrialFinished
-from tiltyard.run.stream import file_of
+from tiltyard.run.stream import file_of, kept
 from tiltyard.stats.sequential import looks, overall_alpha
 from tiltyard.study.model import ConditionsSpec, NoiseLimits, SystemSpec, WorkloadSpec
 from tiltyard.wire import End, EndEvent, Floor, MetricCard, Usage
@@ -74,7 +74,7 @@ def write_shape(folder: StudyFolder, shape: Shape) -> None:
     )  # fmt: skip
     events: list[Event] = [started]
     for slot, key in enumerate(keys, 1):
-        data = b"".join(_lines(key, plan, points, rng))
+        data = kept(b"".join(_lines(key, plan, points, rng)))
         (folder.root / file_of(key)).write_bytes(data)
         events.append(_finished(key, slot, data))
     chain = Chain()

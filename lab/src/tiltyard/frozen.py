@@ -45,25 +45,44 @@ _NO_EXTRA: Final[dict[str, Any]] = {}
 
 
 def lean(value: _T) -> _T:
-    """A model, or models in tuples, lists and dicts, made smaller; the same one.
+    """A model, or models in tuples, lists and dicts, as an equal one in a third of the memory.
 
-    Each model has a set of the fields that it was given, which is half of a small one, and mostly
-    an empty dict of others. Those that are equal become one: a run has a dozen models a trial.
+    A model that was read has a dict of its values, a set of the names that it was given, and mostly
+    an empty dict of others. Equal sets become one, and values that are set one by one share their
+    names with all models of the kind: a run has a dozen models a trial. What is lean stays as it
+    is, also where several have it.
     """
-    if isinstance(value, BaseModel):
-        own = value.__pydantic_fields_set__
-        object.__setattr__(value, "__pydantic_fields_set__", _SETS.setdefault(frozenset(own), own))
-        if value.__pydantic_extra__ == {}:
-            object.__setattr__(value, "__pydantic_extra__", _NO_EXTRA)
-        for one in vars(value).values():
-            lean(one)
-    elif isinstance(value, tuple | list):
-        for one in value:
-            lean(one)
-    elif isinstance(value, dict):
-        for one in value.values():
-            lean(one)
+    made: _T = _lean(value)
+    return made
+
+
+_PLAIN: Final = frozenset((str, int, float, bool, type(None)))
+
+
+def _lean(value: Any) -> Any:
+    kind = type(value)
+    if issubclass(kind, BaseModel):
+        return _lean_model(value)
+    if kind in (tuple, list) and not _PLAIN.issuperset(map(type, value)):
+        return kind(map(_lean, value))
+    if kind is dict and not _PLAIN.issuperset(map(type, value.values())):
+        return {name: _lean(one) for name, one in value.items()}
     return value
+
+
+def _lean_model(model: BaseModel) -> BaseModel:
+    own, extra = model.__pydantic_fields_set__, model.__pydantic_extra__
+    given = _SETS.setdefault(frozenset(own), set(own))
+    if given is own:
+        return model
+    made = type(model).__new__(type(model))
+    change = object.__setattr__
+    for name, one in vars(model).items():
+        change(made, name, one if type(one) in _PLAIN else _lean(one))
+    change(made, "__pydantic_fields_set__", given)
+    change(made, "__pydantic_extra__", _NO_EXTRA if extra == {} else extra)
+    change(made, "__pydantic_private__", model.__pydantic_private__)
+    return made
 
 
 def flaw(error: ValueError) -> str:

@@ -144,8 +144,10 @@ class Stream:
         return lean(trial)
 
 
-_first_event = lru_cache(maxsize=64)(read_event)
-"""What a trial was asked for, which is the same in all blocks: then it is kept once."""
+@lru_cache(maxsize=64)
+def _first_event(line: bytes) -> Event:
+    """What a trial was asked for, which is the same in all blocks: then it is kept once."""
+    return lean(read_event(line))
 
 
 def kept(said: bytes) -> bytes:

@@ -22,6 +22,8 @@ CORRELATIONS: Final = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
 """The ρ that are tried; of a ρ nearer to 1 so short a series is a walk and has no level."""
 SERIES: Final = 4_000
 """Series simulated of each."""
+_AT_ONCE: Final = 2_000_000
+"""Values in memory: of long series a few at a time."""
 _LEAST: Final = 3
 """Values on either side of a step, at least."""
 
@@ -65,14 +67,17 @@ def _p(
 def _at_random(statistic: Callable[[FloatArray], FloatArray], n: int) -> FloatArray:
     """Its values in normal autoregressions, shape (correlations, series); of any mean and size."""
     rng = np.random.default_rng(n)
-    found = []
-    for rho in CORRELATIONS:
-        series = rng.normal(size=(SERIES, n))
-        series[:, 1:] *= np.sqrt(1 - rho**2)
-        for place in range(1, n):
-            series[:, place] += rho * series[:, place - 1]
-        found.append(statistic(series))
-    return np.stack(found)
+    found = np.empty((len(CORRELATIONS), SERIES))
+    step = max(1, _AT_ONCE // n)
+    for row, rho in enumerate(CORRELATIONS):
+        for first in range(0, SERIES, step):
+            own = found[row, first : first + step]
+            series = rng.normal(size=(len(own), n))
+            series[:, 1:] *= np.sqrt(1 - rho**2)
+            for place in range(1, n):
+                series[:, place] += rho * series[:, place - 1]
+            own[:] = statistic(series)
+    return found
 
 
 def _against_steps(series: FloatArray) -> FloatArray:
