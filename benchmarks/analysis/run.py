@@ -145,7 +145,7 @@ def _events(plan: Plan, hashes: list[str]) -> Iterator[Event]:
             yield SystemPrepared(prepared=facts)
             for key in plan.trials_in(block.number, turn):
                 slot += 1
-                yield TrialStarted(key=key, slot=slot, settled_s=0.1, dirty_bytes=0)
+                yield TrialStarted(key=key, slot=slot)
                 yield TrialFinished(
                     key=key,
                     slot=slot,

@@ -20,6 +20,7 @@ from tiltyard.executors.stderr_tail import without
 from tiltyard.wire import (
     EndEvent,
     HelloEvent,
+    HostSettled,
     RunnerBeat,
     RunnerClock,
     RunnerEnded,
@@ -220,8 +221,9 @@ def test_only_a_runner_on_another_host_has_a_lease(
 def test_the_lab_knows_every_reply_of_the_wire() -> None:
     """They are written by hand: what tells them apart is their only key."""
     wire = json.loads((ROOT / "schema/wire.schema.json").read_text())["$defs"]
+    named = {"Settled": wire["HostSettled"]}
     sent = {
-        name: set(data.get("properties", {}))
+        name: set((data if "$ref" not in data else named[name.title()]).get("properties", {}))
         for variant in wire["RunnerReply"]["oneOf"]
         for name, data in variant["properties"].items()
     }
@@ -232,6 +234,7 @@ def test_the_lab_knows_every_reply_of_the_wire() -> None:
         "ready": set(RunnerReady.model_fields),
         "clock": set(RunnerClock.model_fields),
         "refused": set(RunnerRefused.model_fields),
+        "settled": set(HostSettled.model_fields),
     }
     assert set(sent) == set(RunnerReply.model_fields)
 

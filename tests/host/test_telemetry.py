@@ -175,7 +175,7 @@ def test_of_another_host_those_who_execute_a_program_are_ours(tmp_path: Path) ->
         process.stdout.readline()
         for of in (program, tmp_path / "gone"):
             with FarWatch(
-                HERE_BY_SHELL, lambda of=of: {"serving": [str(of)]}, [SOME_CPU]
+                HERE_BY_SHELL, lambda of=of: {"who": {"serving": [str(of)]}}, [SOME_CPU]
             ) as watching:
                 time.sleep(0.5)
                 seen[of] = watching.telemetry(())
@@ -200,7 +200,7 @@ def test_a_host_that_shares_this_kernel_is_watched_once() -> None:
 
 
 def test_a_host_that_is_not_reached_tells_nothing() -> None:
-    with FarWatch(behind("sh", "-c", "exit 255"), dict) as watching:
+    with FarWatch(behind("sh", "-c", "exit 255"), lambda: {"who": {}}) as watching:
         seen = watching.telemetry()
     assert (seen.swapped_pages, seen.clock_sources) == (None, ())
     assert seen.elapsed_s > 0

@@ -47,7 +47,7 @@ def add(history: History, *events: Event) -> None:
 def events_of(key: TrialKey) -> tuple[TrialStarted, TrialFinished]:
     """One trial."""
     return (
-        TrialStarted(key=key, slot=1, settled_s=0, dirty_bytes=0),
+        TrialStarted(key=key, slot=1),
         TrialFinished(
             key=key, slot=1, started="", elapsed_s=key.block % 7 + 1.0, outcome="done",
             reason=None, file="", sha256="",

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,8 +20,8 @@ from support.sshd import Sshd, again, children_of, sshd
 from tiltyard.app.freeze import planned
 from tiltyard.errors import TrialsFailedError
 from tiltyard.executors.engine import Engine
+from tiltyard.executors.runner import Runner
 from tiltyard.folder import StudyFolder
-from tiltyard.host.host import Host
 from tiltyard.host.ledger import recover
 from tiltyard.plan.store import write_plan
 from tiltyard.run.observer import Outlook
@@ -30,7 +29,6 @@ from tiltyard.run.read import read_run
 from tiltyard.run.record import TrialRecord
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec, WorkloadSpec
-from tiltyard.wire import HostSettled
 
 LONG = WorkloadSpec(
     name="long",
@@ -216,20 +214,20 @@ def test_a_lost_connection_fails_one_turn(tmp_path: Path, server: Sshd) -> None:
     assert engines_under(server.home) == []
 
 
-def test_a_look_that_fails_there_fails_one_trial(
+def test_a_connection_that_is_cut_as_a_trial_is_asked_for_fails_that_trial(
     tmp_path: Path, server: Sshd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And not the run, as one that fails here does."""
+    """And not the run."""
     plan = plan_of((there(server), here(tmp_path)), blocks=1)
     folder = place(tmp_path / "study", plan)
-    begin = Host.begin_watch
+    tell = Runner.tell
 
-    def cut(host: Host, *asked: Any) -> tuple[int, HostSettled | None]:
-        if host.name == server.far:
-            os.kill(host._process.pid, signal.SIGKILL)
-        return begin(host, *asked)
+    def cut(runner: Runner, line: bytes, wait_s: float | None = None) -> None:
+        if runner.is_far and line.startswith(b'{"run"'):
+            runner.kill()
+        tell(runner, line, wait_s)
 
-    monkeypatch.setattr(Host, "begin_watch", cut)
+    monkeypatch.setattr(Runner, "tell", cut)
     run_study(folder, plan, Engine.find(), go_on, Watcher())
     reasons = {trial.key.system: trial.reason for trial in read_run(folder, plan).trials}
     assert reasons.pop("here") is None

@@ -19,7 +19,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     ("trial_s", "patience_s"), [(None, 2.0), (600.0, 2.0), (1.0, 0.1), (0.0, 0.0)]
 )
 def test_patience_is_a_tenth_of_a_trial(trial_s: float | None, patience_s: float) -> None:
-    assert settle.patience_s(trial_s) == patience_s
+    assert settle.Settling.before(trial_s) == (patience_s, True)
 
 
 def test_before_a_brief_trial_nothing_is_written_or_waited_for(
@@ -33,7 +33,7 @@ def test_before_a_brief_trial_nothing_is_written_or_waited_for(
         return answer(host, limit_s, sync=sync)
 
     monkeypatch.setattr(Host, "settle", seen)
-    found = settle.settle(HERE, brief=True)
+    found = settle.settle(settle.Settling.before(0.5, brief=True))
     assert asked == [(0, False)]
     assert (found.dirty_bytes >= 0, found.waiting_share) == (True, None)
 
@@ -41,7 +41,7 @@ def test_before_a_brief_trial_nothing_is_written_or_waited_for(
 @pytest.mark.parametrize("place", [HERE, behind("sh", "-c")], ids=["here", "there"])
 def test_a_host_settles(place: Place) -> None:
     """A shell of this host stands for another one."""
-    found = settle.settle(place, trial_s=0.1)
+    found = settle.settle(settle.Settling.before(0.1), place)
     assert found.elapsed_s >= 0.05
     assert found.waiting_share is None or 0 <= found.waiting_share <= 1
 
@@ -50,4 +50,4 @@ def test_a_host_settles(place: Place) -> None:
 def test_a_host_that_is_not_reached_does_not_settle(ends: str) -> None:
     """ssh itself fails, or is killed."""
     with pytest.raises(UnreachableError, match="cannot reach"):
-        settle.settle(behind("sh", "-c", ends))
+        settle.settle(settle.Settling.before(None), behind("sh", "-c", ends))

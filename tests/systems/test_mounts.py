@@ -19,6 +19,7 @@ from tiltyard.host.host import here
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.place import Place
 from tiltyard.host.processes import named
+from tiltyard.host.telemetry import FarWatch
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site, System
 
@@ -147,8 +148,8 @@ def test_who_serves_it_too_is_known_by_name(make: Make, tmp_path: Path, far: Far
             own = (process.pid,)
             wait_until(lambda: named((name, "nobody"), place) == own, "it has no name")
             up = system.bring_up()
-            if up.watch:
-                with up.watch(None) as watch:
+            if up.watched:
+                with FarWatch(up.place, up.watched) as watch:
                     wait_until(lambda: (watch.telemetry().servers_s or 0) > 0, "nothing is told")
             else:
                 assert {process.pid} < {*up.servers()}

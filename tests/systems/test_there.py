@@ -24,6 +24,7 @@ from tiltyard.folder import StudyFolder
 from tiltyard.host import sysctls
 from tiltyard.host.ledger import Ledger, PutBack, restore
 from tiltyard.host.place import Place
+from tiltyard.host.telemetry import FarWatch
 from tiltyard.run.dry_run import dry_run
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
@@ -202,9 +203,9 @@ def test_a_job_file_is_carried_out_by_the_fio_of_that_host(
 def test_what_others_do_to_a_disk_there_is_seen_there(system: System, tmp_path: Path) -> None:
     """As here: what our file system moves is ours, and what others do to the disk below is not."""
     up = system.bring_up()
-    assert up.watch is not None
+    assert up.watched is not None
     assert isinstance(up.target, Path)
-    with up.watch(None) as watching:
+    with FarWatch(up.place, up.watched) as watching:
         _write(up.target / "ours", 4)
         (tmp_path / "there").mkdir()
         _write(tmp_path / "there" / "theirs", 16)
@@ -213,7 +214,7 @@ def test_what_others_do_to_a_disk_there_is_seen_there(system: System, tmp_path: 
     assert seen.own_bytes >= 4 * 2**20
     assert seen.foreign_bytes is not None
     assert seen.foreign_bytes >= 16 * 2**20
-    with up.watch(None) as watching:
+    with FarWatch(up.place, up.watched) as watching:
         assert up.lost() == ""
         up.place.host._process.kill()
         assert watching.telemetry().own_bytes is None, "nothing is known of a host that is lost"

@@ -41,7 +41,7 @@ pub mod request;
 mod settle;
 mod start;
 mod throttle;
-mod watch;
+pub mod watch;
 
 use std::collections::VecDeque;
 use std::io;
@@ -65,6 +65,7 @@ use found::{fit, Found};
 use meanwhile::Meanwhile;
 use ops::Changes;
 use request::{parse, Asked, Flaw};
+pub use settle::settle;
 use watch::Watches;
 
 /// Commands of one request at a time: they mostly wait for each other's pages.
@@ -311,7 +312,10 @@ impl Agent<'_> {
                     self.waiting_bytes -= bytes;
                     match asked {
                         Asked::Settle(id, asked) => {
-                            self.change(id, false, |_, agent| settle::settle(asked, agent));
+                            self.change(id, false, |_, agent| {
+                                let wait = &mut |most| agent.wait(Some(most));
+                                settle::settle(asked, wait).map(HostDone::Settled)
+                            });
                         }
                         Asked::Watch(id, asked) => {
                             let done = self.watches.answer(id, asked);

@@ -192,7 +192,11 @@ fn check_leave(leave: &HostLeave) -> Result<(), String> {
     check_text(&leave.study)
 }
 
-fn check_settle(settle: HostSettle) -> Result<(), String> {
+/// What is wrong with it, if anything is.
+///
+/// # Errors
+/// The sentence.
+pub fn check_settle(settle: HostSettle) -> Result<(), String> {
     match (0.0..=3600.0).contains(&settle.limit_s) {
         true => Ok(()),
         false => Err(format!("limit_s: {} s is no time to wait", settle.limit_s)),

@@ -9,9 +9,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use wire::{HostDone, HostFailure, HostSettle, HostSettled};
-
-use crate::meanwhile::Meanwhile;
+use wire::{HostSettle, HostSettled};
 
 const PRESSURE: &str = "/proc/pressure/io";
 const CALM_BYTES: u64 = 1 << 20;
@@ -22,42 +20,40 @@ const LOOK: Duration = Duration::from_millis(2);
 
 /// The text of a file, where there is one.
 type Read<'a> = &'a mut dyn FnMut(&str) -> Option<String>;
+/// Sleeps no longer than that; an error: it is not to go on.
+type Wait<'a, E> = &'a mut dyn FnMut(Duration) -> Result<(), E>;
 
-/// Does what is asked for.
+/// Does what is asked for; `wait` hears what comes meanwhile.
 ///
 /// # Errors
-/// `Interrupted`: it is not to go on.
-pub fn settle(asked: HostSettle, meanwhile: &mut dyn Meanwhile) -> Result<HostDone, HostFailure> {
+/// Those of `wait`.
+pub fn settle<E>(asked: HostSettle, wait: Wait<E>) -> Result<HostSettled, E> {
     let began = Instant::now();
     if asked.sync {
         // It takes what the disks take, while there is somebody to be heard.
         let writing = thread::spawn(rustix::fs::sync);
         while !writing.is_finished() {
-            meanwhile.wait(Some(LOOK))?;
+            wait(LOOK)?;
         }
     }
     let limit = Duration::from_secs_f64(asked.limit_s);
     let read = &mut |path: &str| fs::read_to_string(path).ok();
-    let (dirty_bytes, waiting_share) = at_rest(limit, read, meanwhile)?;
-    Ok(HostDone::Settled(HostSettled {
+    let (dirty_bytes, waiting_share) = at_rest(limit, read, wait)?;
+    Ok(HostSettled {
         elapsed_s: began.elapsed().as_secs_f64(),
         dirty_bytes,
         waiting_share,
-    }))
+    })
 }
 
 /// What is dirty, and the share of the last step in which a task waited, when that is little or patience
 /// has ended.
-fn at_rest(
-    limit: Duration,
-    read: Read,
-    meanwhile: &mut dyn Meanwhile,
-) -> Result<(u64, Option<f64>), HostFailure> {
+fn at_rest<E>(limit: Duration, read: Read, wait: Wait<E>) -> Result<(u64, Option<f64>), E> {
     let began = Instant::now();
     loop {
         let share = match limit.is_zero() {
             true => None,
-            false => waiting_share(read, meanwhile)?,
+            false => waiting_share(read, wait)?,
         };
         let dirty_bytes = dirty_bytes(&read("/proc/meminfo").unwrap_or_default());
         let is_calm = dirty_bytes <= CALM_BYTES && share.unwrap_or(0.0) <= CALM_SHARE;
@@ -68,11 +64,11 @@ fn at_rest(
 }
 
 /// Of one step; `None` where the kernel does not tell it.
-fn waiting_share(read: Read, meanwhile: &mut dyn Meanwhile) -> Result<Option<f64>, HostFailure> {
+fn waiting_share<E>(read: Read, wait: Wait<E>) -> Result<Option<f64>, E> {
     let mut waited_s = || kit::proc::parse_pressure(&read(PRESSURE)?);
     let (before, began) = (waited_s(), Instant::now());
     while let Some(left) = STEP.checked_sub(began.elapsed()) {
-        meanwhile.wait(Some(left))?;
+        wait(left)?;
     }
     let share = |(now, before): (f64, f64)| (now - before) / began.elapsed().as_secs_f64();
     Ok(waited_s()
@@ -93,7 +89,11 @@ fn dirty_bytes(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meanwhile::Asleep;
+
+    fn sleep(most: Duration) -> Result<(), ()> {
+        thread::sleep(most);
+        Ok(())
+    }
 
     /// Disks for which tasks have waited so long in all, each time that is asked.
     fn rested(
@@ -111,7 +111,7 @@ mod tests {
             Some(format!("some avg10=0.00 total={total_us:.0}\n"))
         };
         let limit = Duration::from_secs_f64(limit_s);
-        let (dirty_bytes, share) = at_rest(limit, &mut read, &mut Asleep::new()).unwrap();
+        let (dirty_bytes, share) = at_rest(limit, &mut read, &mut sleep).unwrap();
         (looks, dirty_bytes, share)
     }
 
@@ -143,9 +143,7 @@ mod tests {
             limit_s: 0.1,
             sync: true,
         };
-        let Ok(HostDone::Settled(found)) = settle(asked, &mut Asleep::new()) else {
-            panic!("it does not");
-        };
+        let found = settle(asked, &mut sleep).unwrap();
         assert!(found.elapsed_s >= STEP.as_secs_f64(), "{found:?}");
         assert!(found
             .waiting_share

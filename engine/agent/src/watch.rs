@@ -74,6 +74,33 @@ impl Watches {
     }
 }
 
+/// A trial of the process that is to count, from one look at its host to the other.
+///
+/// Nothing of it is left afterwards: what that process forks next has none of it.
+pub struct Bracket {
+    watch: Watch,
+    sensors: Sensors,
+    who: HostWho,
+}
+
+impl Bracket {
+    /// The first look.
+    pub fn begin(asked: HostWatchBegin) -> Self {
+        let (who, root) = (asked.who.clone(), Root::default());
+        let sensors = Sensors::find(&root);
+        Self {
+            watch: Watch::begin(asked, &sensors, root),
+            sensors,
+            who,
+        }
+    }
+
+    /// The second one. Only who carries the trial out knows which CPUs measure.
+    pub fn end(mut self) -> HostSeen {
+        self.watch.tell(&self.who, None, &self.sensors)
+    }
+}
+
 fn none(of: u64) -> HostFailure {
     failure(
         HostFailureKind::Request,
@@ -110,11 +137,9 @@ impl Who {
         let with_programs = |pids: &[u32], programs: &[String]| {
             proc::family(&[pids, &executing(programs)].concat())
         };
-        let own = std::process::id();
-        let mut ours = with_programs(&asked.ours, &asked.programs);
-        ours.extend(proc::process_at(own).map(|process| (own, process)));
+        let ours = [&asked.ours[..], &[std::process::id()]].concat();
         Self {
-            ours,
+            ours: with_programs(&ours, &asked.programs),
             servers: with_programs(&asked.servers, &asked.serving),
             named: asked.ours.clone(),
         }

@@ -48,7 +48,7 @@ pub use ops::{
     OpPool, OpProfile, OpPut, OpPutBack, OpRelease, OpRequire, OpRun, OpSet, OpStart, OpText,
 };
 pub use pool::{Pool, PoolClient, PoolStart};
-pub use runner::{Held, RunnerLine, RunnerReply, RunnerRequest, RECORD_SEPARATOR};
+pub use runner::{Bracket, Held, RunnerLine, RunnerReply, RunnerRequest, RECORD_SEPARATOR};
 pub use start::{HostServer, HostServers, HostStarted, Start, StartReady, StartStop};
 
 use schemars::JsonSchema;

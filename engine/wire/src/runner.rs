@@ -8,11 +8,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::host::{HostSeen, HostSettle, HostSettled, HostWatchBegin};
+
 /// Stands before each line of the runner's own.
 pub const RECORD_SEPARATOR: u8 = 0x1e;
 
 /// What a runner can be asked. One trial runs at a time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum RunnerRequest {
     /// Execute a job, given as the text of its document. Answered by the lines of the trial and
@@ -21,6 +23,8 @@ pub enum RunnerRequest {
         job: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         held: Option<Held>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bracket: Option<Bracket>,
     },
     /// Begin what the trial is ready for when CLOCK_MONOTONIC here shows this; at once if that has
     /// passed.
@@ -31,6 +35,17 @@ pub enum RunnerRequest {
     Stop {},
     /// Begin the lease again. Answered by `beat`, also while a trial runs.
     Beat {},
+}
+
+/// What is done on the host of a runner just before a trial and just after it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bracket {
+    /// Before it the disks come to rest; the runner says `settled` then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settle: Option<HostSettle>,
+    /// Counters are read before and after it; `ended` has what went on. The runner is ours.
+    pub watch: HostWatchBegin,
 }
 
 /// Before what a trial waits.
@@ -55,13 +70,13 @@ impl Held {
 }
 
 /// One line of the runner's own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunnerLine {
     pub runner: RunnerReply,
 }
 
 /// What a runner says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunnerReply {
     /// First line: it is ready.
@@ -76,7 +91,12 @@ pub enum RunnerReply {
         status: i32,
         /// The end of what it wrote for people.
         said: String,
+        /// What went on on its host, if it was asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seen: Option<Box<HostSeen>>,
     },
+    /// The disks have come to rest, and the trial begins.
+    Settled(HostSettled),
     /// It is still there.
     Beat {},
     /// A trial that is held is ready for what it waits before.

@@ -74,7 +74,9 @@ impl Runner {
         loop {
             match self.hear() {
                 Heard::Event(event) => events.push(*event),
-                Heard::Reply(RunnerReply::Ended { status, said }) => return (events, status, said),
+                Heard::Reply(RunnerReply::Ended { status, said, .. }) => {
+                    return (events, status, said)
+                }
                 Heard::Reply(other) => panic!("{other:?}"),
                 Heard::Nothing => panic!("the runner is gone"),
             }
@@ -276,6 +278,68 @@ fn the_fork_that_waits_is_replaced_when_it_is_killed_and_ends_with_its_runner() 
         runner.code();
         wait_until(|| !lives(second), "it outlives its runner");
     }
+}
+
+#[test]
+fn a_trial_is_between_two_looks_at_its_host() {
+    let directory = scratch_directory();
+    let mut runner = Runner::start(&[]);
+    let job = small(directory.path()).to_string();
+    let watch = json!({"who": {"servers": [std::process::id()]}});
+    for settle in [None, Some(json!({"limit_s": 0.1, "sync": true}))] {
+        let mut bracket = json!({"watch": watch});
+        if let Some(asked) = &settle {
+            bracket["settle"] = asked.clone();
+        }
+        runner.ask(&json!({"run": {"job": job, "bracket": bracket}}));
+        if settle.is_some() {
+            let Heard::Reply(RunnerReply::Settled(settled)) = runner.hear() else {
+                panic!("the trial begins before its host has settled");
+            };
+            assert!(settled.elapsed_s > 0.0);
+        }
+        let mut events = Vec::new();
+        let seen = loop {
+            match runner.hear() {
+                Heard::Event(event) => events.push(*event),
+                Heard::Reply(RunnerReply::Ended { seen, .. }) => break seen.unwrap(),
+                _ => panic!("neither an event nor the end"),
+            }
+        };
+        assert_eq!(outcome(&events), Outcome::Done);
+        let Some(Event::End(end)) = events.last() else {
+            panic!("no end");
+        };
+        assert!(seen.elapsed_s >= end.elapsed_s, "{seen:?}");
+        assert!(seen.servers_s.is_some());
+    }
+    runner.ask(&json!({"run": {"job": job, "bracket": {"settle": {"limit_s": -1, "sync": false}, "watch": {}}}}));
+    assert!(matches!(
+        runner.hear(),
+        Heard::Reply(RunnerReply::Refused { .. })
+    ));
+    runner.execute(&small(directory.path()));
+}
+
+#[test]
+fn a_trial_that_is_stopped_while_its_host_settles_does_nothing() {
+    let directory = scratch_directory();
+    let mut runner = Runner::start(&[]);
+    let bracket = json!({"settle": {"limit_s": 3600, "sync": true}, "watch": {}});
+    let job = endless(directory.path()).to_string();
+    runner.ask(&json!({"run": {"job": job, "bracket": bracket}}));
+    runner.ask(&json!({"stop": {}}));
+    loop {
+        match runner.hear() {
+            Heard::Reply(RunnerReply::Ended { status, .. }) => {
+                assert_ne!(status, 0);
+                break;
+            }
+            Heard::Reply(RunnerReply::Settled(_)) | Heard::Event(_) => {}
+            _ => panic!("neither the trial nor its end"),
+        }
+    }
+    assert!(left_in(directory.path()).is_empty());
 }
 
 #[test]

@@ -11,7 +11,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import BinaryIO, Final, NoReturn
 
 from pydantic import ValidationError
@@ -30,6 +30,8 @@ from tiltyard.units import format_size
 from tiltyard.wire import (
     PROTOCOL,
     RECORD_SEPARATOR,
+    HostSeen,
+    HostSettled,
     RunnerClock,
     RunnerEnded,
     RunnerHello,
@@ -61,11 +63,13 @@ _LEASE: Final = ("--lease", "900")
 """Seconds after which it ends by itself when nothing more reaches it."""
 _STOP: Final = b'{"stop":{}}\n'
 _END_OF_TIME_NS: Final = 2**63
+_RESTS_S: Final = 600.0
+"""So long the disks of its host may take to come to rest."""
 _OWN_LINES: Final = 10**5
 """So many lines a runner may say about itself during one trial: some a round of clients, and four
 a minute."""
 _CLOCK: Final = b'{"clock":{}}\n'
-OfItsOwn = RunnerEnded | RunnerReady | RunnerClock
+OfItsOwn = RunnerEnded | RunnerReady | RunnerClock | HostSettled
 """What a runner says that somebody waits for."""
 
 
@@ -279,7 +283,7 @@ class Runner:
             if self._hello.protocol != PROTOCOL:
                 spoken = self._hello.protocol
                 self._refuse(f"the engine speaks protocol {spoken}, this lab speaks {PROTOCOL}")
-        return said.ended or said.ready or said.clock
+        return said.ended or said.ready or said.clock or said.settled
 
     def give_up(self, why: str | None = None) -> None:
         """It does not answer any more."""
@@ -324,6 +328,7 @@ class Trial:
         is_of_silence: bool = False,
         secret: str = "",
         held_by: HeldBy | None = None,
+        bracket: Mapping[str, object] | None = None,
     ) -> None:
         """Hand the job over.
 
@@ -335,9 +340,10 @@ class Trial:
             is_of_silence: that time begins anew with each word of it.
             secret: what is kept and said has ``{secret}`` in its place; see also :func:`hidden`.
             held_by: where it waits before each of its timed regions or executions.
+            bracket: what its host does before it and after it (``Bracket`` of the wire).
         """
         self._runner = runner
-        self._counts_from = self._asked_at = runner.heard_at = time.monotonic()
+        self.began_s = self._counts_from = self._asked_at = runner.heard_at = time.monotonic()
         self._keep = keep
         self._hidden = hidden(job, secret)
         self._limit_s, self._is_of_silence = limit_s, is_of_silence
@@ -345,6 +351,9 @@ class Trial:
         self._said_bytes = 0
         self._lines = 0
         self._ended: RunnerEnded | None = None
+        self.settled: HostSettled | None = None
+        """How the disks of its host came to rest before it, if they were to."""
+        self._rests = bool(bracket and bracket.get("settle"))
         self._is_over = False
         self.timed_out = False
         self.excess: str | None = None
@@ -353,7 +362,9 @@ class Trial:
         self.starts: list[Start] = []
         """When its timed regions were to begin, where it is held."""
         runner.begin()
-        run = {"job": job.decode()} | ({"held": held_by.each} if held_by else {})
+        run: dict[str, object] = {"job": job.decode()}
+        run |= {"held": held_by.each} if held_by else {}
+        run |= {"bracket": bracket} if bracket else {}
         request = json.dumps({"run": run}, ensure_ascii=False)
         runner.tell(f"{request}\n".encode())
 
@@ -400,6 +411,11 @@ class Trial:
         return self._ended is not None
 
     @property
+    def seen(self) -> HostSeen | None:
+        """What went on on its host meanwhile, if that was asked for; after :meth:`lines` ended."""
+        return self._ended.seen if self._ended else None
+
+    @property
     def exit_status(self) -> int:
         """Exit status; negative is the signal that killed it. Only after :meth:`lines` ended."""
         return self._runner.exit_status if self._ended is None else self._ended.status
@@ -443,7 +459,10 @@ class Trial:
                 self._ended, self._is_over = heard, True
                 self._runner.is_busy = False
                 return
-            if isinstance(heard, RunnerReady):
+            if isinstance(heard, HostSettled):
+                self.settled, self._rests = heard, False
+                self.began_s = self._counts_from = time.monotonic()
+            elif isinstance(heard, RunnerReady):
                 self._wait()
             elif isinstance(heard, bytes):
                 yield heard
@@ -474,7 +493,8 @@ class Trial:
         now = time.monotonic()
         if has_a_word and self._is_of_silence:
             self._counts_from = now
-        if self._limit_s is not None and now - self._counts_from > self._limit_s:
+        limit_s = _RESTS_S if self._rests else self._limit_s
+        if limit_s is not None and now - self._counts_from > limit_s:
             self.timed_out = True
             self.stop()
         if self._runner.is_far and now - self._asked_at > _BEAT_S:

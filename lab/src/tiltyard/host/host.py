@@ -245,46 +245,30 @@ class Host(Pipe):
         Raises:
             HostLacksError: if it does not answer.
         """
-        _, done = self._ask(_settling(limit_s, sync=sync), limit_s + _WRITES_S)
-        return self._settled(done)
-
-    def _settled(self, done: HostDone) -> HostSettled:
+        asked = {"settle": {"limit_s": limit_s, "sync": sync}}
+        _, done = self._ask(asked, limit_s + _WRITES_S)
         if done.settled is None:
             raise self._lost(_NOT_ASKED)
         return done.settled
 
-    def begin_watch(
-        self,
-        who: Mapping[str, object],
-        disk: Mapping[str, object] | None,
-        settle_s: float | None = None,
-    ) -> tuple[int, HostSettled | None]:
+    def begin_watch(self, asked: Mapping[str, object]) -> int:
         """Read the host's counters now, to tell later what has happened since then.
 
         Args:
-            who: whose work is nobody else's (``HostWho`` of the wire).
-            disk: what the work lies on (``HostDisk`` of the wire), if that is a disk.
-            settle_s: see :meth:`settle`, which comes before it in the same exchange; if not given,
-                nothing does.
+            asked: ``HostWatchBegin`` of the wire.
 
         Returns:
-            The number of the watch, and how the host has settled.
+            The number of the watch.
 
         Raises:
             HostLacksError: if it does not answer.
         """
-        watch = {"who": who} | ({"disk": disk} if disk else {})
-        begin: Mapping[str, object] = {"watch": {"begin": watch}}
-        if settle_s is None:
-            return self._ask(begin)[0], None
-        both = [_settling(settle_s, sync=True), begin]
-        (_, settled), (number, _) = self._ask_all(both, settle_s + _WRITES_S)
-        return number, self._settled(settled)
+        return self._ask({"watch": {"begin": asked}})[0]
 
     def watched(
         self,
         number: int,
-        who: Mapping[str, object],
+        who: object,
         cpus: Sequence[int] | None,
         *,
         last: bool = False,
@@ -293,7 +277,7 @@ class Host(Pipe):
 
         Args:
             number: of the watch.
-            who: as they are now.
+            who: whose work is nobody else's now (``HostWho`` of the wire).
             cpus: those that measured, none for all; ``None`` where they are not known.
             last: the watch ends with it.
 
@@ -504,26 +488,17 @@ class Host(Pipe):
         self, what: Mapping[str, object], limit_s: float | None = None
     ) -> tuple[int, HostDone]:
         """One exchange: its number, and what came of it."""
-        return self._ask_all([what], limit_s)[0]
-
-    def _ask_all(
-        self, whats: Sequence[Mapping[str, object]], limit_s: float | None = None
-    ) -> list[tuple[int, HostDone]]:
-        """Several in one exchange, which are carried out one after the other."""
         with self._one_at_a_time:
-            numbers = [next(self._numbers) for _ in whats]
-            asked = zip(numbers, whats, strict=True)
-            lines = b"".join(_line({"id": number, **what}) for number, what in asked)
+            number = next(self._numbers)
+            line = _line({"id": number, **what})
             try:
-                self._tell(lines)
-                wait_s = _ANSWER_S if limit_s is None else limit_s
-                answers = [self._heard(wait_s) for _ in whats]
+                self._tell(line)
+                answer = self._heard(_ANSWER_S if limit_s is None else limit_s)
             except BaseException:
                 # What it says later would be taken for the next answer.
                 self._kill()
                 raise
-        both = zip(numbers, answers, strict=True)
-        return [(number, self._done(number, answer)) for number, answer in both]
+        return number, self._done(number, answer)
 
     def _done(self, number: int, answer: HostLine) -> HostDone:
         """What came of a request.
@@ -539,10 +514,6 @@ class Host(Pipe):
         text = "; ".join(map(shown, (answer.failed.text, *answer.failed.left)))
         kind = _ERRORS.get(answer.failed.kind, HostLacksError)
         raise kind(text if self.name == THIS else f"{self.name}: {text}")
-
-
-def _settling(limit_s: float, *, sync: bool) -> dict[str, object]:
-    return {"settle": {"limit_s": limit_s, "sync": sync}}
 
 
 def _line(request: Mapping[str, object]) -> bytes:

@@ -20,7 +20,7 @@ from tiltyard.host.devices.disks import stack_under
 from tiltyard.host.host import Host, here
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.processes import boot_id
-from tiltyard.wire import HostSeen, HostSettled
+from tiltyard.wire import HostSeen
 
 
 class Telemetry(Frozen):
@@ -90,10 +90,12 @@ class Watch:
             servers: asks for the processes that belong to the system under test.
         """
         self._servers = servers
-        self.settled: HostSettled | None = None
         self._host = here()
         self._began_s = time.monotonic()
-        self._number, _ = self._host.begin_watch(self._who(), disk_under(directory))
+        disk = disk_under(directory)
+        self._number = self._host.begin_watch(
+            {"who": self._who()} | ({"disk": disk} if disk else {})
+        )
         self._is_open = True
 
     def __enter__(self) -> Self:
@@ -135,6 +137,12 @@ def _telemetry(seen: HostSeen, cpus: Sequence[int] | None) -> Telemetry:
     return Telemetry.model_validate({**seen.model_dump(), "cpus": tuple(cpus or ())})
 
 
+def bracketed(seen: HostSeen | None, elapsed_s: float, place: Place) -> Telemetry:
+    """What a runner has told of its host; one that was lost has told nothing."""
+    told = _telemetry(seen, None) if seen else Telemetry(elapsed_s=elapsed_s)
+    return told.model_copy(update={"host": str(place)})
+
+
 def disk_under(directory: Path | None, place: Place = HERE) -> dict[str, str | bool] | None:
     """What an agent is told of the disk under a directory (``HostDisk`` of the wire), if any."""
     stack = stack_under(directory, place) if directory else None
@@ -146,9 +154,6 @@ def disk_under(directory: Path | None, place: Place = HERE) -> dict[str, str | b
 
 class Watching(Protocol):
     """Counters of a host from the beginning of a context on."""
-
-    settled: HostSettled | None
-    """How its disks had come to rest before, where they were to."""
 
     def __enter__(self) -> Self:
         """It."""
@@ -198,7 +203,7 @@ def watch_of(
     """
     if place.host.boot == boot_id():
         return None
-    return lambda: FarWatch(place, lambda: who, cpus)
+    return lambda: FarWatch(place, lambda: {"who": who}, cpus)
 
 
 class FarWatch:
@@ -207,32 +212,22 @@ class FarWatch:
     def __init__(
         self,
         place: Place,
-        who: Callable[[], Mapping[str, object]],
+        asked: Callable[[], Mapping[str, object]],
         cpus: Sequence[int] | None = None,
-        disk: Mapping[str, object] | None = None,
-        *,
-        settle_s: float | None = None,
     ) -> None:
-        """Read them; a host that is not reached tells nothing, unless it is to settle.
+        """Read them; a host that is not reached tells nothing.
 
         Args:
-            place: where the trial runs.
-            who: asks whose work is nobody else's there (``HostWho`` of the wire).
+            place: which host.
+            asked: what is watched there now (``HostWatchBegin`` of the wire).
             cpus: those that count, none for all; ``None``: only the engine knows them.
-            disk: as :func:`disk_under` tells it there.
-            settle_s: before that the disks there come to rest; longest wait for it.
-
-        Raises:
-            UnreachableError: if it is to settle, and is not reached.
         """
-        self._place, self._who, self._cpus = place, who, cpus
+        self._place, self._asked, self._cpus = place, asked, cpus
         self._began_s = time.monotonic()
         self._host: Host | None = None
-        self.settled: HostSettled | None = None
-        """How they have come to rest."""
-        with contextlib.suppress(*(() if settle_s is not None else (TiltyardError,))):
+        with contextlib.suppress(TiltyardError):
             there = place.host
-            self._number, self.settled = there.begin_watch(who(), disk, settle_s)
+            self._number = there.begin_watch(asked())
             self._host = there
 
     def __enter__(self) -> Self:
@@ -256,6 +251,7 @@ class FarWatch:
         host, self._host = self._host, None if last else self._host
         with contextlib.suppress(HostLacksError):
             if host:
-                seen = host.watched(self._number, self._who(), self._cpus, last=last)
+                who = self._asked()["who"]
+                seen = host.watched(self._number, who, self._cpus, last=last)
                 told = _telemetry(seen, self._cpus)
         return told.model_copy(update={"host": str(self._place)})

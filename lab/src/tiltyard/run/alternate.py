@@ -24,9 +24,9 @@ from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.plan.program import is_open
 from tiltyard.run.context import Context
 from tiltyard.run.same_output import is_compared
+from tiltyard.run.settle import settle
 from tiltyard.run.trial import (
     begin_trial,
-    come_to_rest,
     ended_of,
     flaw_of,
     follow,
@@ -35,6 +35,7 @@ from tiltyard.run.trial import (
     keep_trial,
     limit_of,
     measuring,
+    settling,
     watching,
 )
 from tiltyard.study.kinds import HOST
@@ -118,10 +119,10 @@ def run_alternately(context: Context, keys: Sequence[TrialKey], up: Up) -> None:
     """
     workload = keys[0].workload
     is_brief = context.is_brief(workload)
-    rest = come_to_rest(context, workload, up)
-    begun = [begin_trial(context, key, rest.settled, waits=is_brief) for key in keys]
+    settled = settle(settling(context, workload, up), up.place)
+    begun = [begin_trial(context, key, waits=is_brief) for key in keys]
     keeps = [io.BytesIO() for _ in keys]
-    with watching(context, up, rest.watched, brief=is_brief) as telemetry_of:
+    with watching(context, up, brief=is_brief) as telemetry_of:
         turns, trials, hello = _execute(context, keys, up, keeps)
         telemetry = telemetry_of(measuring(up, hello))
     context.interrupt.check()
@@ -136,7 +137,7 @@ def run_alternately(context: Context, keys: Sequence[TrialKey], up: Up) -> None:
             elapsed_s=turns.held_s[place],
             telemetry=telemetry,
         )
-        keep_trial(context, key, begun[place], ended, waits=is_brief, alternated=True)
+        keep_trial(context, key, begun[place], ended, settled, waits=is_brief, alternated=True)
 
 
 def _execute(

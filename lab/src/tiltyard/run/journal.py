@@ -99,18 +99,23 @@ class SystemPrepared(Frozen):
     prepared: Prepared
 
 
+class Settled(Frozen):
+    """Disks before a trial."""
+
+    elapsed_s: float
+    """How long it took until earlier writes had reached them."""
+    dirty_bytes: int
+    """What others had not written back by then."""
+    waiting_share: float | None = None
+    """Share of the last moment in which a task waited for a disk; ``None``: not available."""
+
+
 class TrialStarted(Frozen):
     """A trial is about to start: all that is needed to adopt it if we do not see its end."""
 
     type: Literal["trial_started"] = "trial_started"
     key: TrialKey
     slot: int
-    settled_s: float
-    """How long it took until earlier writes had reached the disk."""
-    dirty_bytes: int
-    """What others had not written back by then."""
-    waiting_share: float | None = None
-    """Share of the last moment in which a task waited for a disk; ``None``: not available."""
 
 
 class TrialFinished(Frozen):
@@ -126,6 +131,8 @@ class TrialFinished(Frozen):
     file: str
     """Relative to the study folder; empty if the trial never got as far as a stream."""
     sha256: str
+    settled: Settled | None = None
+    """How the host's disks had come to rest before it."""
     telemetry: Telemetry | None = None
     written_bytes: int | None = None
     """What programs wrote in it, also before and after what is measured; ``None``: not known."""

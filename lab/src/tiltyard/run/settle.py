@@ -8,7 +8,7 @@ Before a trial of less than a second nothing is waited for where we have written
 what others do during the trial is in its telemetry.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from tiltyard.host.place import HERE, Place
 from tiltyard.wire import HostSettled
@@ -17,24 +17,31 @@ IDLE_BYTES: Final = 2**20
 _LIMIT_S = 2.0
 
 
-def patience_s(trial_s: float | None) -> float:
-    """Longest wait before a trial that takes so long; ``None``: that is not known."""
-    return _LIMIT_S if trial_s is None else min(_LIMIT_S, trial_s / 10)
+class Settling(NamedTuple):
+    """What is asked before a trial; ``HostSettle`` of the wire."""
+
+    limit_s: float
+    """Longest wait for others; 0: only what waits to be written is told."""
+    sync: bool
+    """Whether what is dirty is written first."""
+
+    @classmethod
+    def before(cls, trial_s: float | None, *, brief: bool = False) -> "Settling":
+        """Of a trial that takes so long, where that is known.
+
+        Args:
+            trial_s: how long it takes.
+            brief: less than a second, and nothing of ours waits to be written.
+        """
+        if brief:
+            return cls(0, sync=False)
+        return cls(_LIMIT_S if trial_s is None else min(_LIMIT_S, trial_s / 10), sync=True)
 
 
-def settle(
-    place: Place = HERE, *, brief: bool = False, trial_s: float | None = None
-) -> HostSettled:
-    """Sync, then give other users of the host's disks a moment to come to rest.
-
-    Args:
-        place: the host that the trial will run on.
-        brief: the trial takes less than a second, and nothing of ours waits to be written.
-        trial_s: how long the trial takes, where that is known.
+def settle(asked: Settling, place: Place = HERE) -> HostSettled:
+    """Have a host's disks come to rest.
 
     Raises:
         UnreachableError: if that is another host, and it is not reached.
     """
-    if brief and not place.is_remote:
-        return place.host.settle(0, sync=False)
-    return place.host.settle(patience_s(trial_s))
+    return place.host.settle(asked.limit_s, sync=asked.sync)

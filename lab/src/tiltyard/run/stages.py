@@ -29,7 +29,7 @@ from tiltyard.plan.program import (
     with_number,
 )
 from tiltyard.run.context import Context
-from tiltyard.run.settle import IDLE_BYTES, settle
+from tiltyard.run.settle import IDLE_BYTES, Settling, settle
 from tiltyard.run.stream import Stream, stream_of
 from tiltyard.study.program import PROGRAM, SECRET, STUDY_DIR
 from tiltyard.systems.kind import Up
@@ -176,7 +176,7 @@ def _set_up(context: Context, where: Place, workload: PlannedWorkload, found: Ar
     if outcome != "done":
         found.failed[workload.spec.name] = f"{where.level}.{reason}"
     if where.up is not None and (stream.written_bytes or 0) > IDLE_BYTES:
-        settle(where.up.place)
+        settle(Settling.before(None), where.up.place)
 
 
 def _clean_up(

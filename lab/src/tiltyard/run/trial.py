@@ -11,26 +11,26 @@ import contextlib
 import io
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from tiltyard.executors.engine import Job
 from tiltyard.executors.runner import Trial
 from tiltyard.folder import sha256, sync_directory
 from tiltyard.host.commands import signal_name
-from tiltyard.host.telemetry import Telemetry, Watch, Watching
+from tiltyard.host.telemetry import FarWatch, Telemetry, Watch, bracketed
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.plan.program import is_open
 from tiltyard.run.boot import booted
 from tiltyard.run.clients import ClientCallbacks, execute_together
 from tiltyard.run.context import Context
 from tiltyard.run.history import History
-from tiltyard.run.journal import ExecutionsSet, TrialFinished, TrialStarted, now
+from tiltyard.run.journal import ExecutionsSet, Settled, TrialFinished, TrialStarted, now
 from tiltyard.run.same_output import expected_output, outcome_of
-from tiltyard.run.settle import IDLE_BYTES, patience_s, settle
+from tiltyard.run.settle import IDLE_BYTES, Settling, settle
 from tiltyard.run.sizing import Asked, Tried, further
 from tiltyard.run.stages import program_job, silence_s
 from tiltyard.run.stream import Stream, file_of, keep_stream, stream_of
@@ -74,6 +74,8 @@ class Ended:
     stream: Stream
     said: bytes
     """What the stream was read from."""
+    settled: HostSettled | None = None
+    """How its host had come to rest, where its runner has seen to that."""
 
 
 def run_trial(context: Context, key: TrialKey, up: Up) -> None:
@@ -89,27 +91,22 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
     if asked and key.workload in context.tried and key.repeat > 1:
         return
     is_brief = context.is_brief(key.workload)
-    rest = come_to_rest(context, key.workload, up)
-    begun = begin_trial(context, key, rest.settled, waits=is_brief)
-    ended = _execute(context, key, up, brief=is_brief, watched=rest.watched)
+    settles = settling(context, key.workload, up)
+    bracket = bracket_of(context, key.workload, up, settles)
+    settled = None if bracket else settle(settles, up.place)
+    begun = begin_trial(context, key, waits=is_brief)
+    ended = _execute(context, key, up, brief=is_brief, bracket=bracket)
     context.interrupt.check()
     if asked and ended.outcome == "done" and not _is_long(context, key, asked, ended):
         _try_further(context, key, up, asked, ended)
         return
-    keep_trial(context, key, begun, ended, waits=is_brief)
+    keep_trial(context, key, begun, ended, ended.settled or settled, waits=is_brief)
 
 
-def begin_trial(context: Context, key: TrialKey, settled: HostSettled, *, waits: bool) -> str:
+def begin_trial(context: Context, key: TrialKey, *, waits: bool) -> str:
     """Write down that a trial begins; when that was, UTC, ISO 8601."""
     slot = context.slots[key]
-    started = TrialStarted(
-        key=key,
-        slot=slot,
-        settled_s=settled.elapsed_s,
-        dirty_bytes=settled.dirty_bytes,
-        waiting_share=settled.waiting_share,
-    )
-    at = context.journal.append(started, waits=waits).at
+    at = context.journal.append(TrialStarted(key=key, slot=slot), waits=waits).at
     context.observer.trial_started(key, slot, context.outlook)
     return at
 
@@ -119,6 +116,7 @@ def keep_trial(
     key: TrialKey,
     begun: str,
     ended: Ended,
+    settled: HostSettled | None,
     *,
     waits: bool,
     alternated: bool = False,
@@ -139,6 +137,7 @@ def keep_trial(
         reason=ended.reason,
         file=file_of(key),
         sha256=sha256(kept),
+        settled=Settled.model_validate(settled.model_dump()) if settled else None,
         telemetry=ended.telemetry,
         written_bytes=ended.stream.written_bytes,
         alternated=alternated,
@@ -185,7 +184,8 @@ def _try_further(context: Context, key: TrialKey, up: Up, asked: Asked, ended: E
     times_s, elapsed_s = [one.elapsed_s for one in ended.stream.executions], ended.elapsed_s
     enough = len(times_s)
     if number := further(times_s, elapsed_s, asked):
-        more = _execute(context, key, up, brief=True, executions=number)
+        bracket = bracket_of(context, key.workload, up, None)
+        more = _execute(context, key, up, brief=True, bracket=bracket, executions=number)
         context.interrupt.check()
         elapsed_s += more.elapsed_s
         if more.outcome == "done":
@@ -194,28 +194,29 @@ def _try_further(context: Context, key: TrialKey, up: Up, asked: Asked, ended: E
     context.tried.setdefault(key.workload, []).append(tried)
 
 
-class Rest(NamedTuple):
-    """A host before a trial."""
-
-    settled: HostSettled
-    watched: Watching | None
-    """Another host is watched from then on, by the same exchange."""
-
-
-def come_to_rest(context: Context, workload: str, up: Up) -> Rest:
-    """Wait until the host has; what goes on between brief trials that write nothing is watched."""
+def settling(context: Context, workload: str, up: Up) -> Settling:
+    """How a host comes to rest; what goes on between brief trials that write nothing is watched."""
     is_idle = context.is_brief(workload) and _is_idle(context, up)
-    times = context.history.times_of_workload.get(workload)
-    trial_s = times.median_s if times else None
-    if up.watch:
-        watched = up.watch(patience_s(trial_s))
-        if settled := watched.settled:
-            context.watches.close()
-            return Rest(settled, watched)
-    settled = settle(up.place, brief=is_idle, trial_s=trial_s)
     if not is_idle:
         context.watches.close()
-    return Rest(settled, None)
+    times = context.history.times_of_workload.get(workload)
+    brief = is_idle and not up.place.is_remote
+    return Settling.before(times.median_s if times else None, brief=brief)
+
+
+Bracket = Mapping[str, object]
+"""That of the wire."""
+
+
+def bracket_of(context: Context, workload: str, up: Up, settles: Settling | None) -> Bracket | None:
+    """What the runner of a trial does on another host; ``None``: several have a part in the trial.
+
+    Here an exchange takes no time, and which CPUs measure is known when the trial has ended.
+    """
+    if not up.watched or context.plan.workload(workload).spec.clients:
+        return None
+    asked = {"settle": settles._asdict()} if settles else {}
+    return {**asked, "watch": up.watched()}
 
 
 def _is_idle(context: Context, up: Up) -> bool:
@@ -249,7 +250,7 @@ def _execute(
     up: Up,
     *,
     brief: bool,
-    watched: Watching | None = None,
+    bracket: Bracket | None = None,
     executions: int | None = None,
 ) -> Ended:
     """Run the engine to its end, or one for each client.
@@ -259,7 +260,7 @@ def _execute(
         key: the trial.
         up: its system.
         brief: whether trials of the workload are.
-        watched: see :class:`Rest`.
+        bracket: see :func:`bracket_of`.
         executions: of its program, where those are not the run's.
     """
     workload = context.plan.workload(key.workload)
@@ -267,7 +268,8 @@ def _execute(
     job = job_of(context, key, up, watched=counted, executions=executions)
     limit = limit_of(context.history, context.plan, key.workload)
     keep = io.BytesIO()
-    with watching(context, up, watched, brief=brief) as telemetry_of:
+    settled: HostSettled | None = None
+    with watching(context, up, brief=brief, by_runner=bool(bracket)) as telemetry_of:
         began = time.monotonic()
         cpus: tuple[int, ...] | None = ()
         seen: tuple[Telemetry, ...] = ()
@@ -290,13 +292,18 @@ def _execute(
                 limit_s=limit.seconds,
                 is_of_silence=limit.is_of_silence,
                 secret=secret,
+                bracket=bracket,
             )
             with context.interrupt.stops(trial.stop):
                 cpus = measuring(up, follow(trial, context.observer.progress))
+            began, settled = trial.began_s, trial.settled
         elapsed_s = time.monotonic() - began
         telemetry = telemetry_of(cpus)
+        if bracket:
+            told = bracketed(trial.seen, elapsed_s, up.place)
+            telemetry = told.model_copy(update={"others": telemetry.others})
         telemetry = telemetry.model_copy(update={"others": (*telemetry.others, *seen)})
-    return ended_of(
+    ended = ended_of(
         context,
         key,
         keep.getvalue(),
@@ -305,6 +312,7 @@ def _execute(
         elapsed_s=elapsed_s,
         telemetry=telemetry,
     )
+    return replace(ended, settled=settled)
 
 
 def ended_of(
@@ -377,15 +385,15 @@ def is_watched(context: Context, key: TrialKey, up: Up) -> bool:
 
 @contextlib.contextmanager
 def watching(
-    context: Context, up: Up, watched: Watching | None, *, brief: bool
+    context: Context, up: Up, *, brief: bool, by_runner: bool = False
 ) -> Iterator[Callable[[tuple[int, ...] | None], Telemetry]]:
     """The counters of its hosts from now on; from the end of the last trial on, if both are brief.
 
     Args:
         context: what every step needs.
         up: the system.
-        watched: see :class:`Rest`.
         brief: the trial takes less than a second.
+        by_runner: the runner watches the host of the trial.
 
     Yields:
         What tells them, of the CPUs that measured.
@@ -394,17 +402,17 @@ def watching(
     with contextlib.ExitStack() as stack:
         shares = brief and not up.place.is_remote and not up.servers()
         far = stack.enter_context(up.watch_far()) if up.watch_far else None
-        own: Watching
+        own: Watch | FarWatch | None = None
         if shares:
             own = context.watches.of(directory)
         else:
             context.watches.close()
-            if watched is None:
-                watched = up.watch(None) if up.watch else Watch(directory, up.servers)
-            own = stack.enter_context(watched)
+            if not by_runner:
+                own = FarWatch(up.place, up.watched) if up.watched else Watch(directory, up.servers)
+                stack.enter_context(own)
 
         def telemetry_of(cpus: tuple[int, ...] | None) -> Telemetry:
-            seen = own.telemetry(cpus, last=not shares)
+            seen = own.telemetry(cpus, last=not shares) if own else Telemetry(elapsed_s=0)
             others = (far.telemetry(last=True),) if far else ()
             return seen.model_copy(update={"others": others}) if others else seen
 

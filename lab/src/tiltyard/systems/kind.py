@@ -297,11 +297,11 @@ class Up:
     """The host of its server."""
     far_place: FarPlace | None = None
     """Where servers of programs are started that are to run at its server's end."""
-    watch: Callable[[float | None], Watching] | None = None
-    """Begins to watch its host during a trial, where that is another one; before that its disks
-    come to rest, for so many seconds at most (``None``: they need not)."""
+    watched: Callable[[], Mapping[str, object]] | None = None
+    """Tells what is watched of its host during a trial now (``HostWatchBegin`` of the wire), where
+    that is another one."""
     watch_far: Callable[[], Watching] | None = None
-    """The same for the host of its server, where that is another one."""
+    """Begins to watch the host of its server, where that is another one."""
     recipe: Recipe = field(default_factory=Recipe)
     """What was executed and how it is taken back, for a runbook."""
 

@@ -18,7 +18,7 @@ from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import Place
 from tiltyard.host.processes import BOOT_ID
 from tiltyard.host.steps import Step
-from tiltyard.host.telemetry import FarWatch, disk_under
+from tiltyard.host.telemetry import disk_under
 from tiltyard.systems import untrusted_inputs
 from tiltyard.systems.booting import BOOTED, boot, boot_problems
 from tiltyard.systems.kind import AnyKind, Problem, ReachableSettings, Site, System, Up
@@ -148,12 +148,13 @@ class There(System):
             disk = disk_under(directory, place)
             facts = facts_of_another(place)
 
-        def who() -> Mapping[str, object]:
-            return {"programs": hosts.engines(place.address), "servers": [*up.servers()]}
-
         def started(*engine: str) -> tuple[str, ...]:
             prefix = (*(apart.command if apart else ()), *up.prefix)
             return engine_command(place, *engine, prefix=prefix)
+
+        def watched() -> Mapping[str, object]:
+            who = {"programs": hosts.engines(place.address), "servers": [*up.servers()]}
+            return {"who": who} | ({"disk": disk} if disk else {})
 
         gone = f"the agent on {place} that has prepared it has ended"
         return replace(
@@ -170,7 +171,7 @@ class There(System):
             prefix=(),
             lost=lambda: up.lost() if agent.is_there else gone,
             servers=lambda: (),
-            watch=lambda settle_s: FarWatch(place, who, disk=disk, settle_s=settle_s),
+            watched=watched,
         )
 
     def refresh(self) -> None:

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from tiltyard.wire.end_types import *  # noqa: F403
 from tiltyard.wire.end_types import Message
 from tiltyard.wire.host_types import *  # noqa: F403
+from tiltyard.wire.host_types import HostSeen, HostSettled
 from tiltyard.wire.types import *  # noqa: F403
 from tiltyard.wire.types import Card, CatalogueMessage, Event, ModelEvent, SampleEvent
 
@@ -68,6 +69,8 @@ class RunnerEnded(Message):
     """Exit status; negative is the signal that killed it."""
     said: str
     """The end of what it wrote for people."""
+    seen: HostSeen | None = None
+    """What went on on its host, if that was asked for."""
 
 
 class RunnerRefused(Message):
@@ -99,6 +102,8 @@ class RunnerReply(Message):
     beat: RunnerBeat | None = None
     ready: RunnerReady | None = None
     clock: RunnerClock | None = None
+    settled: HostSettled | None = None
+    """Before a trial: its host's disks have come to rest."""
     refused: RunnerRefused | None = None
 
 
