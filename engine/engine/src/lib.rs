@@ -59,10 +59,10 @@ use wire::{ConditionsWanted, Failure, FailureKind, HostLine};
 pub use registry::{Parts, Protocol};
 pub use tool::Tool;
 
-/// Is the engine that is made of `parts`, as its command line says.
+/// Is the engine that is made of `parts`, as its command line says. Called once.
 ///
 /// # Panics
-/// If two workloads among its parts have one name.
+/// If it is called again.
 pub fn main(parts: Parts) -> ExitCode {
     parts.take();
     let mut arguments = std::env::args_os();

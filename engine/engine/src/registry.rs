@@ -62,12 +62,9 @@ impl Parts {
     /// From now on this program is made of them.
     ///
     /// # Panics
-    /// If two of them have one name, or the program is made of others already.
+    /// If the program is made of others already.
     pub(crate) fn take(self) {
         assert!(PARTS.set(self).is_ok(), "made of parts already");
-        let mut names = BTreeSet::new();
-        let twice = all().map(Known::name).find(|name| !names.insert(*name));
-        assert!(twice.is_none(), "two workloads are called {twice:?}");
     }
 }
 
@@ -76,7 +73,13 @@ fn parts() -> &'static Parts {
 }
 
 /// Everything, for `describe`.
+///
+/// # Panics
+/// If two workloads have one name.
 pub fn catalogue() -> Catalogue {
+    let mut names = BTreeSet::new();
+    let twice = all().map(Known::name).find(|name| !names.insert(*name));
+    assert!(twice.is_none(), "two workloads are called {twice:?}");
     Catalogue {
         protocol: PROTOCOL,
         engine: VERSION.to_owned(),
