@@ -4,7 +4,15 @@ from collections.abc import Iterator
 
 from tiltyard.analysis.model import Cell, Findings, Summary, WorkloadFindings
 from tiltyard.charts.chart import Chart, Spec, columns_of, series, side_by_side
-from tiltyard.charts.figures import SPREADS, Measure, Panel, deviation_of, head_of, measure_of
+from tiltyard.charts.figures import (
+    SPREADS,
+    Measure,
+    Panel,
+    deviation_of,
+    head_of,
+    kind_of,
+    measure_of,
+)
 from tiltyard.charts.rows import Row, Rows, rows_of, texts
 from tiltyard.charts.scales import Scale, scale_of
 from tiltyard.charts.theme import (
