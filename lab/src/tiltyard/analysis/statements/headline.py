@@ -60,7 +60,7 @@ def headline(findings: Findings) -> str:
 @statement("headline", "No verdict: values were not repeated. By value alone …")
 def _single(findings: Findings) -> str:
     """A source kept one value of everything, and the levels of a factor can be compared."""
-    if findings.origin is None or _has_intervals(findings):
+    if findings.planned or _has_intervals(findings):
         return ""
     found = _counts(findings)
     if not found:
@@ -261,7 +261,7 @@ class _Mean:
 def _told(subject: str, means: Sequence[_Mean], findings: Findings) -> str:
     """Of pairs of which none is decided the intervals only."""
     basis = ", ".join(sorted({confidence(own.comparison.level) for own in means}))
-    if not findings.origin:
+    if findings.planned:
         blocks = sorted({own.comparison.blocks for own in means})
         least = f"{blocks[0]} to " if len(blocks) > 1 else ""
         basis += f", {least}{findings.design.amount(blocks[-1])}"
