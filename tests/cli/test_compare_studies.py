@@ -111,7 +111,7 @@ def test_the_forest_plot_fits_the_terminal(here: Path, columns: int) -> None:
 def test_json_is_that_of_findings(capsys: pytest.CaptureFixture[str]) -> None:
     compare("may", "june", printing=Printing(json=True))
     document = json.loads(capsys.readouterr().out)
-    assert [one["name"] for one in document["origin"]["studies"]] == ["may", "june"]
+    assert [one["name"] for one in document["provenance"]["studies"]] == ["may", "june"]
     assert Findings.model_validate(document).workloads[0].name == "program on a"
 
 

@@ -87,7 +87,7 @@ def test_what_there_is_not_is_refused_before_anything_is_written(
 def test_the_findings_go_to_stdout_and_elsewhere_if_asked(folder: Path, tmp_path: Path) -> None:
     done = report(folder, "--json", "--output", tmp_path / "elsewhere")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["origin"]["title"] == "A printed study"
+    assert json.loads(done.stdout)["provenance"]["title"] == "A printed study"
     assert (tmp_path / "elsewhere" / "index.html").is_file()
     assert (tmp_path / "elsewhere" / "findings.json").is_file()
     assert [path.name for path in folder.iterdir()] == ["collection.json"]

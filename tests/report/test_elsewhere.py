@@ -52,8 +52,8 @@ def test_sections_without_anything_to_tell_are_left_out(page: str) -> None:
 
 
 def test_the_origin_and_its_limits_are_told(elsewhere: Findings, page: str) -> None:
-    assert elsewhere.origin is not None
-    assert elsewhere.origin.title in Reading(part_of(page, "origin")).text
+    assert elsewhere.provenance is not None
+    assert elsewhere.provenance.title in Reading(part_of(page, "origin")).text
     limits = Reading(part_of(page, "limits")).text
     assert "Limitations of these data" in limits
     assert [n.text for n in elsewhere.notices if " ".join(n.text.split()) not in limits] == []

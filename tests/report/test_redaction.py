@@ -311,7 +311,7 @@ def test_a_host_is_found_in_capitals_and_in_names_of_files(telling: Findings) ->
         ),
         author="A. Builder of build07",
     )
-    found = redacted(telling.model_copy(update={"origin": origin})).findings.origin
+    found = redacted(telling.model_copy(update={"provenance": origin})).findings.provenance
     assert found
     assert [one.name for one in found.files] == ["ext4_[host 1].json", "xfs-[host 1].json"]
     assert [one.sha256 for one in found.files] == [one.sha256 for one in origin.files]

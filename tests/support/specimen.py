@@ -358,5 +358,5 @@ def findings(
                    advice="Repeat on hardware before publishing."),
         ),
         host={"cpu": "AMD EPYC, 2 CPUs", "memory": "24 GiB", "kernel": "Linux 6.18"},
-        complete=True,
+        complete=True, unit="block",
     )  # fmt: skip

@@ -302,8 +302,8 @@ def test_two_are_pooled_on_demand() -> None:
     (pair,) = pairs_of(found)
     assert pair.over is not None
     assert pair.over.predicted_low is None
-    assert found.origin is not None
-    assert found.origin.pooled
+    assert found.provenance is not None
+    assert found.provenance.pooled
 
 
 def test_studies_that_agree_within_the_margin_are_equivalent() -> None:
@@ -348,8 +348,8 @@ def test_what_else_differs_is_told_and_serial_numbers_are_not() -> None:
     assert "kernel: release 6.1 → 6.12" in told
     assert "disks: vda: serial number" in told
     assert "S2" not in found.model_dump_json()
-    assert found.origin is not None
-    assert [one.differs for one in found.origin.studies] == [
+    assert found.provenance is not None
+    assert [one.differs for one in found.provenance.studies] == [
         (),
         ("disks: vda: serial number", "kernel: release 6.1 → 6.12"),
     ]

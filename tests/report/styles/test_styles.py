@@ -86,6 +86,6 @@ def test_a_document_is_the_same_every_time(style: Style, findings: Findings) -> 
 def test_results_not_run_here_say_so(style: Style, name: str) -> None:
     findings = findings_of(name, 1)
     document = style.compose(findings)
-    assert findings.origin is not None
-    assert findings.origin.title in document.byline
+    assert findings.provenance is not None
+    assert findings.provenance.title in document.byline
     assert any(section.id == "limits" for section in document.sections)

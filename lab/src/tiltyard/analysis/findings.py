@@ -94,6 +94,8 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         workloads = with_observations(workloads, observe(measured, run, plan, judged))
     lines = trial_lines(everything, _all_measured(plan, everything, run, measured))
     systems, blocks_done = system_findings(plan, run), len(course.counted)
+    levels = {one.name: one.levels for one in systems}
+    asked = plan.asks or asked_factor(plan.question, levels)
     evidence = Evidence(plan, run, judged, workloads, withheld)
     look = int(evidence.contrasts.columns["blocks"].max(initial=0))
     findings = Findings(
@@ -109,11 +111,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         systems=systems,
         baseline=plan.baseline,
         differences=differences({one.name: one.facts for one in systems}, plan.systems, run.host),
-        advantages=advantages(
-            levels := {one.name: one.levels for one in systems},
-            plan.baseline,
-            plan.asks or asked_factor(plan.question, levels),
-        ),
+        advantages=advantages(levels, plan.baseline, asked),
         design=plan.design,
         design_sentence=design_sentence(
             plan, family, headlines, HEADLINE_LEVEL, *_other_families(workloads)
@@ -121,6 +119,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         blocks_done=blocks_done,
         blocks_planned=len(plan.blocks),
         look=look,
+        unit=plan.design.unit,
         family=family,
         **_trial_counts(everything, course, look),
         resolution_percent=_resolution_percent(judged),

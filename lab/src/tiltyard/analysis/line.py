@@ -380,7 +380,7 @@ def as_much(ratio: str) -> str:
 
 def unprinted_decimals(findings: Findings) -> int:
     """Decimals of a percentage that has no interval, at most: those of its source."""
-    return findings.origin.delta_decimals if findings.origin else 1
+    return findings.provenance.delta_decimals if findings.provenance else 1
 
 
 def unsigned(value: float, decimals: int) -> str:

@@ -500,14 +500,26 @@ class Findings(Frozen):
     """The same of other hosts that systems are on, or have their servers on."""
     complete: bool
     """Every comparison is decided, or the last look is reached."""
-    origin: Origin | None = None
-    """Where values come from that were not measured here: there is no plan, seed, trial, record."""
+    unit: Literal["block", "session", "value", "study"]
+    """What is replicated: verdicts count it."""
+    provenance: Origin | None = None
+    """Where values come from that were not measured here."""
     kept: Kept | None = None
     """What that source kept; all else limits the verdicts."""
     audit: tuple[Audited, ...] = ()
     """What a printed study claims, held against its own numbers."""
     plugins: dict[str, str] = Field(default_factory=dict)
     """Packages that had a part in what was measured or is stated → their versions."""
+
+    @property
+    def planned(self) -> bool:
+        """Whether it was measured by a plan; else there is no seed, trial or record either."""
+        return bool(self.design.looks)
+
+    @property
+    def centre(self) -> str:
+        """What the values are, as captions begin."""
+        return "Medians over blocks" if self.planned else "Values of the source"
 
     @cached_property
     def by_workload(self) -> Mapping[str, tuple[TrialLine, ...]]:

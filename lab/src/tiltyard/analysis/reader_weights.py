@@ -121,7 +121,7 @@ def _choices(findings: Findings) -> Choices:
     if reason := _reason(findings):
         return Choices(systems=systems, baseline=findings.baseline, reason=reason)
     level = LEVEL / comb(len(systems), 2)
-    if findings.origin:
+    if not findings.planned:
         return Choices(
             systems=systems,
             baseline=findings.baseline,
@@ -168,11 +168,11 @@ def _reason(findings: Findings) -> str:
     """Why an interval cannot be recomputed from values alone; empty if it can."""
     if len(findings.systems) < 2:
         return "one system has nothing to be compared with"
-    if findings.origin and findings.origin.studies:
+    if not findings.planned and findings.unit != "value":
         return "the verdicts rest on several studies, whose spread single values do not have"
-    if findings.origin:
+    if not findings.planned:
         return "" if any(own.cells for own in findings.workloads) else "no values were kept"
-    if findings.design.unit == "session":
+    if findings.unit == "session":
         return "the verdicts rest on sessions, whose spread blocks do not have"
     if findings.design.verdict == "adjusted":
         return "the verdicts are adjusted for covariates, which the page does not have"

@@ -126,8 +126,8 @@ def runbook(findings: Findings) -> tuple[str, ...]:
     The turns of a system stand in it as comments where no script can do them: on another host, in
     a virtual machine, with a service or a state that Tiltyard itself brings up.
     """
-    if findings.origin and findings.origin.runbook:
-        return findings.origin.runbook
+    if findings.provenance and findings.provenance.runbook:
+        return findings.provenance.runbook
     recipes = [(system, system.recipe) for system in findings.systems if system.recipe]
     if not recipes:
         return ()

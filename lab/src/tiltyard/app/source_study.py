@@ -76,12 +76,12 @@ def read_study(path: Path, name: str) -> Study:
     with phase(f"analysing {name}"):
         if kind is not RUN:
             found = kind.findings(folder)
-            if found.origin and found.origin.studies:
+            if found.provenance and found.provenance.studies:
                 raise UsageError(
                     f"{path}: is itself a comparison of studies. Fix: name the studies that it "
-                    f"compares: {listed([one.name for one in found.origin.studies])}"
+                    f"compares: {listed([one.name for one in found.provenance.studies])}"
                 )
-            began = found.origin.published if found.origin else ""
+            began = found.provenance.published if found.provenance else ""
             return Study(name, {1: found}, began)
         groups = [one for one in read_sessions(StudyFolder.of(folder)) if one.run.trials]
         if not groups:

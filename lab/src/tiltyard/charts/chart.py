@@ -100,7 +100,7 @@ class Chart(_Described):
     def pictures(self, findings: Findings, workload: WorkloadFindings | None) -> Iterator[Picture]:
         """The picture of a workload."""
         if workload is not None:
-            words = self.imported if findings.origin and self.imported else None
+            words = None if findings.planned else self.imported
             title, caption = words or (self.title, self.caption)
             yield Picture(
                 chart=self.name,

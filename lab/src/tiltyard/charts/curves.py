@@ -54,7 +54,7 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
         for panel in panels
     )
     span = along.axis.span(along.levels) if along else ""
-    value = "values of the source" if findings.origin else "medians"
+    value = "medians" if findings.planned else "values of the source"
     return f"{workload.display} over {span}, {value}. {'; '.join(lines)}."
 
 

@@ -55,7 +55,7 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
             for one in (pair.over.values if pair.over else ())
         )
         told.append(f"{pair.sentence} {pair.system} against {pair.against}: {each}.")
-    studies = len(findings.origin.studies) if findings.origin else 0
+    studies = len(findings.provenance.studies) if findings.provenance else 0
     return f"{workload.display} over {count_of(studies, 'study')}. {' '.join(told)}"
 
 

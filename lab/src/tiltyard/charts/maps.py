@@ -283,7 +283,7 @@ def _strip_of_values(cells: list[Cell], grid: Grid, *, noted: bool) -> Strip:
 def _values_alt(findings: Findings, workload: WorkloadFindings) -> str:
     tests = ", ".join(cells[0].label for cells in by_test(workload.cells))
     systems = ", ".join(series(findings))
-    value = "value of the source" if findings.origin else "median over blocks"
+    value = "median over blocks" if findings.planned else "value of the source"
     return f"{workload.display}: {value} in every cell, for {systems}. Tests: {tests}."
 
 

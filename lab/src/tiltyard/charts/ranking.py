@@ -186,7 +186,7 @@ def _legend(findings: Findings, workload: WorkloadFindings) -> str:
 
 def _dots_are(findings: Findings) -> str:
     """What each dot is the ratio of."""
-    if findings.origin and findings.origin.studies:
+    if findings.unit == "study":
         return "studies"
     return f"{findings.design.unit}s"
 

@@ -158,7 +158,7 @@ def _listed(facts: Mapping[str, str], names: Mapping[str, str]) -> str:
 def _time(findings: Findings) -> str:
     """When the last trial was begun, or when the values were published."""
     started = max((trial.started for trial in findings.trials), default="")
-    published = findings.origin.published if findings.origin else ""
+    published = findings.provenance.published if findings.provenance else ""
     return started.replace("T", " ").removesuffix("Z") or published
 
 

@@ -128,7 +128,7 @@ def _hung(
 
 def _rests_on(findings: Findings) -> str:
     """What n is: of comparisons that stopped earlier the most."""
-    if findings.origin:
+    if not findings.planned:
         return "values of the source"
     pairs = (pair for workload in findings.workloads for pair in workload.index.comparisons)
     stopped = any(pair.blocks < findings.look for pair in pairs)

@@ -83,7 +83,7 @@ def verdicts(findings: Findings, *reports: Path) -> RenderableType:
     parts: list[RenderableType] = []
     if line := _no_verdict(findings):
         parts += [Text(_with_labels(line, findings), style="bold"), Text()]
-    over = bool(findings.origin and findings.origin.studies)
+    over = bool(findings.provenance and findings.provenance.studies)
     parts += studies_compared(findings) if over else _legend(findings)
     for workload in () if over else findings.workloads:
         if workload.index.standings:
@@ -100,7 +100,7 @@ def _no_verdict(findings: Findings) -> str:
     found = [one.verdict for one in compared]
     found += [effect.verdict for own in findings.workloads for effect in own.effects]
     decided = any(verdict not in ("undecided", "invalid") for verdict in found)
-    if findings.origin or decided:
+    if decided or not findings.planned:
         return ""
     why = compared[0].sentence if len(compared) == 1 else findings.answer
     return why if why.startswith("No verdict") else f"No verdict: {why}"
@@ -211,10 +211,10 @@ def _lines_of(workload: WorkloadFindings) -> list[tuple[str, Sequence[Comparison
 
 
 def _counts(findings: Findings) -> str:
-    if findings.origin:
-        if findings.origin.studies:
-            return f"From {findings.origin.title}."
-        return f"From {findings.origin.title}; not measured here."
+    if findings.provenance:
+        if findings.provenance.studies:
+            return f"From {findings.provenance.title}."
+        return f"From {findings.provenance.title}; not measured here."
     kept = f"{count_of(findings.trials_kept, 'trial')}, all kept"
     if findings.trials_failed:
         kept = f"{count_of(findings.trials_kept, 'trial')} kept, {findings.trials_failed} failed"
@@ -283,7 +283,7 @@ def _lines(findings: Findings) -> Iterator[tuple[str, str]]:
     for notice in findings.notices:
         if notice.severity != "note" and notice not in (one for _, one in told):
             yield notice.severity.capitalize(), _in_full(notice)
-    if not findings.origin:
+    if findings.planned:
         yield "Host", _resolution(findings)
 
 
@@ -328,7 +328,7 @@ def _labels(findings: Findings) -> dict[str, str]:
 
 def _with_labels(text: str, findings: Findings) -> str:
     """A text in which letters stand for long names, as in tables; the longest name first."""
-    if findings.origin and findings.origin.studies:
+    if findings.provenance and findings.provenance.studies:
         return text
     for name, label in sorted(_labels(findings).items(), key=lambda one: -len(one[0])):
         if label != name:
@@ -373,7 +373,7 @@ def studies_compared(findings: Findings) -> Iterator[RenderableType]:
     yield _sources(findings)
     yield Text()
     found = compared_over(findings)
-    if findings.origin and findings.origin.pooled:
+    if findings.unit == "study":
         for workload, pair in found:
             yield Text(_title(workload, pair), style="bold")
             yield _Forest(pair)
@@ -388,7 +388,7 @@ def studies_compared(findings: Findings) -> Iterator[RenderableType]:
 
 def _sources(findings: Findings) -> Group:
     """One line each, and the question once where it is the same."""
-    studies = findings.origin.studies if findings.origin else ()
+    studies = findings.provenance.studies if findings.provenance else ()
     questions = {one.question for one in studies}
     table = StackingTable("study", "began, UTC", "blocks", header_style="dim", padding=(0, 2, 0, 0))
     if len(questions) > 1:

@@ -8,7 +8,7 @@ stands beside every verdict.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from tiltyard import __version__
 from tiltyard.analysis.alike import alike
@@ -37,7 +37,7 @@ from tiltyard.analysis.statements.registry import with_observations
 from tiltyard.analysis.systems import advantages, asked_factor
 from tiltyard.analysis.workload import Compared, by_metric, compared, empty_index, tally_of
 from tiltyard.collected.audited import Audited
-from tiltyard.collected.model import CollectedWorkload, Collection
+from tiltyard.collected.model import CollectedWorkload, Collection, Origin
 from tiltyard.plan.model import Design
 from tiltyard.units import count_of
 
@@ -61,7 +61,7 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         collection: the results.
         audit: what came of holding its author's claims against it.
     """
-    dataset = Dataset.of_collection(collection)
+    dataset, unit = Dataset.of_collection(collection), _unit(collection.origin)
     gathered = [_gathered(*one, dataset) for one in enumerate(collection.workloads)]
     works = [_work(own, dataset) for own in gathered]
     within = collection.equivalent_within
@@ -76,10 +76,9 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
     judged, family, headlines = _judged(list(filter(None, works)), collection.baseline, design)
     workloads = with_observations(
         [_findings(*one, judged, collection) for one in zip(gathered, works, strict=True)],
-        # Of several studies a session is what is replicated, not the value.
-        {}
-        if collection.origin.studies
-        else observe_courses([_courses(own, dataset, within) for own in gathered]),
+        observe_courses([_courses(own, dataset, within) for own in gathered])
+        if unit == "value"
+        else {},
     )
     overall = _overall(gathered, dataset, collection.baseline, design)
     levels = {one.name: one.levels for one in collection.systems}
@@ -118,14 +117,20 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         notices=_warnings((*_extended(workloads, overall), *limits(collection))),
         host=collection.host,
         complete=True,
-        origin=collection.origin,
+        unit=unit,
+        provenance=collection.origin,
         kept=collection.kept,
         audit=tuple(audit),
         plugins=collection.plugins,
     )
-    if collection.origin.studies:
-        return told_over_studies(findings, pooled=collection.origin.pooled)
-    return with_headline(findings)
+    return with_headline(findings) if unit == "value" else told_over_studies(findings)
+
+
+def _unit(source: Origin) -> Literal["value", "session", "study"]:
+    """What is replicated; of several studies a session is, and pooled a study, not the value."""
+    if not source.studies:
+        return "value"
+    return "study" if source.pooled else "session"
 
 
 def _courses(own: _Gathered, dataset: Dataset, within: float) -> Collected:

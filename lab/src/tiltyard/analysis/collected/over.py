@@ -14,7 +14,7 @@ TOLD: Final = 3
 """As many comparisons are told in the answer; more are counted."""
 
 
-def told_over_studies(findings: Findings, *, pooled: bool) -> Findings:
+def told_over_studies(findings: Findings) -> Findings:
     """The findings with answers and a design that say what studies are compared, and how."""
     workloads = tuple(
         workload.model_copy(update={"answer": " ".join(_answer(workload))})
@@ -24,7 +24,7 @@ def told_over_studies(findings: Findings, *, pooled: bool) -> Findings:
         update={
             "workloads": workloads,
             "answer": _headline(findings.model_copy(update={"workloads": workloads})),
-            "design_sentence": _design(findings, pooled=pooled),
+            "design_sentence": _design(findings),
         }
     )
 
@@ -77,14 +77,14 @@ def _answer(workload: WorkloadFindings) -> Iterator[str]:
             yield pair.over.sentence
 
 
-def _design(findings: Findings, *, pooled: bool) -> str:
+def _design(findings: Findings) -> str:
     how = (
         "Systems are compared within the blocks of each study; the means of the log ratios are "
         "pooled by random effects: the spread between studies by Paule and Mandel, the interval by "
         "Hartung and Knapp, never narrower than with that spread taken as known. No interval is "
         "surer than how rarely studies of two equally frequent kinds are all of one kind, so that "
         "fewer than six studies decide nothing."
-        if pooled
+        if findings.unit == "study"
         else "The studies did not take turns, so what a session shares is part of every difference "
         "between them: the session is what is replicated. Verdicts are by exact ranks of the means "
         "of sessions (Mann and Whitney, Hodges and Lehmann). The interval within these sessions "

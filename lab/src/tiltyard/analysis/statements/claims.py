@@ -78,7 +78,7 @@ def named(row: Row) -> str:
 
 def single(findings: Findings) -> str:
     """`` (single values, no CI)``; empty where nothing was repeated, which a warning says once."""
-    if findings.origin is None:
+    if findings.planned:
         return " (no CI yet)"
     cells = (cell for workload in findings.workloads for cell in workload.cells)
     printed = "published " if any(cell.printed for cell in cells) else ""
@@ -263,7 +263,7 @@ def averaged(workload: WorkloadFindings) -> tuple[tuple[Average, ...], tuple[Cel
 def _average(findings: Findings) -> Iterator[Claim]:
     """One sentence for each workload with averages and each pair of the first factor."""
     for workload in findings.workloads:
-        basis = single(findings) if findings.origin else " (no CI)"
+        basis = " (no CI)" if findings.planned else single(findings)
         averages, cells = averaged(workload)
         known = {average.system: average for average in averages}
         if not cells:

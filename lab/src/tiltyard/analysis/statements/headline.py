@@ -52,7 +52,7 @@ def headline(findings: Findings) -> str:
 @statement("headline", "No verdict: values were not repeated. By value alone …")
 def _single(findings: Findings) -> str:
     """A source kept one value of everything, and the levels of a factor can be compared."""
-    if findings.origin is None or _has_intervals(findings):
+    if findings.planned or _has_intervals(findings):
         return ""
     found = _counts(findings)
     if not found:
@@ -241,7 +241,7 @@ def over_all(findings: Findings) -> str:
 def _told(subject: str, means: Sequence[tuple[str, Line]], findings: Findings) -> str:
     """Pairs in means, each under its name; of pairs of which none is decided the intervals only."""
     basis = ", ".join(sorted({confidence(own.level) for _, own in means}))
-    if not findings.origin:
+    if findings.planned:
         blocks = sorted({own.blocks for _, own in means})
         least = f"{blocks[0]} to " if len(blocks) > 1 else ""
         basis += f", {least}{findings.design.amount(blocks[-1])}"

@@ -16,6 +16,7 @@ from tiltyard.units import agreeing, count_of, part_of
 
 Outcome = Literal["met", "not met", "does not apply"]
 _Judgement: TypeAlias = tuple[Outcome, str]
+_UNITS: Final = {"block": "blocks", "session": "sessions", "study": "studies", "value": "values"}
 
 
 class Rule(Frozen):
@@ -45,7 +46,7 @@ def _base_case(findings: Findings) -> _Judgement:
 
 
 def _subsets(findings: Findings) -> _Judgement:
-    if findings.origin:
+    if not findings.planned:
         return "not met", (
             "What else was measured at the source, and why it was left out, is not known."
         )
@@ -59,7 +60,7 @@ def _subsets(findings: Findings) -> _Judgement:
 
 
 def _means(findings: Findings) -> _Judgement:
-    if not findings.origin:
+    if findings.planned:
         return "met", (
             "Verdicts rest on medians and on ratios within blocks. Arithmetic means are shown "
             "for comparison only, and no verdict rests on one."
@@ -100,7 +101,7 @@ def _intervals(findings: Findings) -> _Judgement:
     blocks = min(pair.blocks for pair in pairs)
     return "met", (
         f"Every headline ratio has an interval, over at least {blocks} "
-        f"{'values' if findings.origin else f'{findings.design.unit}s'}; every cell shows how many "
+        f"{_UNITS[findings.unit]}; every cell shows how many "
         "it rests on."
     )
 
@@ -109,9 +110,9 @@ def _normality(findings: Findings) -> _Judgement:
     judged = [pair for pair in _pairs(findings) if pair.low is not None]
     if not judged:
         return "does not apply", "There is no interval that could assume anything."
-    if findings.origin and findings.origin.studies:
-        if not findings.origin.pooled:
-            return "met", "Intervals are of exact ranks of sessions' means."
+    if not findings.planned and findings.unit == "session":
+        return "met", "Intervals are of exact ranks of sessions' means."
+    if findings.unit == "study":
         return "not met", (
             "The interval over studies takes what a study adds as normal (Hartung and Knapp); no "
             "level is claimed that so few studies of two kinds would not allow."
@@ -137,12 +138,12 @@ def _sound(findings: Findings) -> _Judgement:
         f"{count_of(judged, 'comparison has an interval', 'comparisons have intervals')} "
         f"and {agreeing(judged, 'is', 'are')} corrected together"
     )
-    if findings.origin and findings.origin.studies:
-        turns = "took turns within each study" if findings.origin.pooled else "did not take turns"
+    if not findings.planned and findings.unit != "value":
+        turns = "took turns within each study" if findings.unit == "study" else "did not take turns"
         return "not met", (
             f"{intervals}; the systems {turns}, and how often one looks was not fixed beforehand."
         )
-    if findings.origin:
+    if not findings.planned:
         return "not met", (
             f"{intervals}, but the order of measurement was not drawn at random."
             if not (findings.kept and findings.kept.interleaved)
@@ -160,14 +161,14 @@ def _percentiles(findings: Findings) -> _Judgement:
         return "met", (
             "Where single operations were timed their p50 to p99.9 are listed; typical values are "
             "medians over blocks."
-            if not findings.origin
+            if findings.planned
             else "Percentiles of single operations are listed where the source has them."
         )
     return "not met", "Single operations were not timed: their slowest ones are not known."
 
 
 def _setup(findings: Findings) -> _Judgement:
-    if findings.origin:
+    if not findings.planned:
         return "not met", (
             "Only what the source states of machine and systems is known."
             if findings.host
@@ -190,7 +191,7 @@ def _timing(findings: Findings) -> _Judgement:
 
 
 def _bounds(findings: Findings) -> _Judgement:
-    floor = "" if findings.origin else "; the cost of the instrument itself is reported"
+    floor = "; the cost of the instrument itself is reported" if findings.planned else ""
     return "not met", (
         f"No bound of device, memory or line was measured beside the results{floor}."
     )

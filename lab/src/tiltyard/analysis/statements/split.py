@@ -126,7 +126,7 @@ def _basis(findings: Findings, parts: Sequence[_Part]) -> str:
     rates = [None if id(one.row.of) in wholes else rate for one in named]
     levels = [one.line.level for one in named]
     basis = ", ".join(sorted(set(map(confidence, levels, rates))))
-    if findings.origin:
+    if not findings.planned:
         return basis
     blocks = sorted({one.line.blocks for one in parts})
     least = f"{blocks[0]} to " if len(blocks) > 1 else ""

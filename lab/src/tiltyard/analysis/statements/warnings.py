@@ -70,7 +70,7 @@ def is_unrepeated(findings: Findings) -> bool:
     ]
     over = any(pair.over for pair in pairs)
     single = bool(pairs) and not over and all(pair.low is None for pair in pairs)
-    return findings.origin is not None and single
+    return single and not findings.planned
 
 
 @statement("warning", "Values were not repeated: there is no interval and no verdict.")

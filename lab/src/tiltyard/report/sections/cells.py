@@ -71,7 +71,7 @@ def _of_metric(
                 *(Column(name, alone(printed.unit)) for name in grid.columns),
             ),
             rows=_rows(cells, grid, system.name, printed),
-            caption="Values of the source." if findings.origin else "Medians over blocks.",
+            caption=f"{findings.centre}.",
             charts=(
                 SheetChart(
                     "surface",
@@ -135,7 +135,7 @@ def _by_metric(workload: WorkloadFindings) -> Iterator[list[Cell]]:
 def _absolute(findings: Findings, cells: list[Cell], id: str) -> Table:
     unit = printing(cells[0], (s.median for cell in cells for s in cell.summaries))
     placed = any(cell.at_label for cell in cells)
-    counted = "values" if findings.origin else "blocks"
+    counted = "blocks" if findings.planned else "values"
     summaries = [summary for cell in cells for summary in cell.summaries]
     table = Table(
         id=id,
@@ -144,7 +144,7 @@ def _absolute(findings: Findings, cells: list[Cell], id: str) -> Table:
             *((Column("at", figures=False),) if placed else ()),
             Column("System", figures=False),
             Column(counted),
-            Column("median" if not findings.origin else "typical", alone(unit.unit)),
+            Column("median" if findings.planned else "typical", alone(unit.unit)),
             Column("95 % low", alone(unit.unit)),
             Column("95 % high", alone(unit.unit)),
             Column("mean", alone(unit.unit)),
@@ -167,7 +167,7 @@ def _absolute(findings: Findings, cells: list[Cell], id: str) -> Table:
 
 def _explained(findings: Findings, summaries: list[Summary]) -> Iterator[str]:
     """What the heads of those columns mean in which something stands."""
-    if findings.origin:
+    if not findings.planned:
         yield "Typical: the median where values were kept, else the value of the source."
     if any(summary.median_low is not None for summary in summaries):
         yield "95 %: interval of the median, by order statistics."
@@ -182,7 +182,7 @@ def _figures(findings: Findings, summary: Summary, unit: Printing) -> Iterator[E
     yield unit.entry(summary.median, strong=True)
     yield unit.entry(summary.median_low)
     yield unit.entry(summary.median_high)
-    yield MISSING if findings.origin and not summary.values else unit.entry(summary.mean)
+    yield MISSING if not (findings.planned or summary.values) else unit.entry(summary.mean)
     yield unit.entry(summary.sd)
     yield percent_entry(summary.cv)
 
@@ -349,7 +349,7 @@ def _beside(findings: Findings, workload: WorkloadFindings, found: Beside) -> Ta
                 (True, *[False] * len(findings.systems)), findings.systems, strict=False
             )
         ),
-        caption="Values of the source." if findings.origin else "Medians over blocks.",
+        caption=f"{findings.centre}.",
     )
 
 
@@ -377,8 +377,7 @@ def _apart(findings: Findings, workload: WorkloadFindings, cells: list[Cell]) ->
             Column("better", figures=False),
         ),
         rows=tuple(_row(findings, cell) for cell in cells),
-        caption=f"{'Values of the source' if findings.origin else 'Medians over blocks'}; CV: "
-        "standard deviation over mean.",
+        caption=f"{findings.centre}; CV: standard deviation over mean.",
     )
 
 

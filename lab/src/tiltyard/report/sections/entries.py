@@ -195,7 +195,7 @@ def with_values(entry: Entry, text: str) -> Entry:
 
 def values_note(findings: Findings) -> str:
     """What the values are that stand beside ratios."""
-    if findings.origin:
+    if not findings.planned:
         implied = any(
             own.own_value is not None
             for workload in findings.workloads

@@ -33,7 +33,7 @@ from tiltyard.units import count_of
 
 def deviations(findings: Findings) -> tuple[Block, ...]:
     """Every deviation in a sentence, or that there was none; nothing where there was no plan."""
-    if findings.origin:
+    if not findings.planned:
         return ()
     texts = _deviation_texts(findings)
     if not texts:
@@ -101,7 +101,7 @@ def decided(findings: Findings) -> tuple[Section, ...]:
             (Sentences(tuple(stop_text(stop, findings.design.unit) for stop in found)),),
         )
         for number, workload in enumerate(findings.workloads, 1)
-        if (found := stops(workload)) and not findings.origin
+        if (found := stops(workload)) and findings.planned
     ]
     shrunk = blocks_of_systems(findings)
     if shrunk:

@@ -221,7 +221,7 @@ def pairs(findings: Findings, index: Index) -> tuple[Block, ...]:
 def caption(findings: Findings, index: Index) -> str:
     """What the values of a ranked table are."""
     ratio = "Ratio: of the means."
-    if not findings.origin:
+    if findings.planned:
         ratio = f"Ratio: of the typical {findings.design.unit} (Hodges–Lehmann)."
     mean = f"Geometric means over {count_of(index.cells, 'cell')}." if index.cells > 1 else ""
     ranks = "Rank: range consistent with the verdicts." if has_ranks(index) else ""
@@ -231,7 +231,7 @@ def caption(findings: Findings, index: Index) -> str:
 
 def value_head(findings: Findings, index: Index) -> str:
     """What the values are; of what, the title says."""
-    if findings.origin:
+    if not findings.planned:
         return "geometric mean" if index.cells > 1 else "value"
     has_ratio = any(own.comparison and own.comparison.ratio for own in index.standings)
     own = "geometric mean" if index.cells > 1 else "median"

@@ -20,7 +20,7 @@ from tiltyard.report.sections.entries import MISSING, count_entry
 
 def studies(findings: Findings) -> tuple[Block, ...]:
     """Everything about them; nothing where no studies are compared."""
-    origin = findings.origin
+    origin = findings.provenance
     if origin is None or not origin.studies:
         return ()
     return (
@@ -39,7 +39,7 @@ def _pictures(findings: Findings) -> Iterator[Block]:
 
 def _compared(findings: Findings) -> Table:
     """Of pooled ones each study, then all; of two the interval within and beyond these sessions."""
-    pooled = findings.origin is not None and findings.origin.pooled
+    pooled = findings.unit == "study"
     rows = [
         row
         for workload, pair in compared_over(findings)
@@ -119,17 +119,17 @@ def _sources(findings: Findings) -> Table:
                 count_entry(one.blocks) if one.blocks else MISSING,
                 count_entry(one.sessions),
             )
-            for one in (findings.origin.studies if findings.origin else ())
+            for one in (findings.provenance.studies if findings.provenance else ())
         ),
     )
 
 
 def _differ(findings: Findings) -> Iterator[Block]:
     """What of host, settings and instrument is not as in the first study."""
-    if findings.origin is None:
+    if findings.provenance is None:
         return
-    first = findings.origin.studies[0].name
-    for one in findings.origin.studies:
+    first = findings.provenance.studies[0].name
+    for one in findings.provenance.studies:
         if one.differs:
             title = f"What differs between {one.name} and {first} ({len(one.differs)})"
             yield Fold(title, (Sentences(one.differs),))

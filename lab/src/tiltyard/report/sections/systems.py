@@ -86,7 +86,7 @@ def system_commands(findings: Findings) -> tuple[Block, ...]:
 
 def differences(findings: Findings) -> tuple[Block, ...]:
     """What differs beyond what is varied on purpose; folded, what follows from the factors."""
-    if findings.origin:
+    if not findings.planned:
         return ()
     unasked = [one for one in findings.differences if not one.follows_from]
     following = [one for one in findings.differences if one.follows_from]
@@ -118,11 +118,11 @@ def _system(system: SystemFindings, findings: Findings) -> tuple[Block, ...]:
     blocks: list[Block] = [Facts(tuple(system.levels.items()))]
     if system.commands:
         blocks.append(
-            Commands(system.commands, "" if findings.origin else "Prepared in each block by")
+            Commands(system.commands, "Prepared in each block by" if findings.planned else "")
         )
     if system.facts:
         facts = Facts(tuple(system.facts.items()))
-        reporter = "the source states" if findings.origin else "the kernel reported"
+        reporter = "the kernel reported" if findings.planned else "the source states"
         blocks.append(Fold(f"Everything that {reporter} of it", (facts,)))
     return tuple(blocks)
 
@@ -177,7 +177,7 @@ def _capital(text: str) -> str:
 
 def origin(findings: Findings) -> tuple[Block, ...]:
     """Title, author, date, address, and how the numbers came here; nothing for our own."""
-    found = findings.origin
+    found = findings.provenance
     if found is None:
         return ()
     named = (
@@ -208,14 +208,14 @@ def as_script(findings: Findings) -> Section:
 
 def byline(findings: Findings) -> str:
     """One line: who made it, and when; empty for our own."""
-    found = findings.origin
+    found = findings.provenance
     if found is None:
         return ""
     return ", ".join(filter(None, (found.title, found.author, found.published)))
 
 
 def _files(findings: Findings) -> Table:
-    files = findings.origin.files if findings.origin else ()
+    files = findings.provenance.files if findings.provenance else ()
     return Table(
         id="source-files",
         title="Files that the values were read from",
@@ -233,7 +233,7 @@ def _files(findings: Findings) -> Table:
 
 def colophon(findings: Findings) -> tuple[tuple[str, str], ...]:
     """Names and values; of results from elsewhere there is no seed and no engine."""
-    if findings.origin:
+    if not findings.planned:
         return (("data", findings.plan_hash), ("tiltyard", findings.tiltyard))
     return (
         ("plan", findings.plan_hash),
@@ -246,7 +246,7 @@ def colophon(findings: Findings) -> tuple[tuple[str, str], ...]:
 
 def sources(findings: Findings) -> str:
     """Where every number of a report lies, in one sentence."""
-    if findings.origin:
+    if not findings.planned:
         return (
             "Every number of this report is in findings.json, made from the values of the source "
             "by the rules above."

@@ -21,7 +21,7 @@ from tiltyard.units import count_of, format_ratio
 
 def trials(findings: Findings) -> tuple[Block, ...]:
     """The table of all trials, folded; nothing where nothing was run here."""
-    if findings.origin:
+    if not findings.planned:
         return ()
     count = len(findings.trials)
     title = f"{count_of(count, 'trial')} in the order in which they ran"

@@ -58,7 +58,7 @@ def _in_full(notice: Notice) -> str:
 
 def numbers(findings: Findings) -> tuple[Block, ...]:
     """What it rests on, in few numbers; of results from elsewhere there are none."""
-    if findings.origin:
+    if not findings.planned:
         return ()
     own = [_blocks(findings), ("trials kept", str(findings.trials_kept))]
     texts = [_rests_on(findings)]
@@ -160,7 +160,7 @@ def box(findings: Findings) -> tuple[Block, ...]:
         texts = tuple(
             _in_full(notice) for notice in findings.notices if notice.severity == severity
         )
-        if texts and findings.origin:
+        if texts and not findings.planned:
             boxes.append(Callout("limits", "Limitations of these data", (Sentences(texts),)))
         elif texts:
             boxes.append(Callout(severity, title, (Sentences(texts),)))
@@ -173,7 +173,7 @@ def open_comparisons(findings: Findings) -> tuple[Block, ...]:
     if not found:
         return ()
     sentences = Sentences(tuple(pair.sentence for pair in found))
-    how = "" if findings.origin else f", and how many {findings.design.unit}s it would take"
+    how = f", and how many {findings.unit}s it would take" if findings.planned else ""
     return (Fold(f"Undecided comparisons{how} ({len(found)})", (sentences,)),)
 
 

@@ -152,7 +152,7 @@ def _evidence(findings: Findings) -> Iterator[Section]:
 def _method(findings: Findings) -> Section:
     parts = (
         ("origin", "Where the values come from", origin(findings)),
-        ("calibration", "Calibration", () if findings.origin else method.calibration(findings)),
+        ("calibration", "Calibration", method.calibration(findings) if findings.planned else ()),
         ("host", "Host", method.host(findings)),
         *(
             (f"method-{number}", workload.display, method.workload(workload))
