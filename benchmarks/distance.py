@@ -42,7 +42,7 @@ filesystem = ["ext4", "ext2"]
 blocks = {blocks}
 [noise]
 disturbed = "keep"
-canary = "0%"
+reference_run = "0%"
 """
 WORKLOAD = """\
 [[workload]]

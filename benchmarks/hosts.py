@@ -48,7 +48,7 @@ executions = 1
 blocks = {blocks}
 [noise]
 disturbed = "keep"
-canary = "0%"
+reference_run = "0%"
 """
 HERE = """\
 #!/bin/sh

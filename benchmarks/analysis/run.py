@@ -23,9 +23,9 @@ from tiltyard.plan.store import read_plan
 from tiltyard.run.chain import Chain
 from tiltyard.run.journal import (
     BlockChecked,
-    CanaryRun,
     Entry,
     Event,
+    ReferenceRun,
     Started,
     SystemPrepared,
     TrialFinished,
@@ -112,14 +112,14 @@ def _plan(engine: Engine, blocks: int) -> Plan:
         ),
         blocks,
         NoiseLimits(
-            spoiled="keep",
+            disturbed="keep",
             foreign_cpu=100,
             foreign_io=100,
             pressure=1,
             steal=1,
             frequency=1,
             temperature_k=100,
-            canary=0.9,
+            reference_run=0.9,
         ),
     )
 
@@ -139,7 +139,7 @@ def _events(plan: Plan, hashes: list[str]) -> Iterator[Event]:
     )  # fmt: skip
     slot = 0
     for block in plan.blocks[:-LEFT]:
-        yield CanaryRun(block=block.number, when="before", cpu_s=0.3, disk_s=0.1)
+        yield ReferenceRun(block=block.number, when="before", cpu_s=0.3, disk_s=0.1)
         for turn in block.turns:
             facts = Prepared(system=turn.system, block=block.number, commands=(), facts=_FACTS)
             yield SystemPrepared(prepared=facts)
@@ -157,7 +157,7 @@ def _events(plan: Plan, hashes: list[str]) -> Iterator[Event]:
                     sha256=hashes[slot % _STREAMS],
                     telemetry=Telemetry(elapsed_s=0.1, foreign_waits_s={"cpu": 0.0, "io": 0.0}),
                 )
-        yield CanaryRun(block=block.number, when="after", cpu_s=0.3, disk_s=0.1)
+        yield ReferenceRun(block=block.number, when="after", cpu_s=0.3, disk_s=0.1)
         yield BlockChecked(block=block.number, reasons=())
 
 

@@ -92,7 +92,7 @@ def plan_of(
     workloads: Sequence[PlannedWorkload],
     design: Design,
     blocks: int,
-    gates: NoiseLimits | None = None,
+    noise_limits: NoiseLimits | None = None,
 ) -> Plan:
     """The plan of a study in which nothing but the question is said."""
     names = [system.name for system in systems]
@@ -112,7 +112,7 @@ def plan_of(
         conditions=ConditionsSpec(cpus=(), unpinned=False, keep_awake=False),
         budget_s=None,
         blocks=draw_blocks(names, [own.spec.name for own in workloads], blocks, SEED),
-        gates=gates,
+        noise_limits=noise_limits,
     )
 
 

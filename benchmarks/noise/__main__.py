@@ -11,7 +11,7 @@ disturbed  a program that is bound to that CPU computes there at random times
 isolated   the same program, and others are kept off the CPU
 
 Told of each: comparisons that name a winner, unadjusted and adjusted, with exact binomial limits;
-blocks that a limit of 3 % on the CPU time of others would spoil, on the whole host and on the CPU
+blocks that a limit of 3 % on the CPU time of others would disturb, on the whole host and on the CPU
 that measures; widths of the intervals.
 """
 
@@ -87,7 +87,7 @@ class Tally:
     )
     shares: list[float] = field(default_factory=list)
     blocks: int = 0
-    spoiled: dict[str, int] = field(default_factory=lambda: {"whole host": 0, "this CPU": 0})
+    disturbed: dict[str, int] = field(default_factory=lambda: {"whole host": 0, "this CPU": 0})
 
 
 def main() -> None:
@@ -142,7 +142,7 @@ def _judge(values: list[tuple[Trial, Trial]], tally: Tally) -> None:
         ("whole host", [max(a.anywhere, b.anywhere) for a, b in values]),
         ("this CPU", [max(a.here, b.here) for a, b in values]),
     ):
-        tally.spoiled[name] += sum(share > LIMIT for share in shares)
+        tally.disturbed[name] += sum(share > LIMIT for share in shares)
 
 
 def _trial(directory: Path, cpu: int, transactions: int) -> Trial:
@@ -219,11 +219,11 @@ def _told(tally: Tally) -> str:
             f"{name}: {count} of {tally.comparisons} name a winner "
             f"({100 * limits.low:.1f}–{100 * limits.high:.1f} %), width {width:.1f} %"
         )
-    spoiled = ", ".join(
-        f"{100 * count / tally.blocks:.0f} % by {name}" for name, count in tally.spoiled.items()
+    disturbed = ", ".join(
+        f"{100 * count / tally.blocks:.0f} % by {name}" for name, count in tally.disturbed.items()
     )
     explains = f"variance explained {100 * float(np.median(tally.shares)):.0f} %"
-    return f"{'; '.join(claims)}; {explains}; blocks spoiled: {spoiled}"
+    return f"{'; '.join(claims)}; {explains}; blocks disturbed: {disturbed}"
 
 
 if __name__ == "__main__":

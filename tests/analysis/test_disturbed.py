@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from support.runs import GATES
+from support.runs import NOISE_LIMITS
 from support.synthetic import synthetic_study
 from tiltyard.analysis.decision import all_comparisons, decision
 from tiltyard.analysis.disturbed import too_many_disturbed
-from tiltyard.analysis.disturbed_model import Spoiled
+from tiltyard.analysis.disturbed_model import DisturbedBlocks
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.statements.disturbances import left_out
@@ -25,20 +25,20 @@ from tiltyard.run.samples import Samples
 SYSTEMS = ("ext4", "xfs")
 
 
-def reason(system: str | None, gate: str = "foreign_cpu", value: float = 0.2) -> Reason:
+def reason(system: str | None, signal: str = "foreign_cpu", value: float = 0.2) -> Reason:
     return Reason(
-        gate=gate,
+        signal=signal,
         system=system,
         workload="postmark" if system else None,
         value=value,
         limit=0.03,
-        text=f"{gate} {value:g} on {system}",
+        text=f"{signal} {value:g} on {system}",
     )
 
 
 def study(
     blocks: int = 14,
-    spoiled: Collection[int] = (),
+    disturbed: Collection[int] = (),
     *,
     systems: tuple[str, ...] = SYSTEMS,
     policy: str = "replace",
@@ -47,28 +47,30 @@ def study(
     stopped: str | None = "the last look",
     **kind: Any,
 ) -> tuple[Plan, RunRecord]:
-    """A study of which the gates have spoiled some blocks, in which xfs was slowed by a factor.
+    """A study with some disturbed blocks, in which xfs was slowed by a factor.
 
     The last quarter of the plan's blocks are its spares.
     """
     plan, run = synthetic_study(systems, blocks=blocks, **kind)
     planned = plan.blocks[: round(0.8 * len(plan.blocks))]
-    gates = GATES.model_copy(update={"spoiled": policy})
+    noise_limits = NOISE_LIMITS.model_copy(update={"disturbed": policy})
     looks = tuple(look for look in plan.design.looks if look.blocks <= len(planned))
     plan = plan.model_copy(
         update={
-            "gates": gates,
+            "noise_limits": noise_limits,
             "blocks": planned,
             "spares": plan.blocks[len(planned) :] if policy == "replace" else (),
             "design": plan.design.model_copy(update={"looks": looks}),
         }
     )
     trials = tuple(
-        slower(trial, slowed) if trial.key.block in spoiled and trial.key.system == "xfs" else trial
+        slower(trial, slowed)
+        if trial.key.block in disturbed and trial.key.system == "xfs"
+        else trial
         for trial in run.trials
     )
-    reasons = {number: by(number) for number in spoiled}
-    update = {"spoiled": reasons, "trials": trials, "stopped": stopped}
+    reasons = {number: by(number) for number in disturbed}
+    update = {"disturbed": reasons, "trials": trials, "stopped": stopped}
     return plan, run.model_copy(update=update)
 
 
@@ -77,43 +79,43 @@ def slower(trial: TrialRecord, factor: float) -> TrialRecord:
     return trial.model_copy(update={"samples": Samples.of(samples)})
 
 
-def spoiled_of(findings: Findings) -> Spoiled:
-    assert findings.spoiled is not None
-    return findings.spoiled
+def disturbed_of(findings: Findings) -> DisturbedBlocks:
+    assert findings.disturbed is not None
+    return findings.disturbed
 
 
 def verdicts(findings: Findings) -> set[str]:
     return {found.verdict for found in all_comparisons(findings)}
 
 
-def test_nothing_is_said_where_nothing_is_spoiled() -> None:
-    assert analyse(*study()).spoiled is None
+def test_nothing_is_said_where_nothing_is_disturbed() -> None:
+    assert analyse(*study()).disturbed is None
 
 
 def test_replaced_blocks_are_counted_and_explained() -> None:
     reasons = {
-        3: (reason("ext4"), reason("xfs", value=0.3), reason(None, "canary")),
+        3: (reason("ext4"), reason("xfs", value=0.3), reason(None, "reference_run")),
         5: (reason("ext4", "swap"),),
     }
-    found = spoiled_of(analyse(*study(12, {3, 5}, by=reasons.get)))
+    found = disturbed_of(analyse(*study(12, {3, 5}, by=reasons.get)))
     assert found.blocks == (3, 5)
     assert found.share == pytest.approx(2 / 12)
     assert found.reasons == {
-        3: ("foreign_cpu 0.3 on xfs, and in 1 more", "canary 0.2 on None"),
+        3: ("foreign_cpu 0.3 on xfs, and in 1 more", "reference_run 0.2 on None"),
         5: ("swap 0.2 on ext4",),
     }
     assert found.by_system == {"ext4": 2, "xfs": 1}
     assert found.sentence == (
         "2 of 12 blocks (17 %) are disturbed, kept and replaced by others. Causes: CPU "
-        "time of other processes (1), the canary (1), swapping (1). Turns disturbed: 2 of 3 on "
-        "ext4, 1 of 3 on xfs. With or without them, every "
+        "time of other processes (1), the reference run (1), swapping (1). Turns disturbed: "
+        "2 of 3 on ext4, 1 of 3 on xfs. With or without them, every "
         "headline verdict is the same."
     )
 
 
 def test_interference_with_one_system_is_a_result() -> None:
     plan, run = study(14, set(range(1, 9)), policy="keep")
-    found = spoiled_of(analyse(plan, run))
+    found = disturbed_of(analyse(plan, run))
     # 8 of 14 against 0 of 14: Σ hypergeometric, both tails.
     assert found.related_p == pytest.approx(2 * 3003 / 3108105, rel=1e-9)
     assert (
@@ -124,43 +126,45 @@ def test_interference_with_one_system_is_a_result() -> None:
 
 def test_few_disturbed_blocks_on_one_side_are_told_by_count() -> None:
     """So few of them are no rarer by chance than one in twenty."""
-    found = spoiled_of(analyse(*study(14, set(range(1, 6)), policy="keep")))
+    found = disturbed_of(analyse(*study(14, set(range(1, 6)), policy="keep")))
     assert found.related_p == pytest.approx(2 * 2002 / 98280, rel=1e-9)
     assert "Turns disturbed: 5 of 5 on ext4; that is related" in found.sentence
 
 
 def test_interference_with_all_alike_is_noise() -> None:
-    found = spoiled_of(analyse(*study(14, {2, 4}, by=lambda _: (reason("ext4"), reason("xfs")))))
+    found = disturbed_of(analyse(*study(14, {2, 4}, by=lambda _: (reason("ext4"), reason("xfs")))))
     assert found.related_p == 1.0
     assert "related" not in found.sentence
 
 
 def test_where_no_system_was_named_there_is_nothing_to_relate() -> None:
-    found = spoiled_of(analyse(*study(14, {2}, by=lambda _: (reason(None, "canary"),))))
+    found = disturbed_of(analyse(*study(14, {2}, by=lambda _: (reason(None, "reference_run"),))))
     assert found.related_p is None
 
 
 def test_three_systems_are_tested_together_and_alike_each_time() -> None:
     plan, run = synthetic_study(blocks=20)
-    run = run.model_copy(update={"spoiled": {n: (reason("ext4"),) for n in range(1, 11)}})
-    plan = plan.model_copy(update={"gates": GATES.model_copy(update={"spoiled": "keep"})})
-    first, again = (spoiled_of(analyse(plan, run)).related_p for _ in range(2))
+    run = run.model_copy(update={"disturbed": {n: (reason("ext4"),) for n in range(1, 11)}})
+    plan = plan.model_copy(
+        update={"noise_limits": NOISE_LIMITS.model_copy(update={"disturbed": "keep"})}
+    )
+    first, again = (disturbed_of(analyse(plan, run)).related_p for _ in range(2))
     assert first == again
     assert first is not None
     assert first < 0.01
 
 
 @pytest.mark.parametrize("policy", ["replace", "keep"])
-def test_what_the_spoiled_blocks_would_have_changed(policy: str) -> None:
+def test_what_the_disturbed_blocks_would_have_changed(policy: str) -> None:
     plan, run = study(12, {1, 4}, policy=policy, slowed=40, noise=0.004, effects={"xfs": 1.08})
     findings = analyse(plan, run)
-    (line,) = spoiled_of(findings).sensitivity
+    (line,) = disturbed_of(findings).sensitivity
     assert line.label.startswith("xfs against ext4, postmark")
     assert line.without.startswith("faster: +")
-    assert line.with_spoiled.startswith("undecided: ")
+    assert line.with_disturbed.startswith("undecided: ")
     assert line.changed
     other = "With" if policy == "replace" else "Without"
-    assert spoiled_of(findings).sentence.endswith(
+    assert disturbed_of(findings).sentence.endswith(
         f"{other} them, 1 of 1 headline verdicts would change."
     )
     (index,) = findings.workloads[0].index.comparisons
@@ -171,7 +175,7 @@ def test_an_end_at_equality_that_is_not_in_the_interval_says_so() -> None:
     """Two of three pairs are far apart, so that Holm's procedure shows the third one too."""
     effects = {"xfs": 1.03, "btrfs": 0.5}
     plan, run = study(12, {1, 4}, systems=(*SYSTEMS, "btrfs"), noise=0.03, effects=effects)
-    line = spoiled_of(analyse(plan, run)).sensitivity[0]
+    line = disturbed_of(analyse(plan, run)).sensitivity[0]
     assert line.label.startswith("xfs against ext4")
     assert line.without == "faster: > 0.0 to +8.8 % after 10 blocks"
 
@@ -208,7 +212,7 @@ def test_a_run_that_can_come_below_goes_on() -> None:
     assert verdicts(analyse(plan, stopped)) == {"invalid"}
 
 
-def test_blocks_that_count_although_spoiled_are_told_once() -> None:
+def test_blocks_that_count_although_disturbed_are_told_once() -> None:
     plan, run = study(10, {1, 4, 5}, policy="keep", foreign_share=0.2)
     findings = analyse(plan, run)
     assert "invalid" not in verdicts(findings)
@@ -223,21 +227,23 @@ def test_a_quota_is_no_activity_of_others() -> None:
     findings = analyse(*by_quota)
     told = "1 of the 10 blocks that count was disturbed by a quota of CPU time"
     assert findings.under_load == told
-    assert "Causes: a quota of CPU time (1)." in spoiled_of(findings).sentence
+    assert "Causes: a quota of CPU time (1)." in disturbed_of(findings).sentence
     (advice,) = [one.advice for one in findings.notices if one.text.startswith("Under load")]
     assert advice is not None
     assert advice.startswith("Lift the quota of the control group")
     plan, run = by_quota
-    both = {**run.spoiled, 4: (reason("ext4"),)}
-    found = analyse(plan, run.model_copy(update={"spoiled": both}))
+    both = {**run.disturbed, 4: (reason("ext4"),)}
+    found = analyse(plan, run.model_copy(update={"disturbed": both}))
     assert found.under_load.endswith("disturbed by other activity on the host")
 
 
-def test_the_first_block_of_three_systems_can_be_a_spoiled_one() -> None:
+def test_the_first_block_of_three_systems_can_be_a_disturbed_one() -> None:
     plan, run = synthetic_study(("ext4", "xfs", "btrfs"), blocks=1)
-    kept = plan.model_copy(update={"gates": GATES.model_copy(update={"spoiled": "keep"})})
-    spoiled = run.model_copy(update={"spoiled": {1: (reason("ext4"),)}})
-    assert spoiled_of(analyse(kept, spoiled)).related_p == 1.0
+    kept = plan.model_copy(
+        update={"noise_limits": NOISE_LIMITS.model_copy(update={"disturbed": "keep"})}
+    )
+    disturbed = run.model_copy(update={"disturbed": {1: (reason("ext4"),)}})
+    assert disturbed_of(analyse(kept, disturbed)).related_p == 1.0
 
 
 @pytest.mark.parametrize("policy", ["keep", "adapt"])
@@ -277,12 +283,12 @@ def used(findings: Findings) -> int:
 
 
 def test_trials_of_which_no_verdict_is_made_are_counted() -> None:
-    for spoiled in ((), {3, 5}):
-        found = analyse(*study(12, spoiled, noise=0.1))
+    for disturbed in ((), {3, 5}):
+        found = analyse(*study(12, disturbed, noise=0.1))
         assert found.look
         left = found.trials_replaced + found.trials_later
         assert found.trials_kept - left == used(found)
-        assert found.trials_replaced == 2 * len(spoiled)
+        assert found.trials_replaced == 2 * len(disturbed)
         if not left:
             assert left_out(found) == "none is excluded"
     assert "4 in blocks that were replaced" in left_out(found)
@@ -301,7 +307,9 @@ def test_blocks_after_the_last_look_are_not_said_to_count() -> None:
 
 def test_too_few_blocks_are_no_other_verdict() -> None:
     """Without the disturbed blocks there is no look: nothing is said of the verdict."""
-    found = spoiled_of(analyse(*study(12, set(range(1, 10)), policy="keep", effects={"xfs": 1.2})))
+    found = disturbed_of(
+        analyse(*study(12, set(range(1, 10)), policy="keep", effects={"xfs": 1.2}))
+    )
     (line,) = found.sensitivity
     assert line.too_few
     assert not line.changed

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from support.runs import GATES
+from support.runs import NOISE_LIMITS
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.quantity import Measured, collect
@@ -15,7 +15,9 @@ from tiltyard.run.progress import progress_of, without_replaced_blocks
 from tiltyard.run.record import Reason, RunRecord, TrialRecord
 from tiltyard.run.samples import Samples
 
-REASON = Reason(gate="steal", system="ext4", workload="postmark", value=1, limit=0.01, text="steal")
+REASON = Reason(
+    signal="steal", system="ext4", workload="postmark", value=1, limit=0.01, text="steal"
+)
 
 
 def scaled(trial: TrialRecord, repeat: int, factor: float) -> TrialRecord:
@@ -83,18 +85,18 @@ def plan_of_one(plan: Plan) -> Plan:
     return plan.model_copy(update={"workloads": (workload.model_copy(update={"spec": spec}),)})
 
 
-def spoiled(blocks: Sequence[int], kept: bool = False) -> tuple[Plan, RunRecord]:
+def disturbed(blocks: Sequence[int], kept: bool = False) -> tuple[Plan, RunRecord]:
     """Ten blocks, of which these are disturbed; the last three of them are spares."""
     plan, run = synthetic_study(("ext4", "xfs"), ("postmark",), blocks=10, effects={"xfs": 1.2})
-    gates = GATES.model_copy(update={"spoiled": "keep"}) if kept else GATES
-    rules = {"blocks": plan.blocks[:7], "spares": plan.blocks[7:10], "gates": gates}
+    noise_limits = NOISE_LIMITS.model_copy(update={"disturbed": "keep"}) if kept else NOISE_LIMITS
+    rules = {"blocks": plan.blocks[:7], "spares": plan.blocks[7:10], "noise_limits": noise_limits}
     return plan.model_copy(update=rules), run.model_copy(
-        update={"spoiled": dict.fromkeys(blocks, (REASON,))}
+        update={"disturbed": dict.fromkeys(blocks, (REASON,))}
     )
 
 
 def test_replaced_blocks_count_for_nothing_and_are_shown() -> None:
-    plan, run = spoiled((2, 5, 9))
+    plan, run = disturbed((2, 5, 9))
     found = analyse(plan, run)
     assert found.blocks_done == 7
     assert list(progress_of(plan, run).counted) == [1, 3, 4, 6, 7, 8, 10]
@@ -117,14 +119,14 @@ def test_replaced_blocks_count_for_nothing_and_are_shown() -> None:
 
 
 def test_wild_values_in_a_replaced_block_change_no_verdict() -> None:
-    plan, run = spoiled((2, 5, 9))
+    plan, run = disturbed((2, 5, 9))
     wild = tuple(scaled(t, 1, 100.0) if t.key.block in (2, 5, 9) else t for t in run.trials)
-    calm, disturbed = (analyse(plan, r) for r in (run, run.model_copy(update={"trials": wild})))
-    assert calm.workloads == disturbed.workloads
+    found, wildly = (analyse(plan, r) for r in (run, run.model_copy(update={"trials": wild})))
+    assert found.workloads == wildly.workloads
 
 
 def test_kept_blocks_count() -> None:
-    plan, run = spoiled((2, 5, 9), kept=True)
+    plan, run = disturbed((2, 5, 9), kept=True)
     assert without_replaced_blocks(run, progress_of(plan, run)) is run
     assert analyse(plan, run).blocks_done == 10
 
@@ -139,7 +141,7 @@ def test_blocks_are_complete_without_what_a_look_has_left_out() -> None:
 
 
 def test_where_no_block_counts_there_is_no_verdict_and_no_advice_to_go_on() -> None:
-    plan, run = spoiled((1, 2, 3, 4))
+    plan, run = disturbed((1, 2, 3, 4))
     begun = tuple(trial for trial in run.trials if trial.key.block <= 4)
     ended = run.model_copy(update={"trials": begun, "stopped": "4 of 4 blocks are disturbed"})
     found = analyse(plan, ended)
@@ -154,7 +156,7 @@ def test_where_no_block_counts_there_is_no_verdict_and_no_advice_to_go_on() -> N
 
 
 def test_a_run_that_may_go_on_is_advised_to() -> None:
-    plan, run = spoiled((2,))
+    plan, run = disturbed((2,))
     begun = tuple(trial for trial in run.trials if trial.key.block <= 4)
     found = analyse(plan, run.model_copy(update={"trials": begun}))
     assert any("Run the study again" in (notice.advice or "") for notice in found.notices)

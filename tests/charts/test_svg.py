@@ -1,6 +1,6 @@
 """What single pictures show, in the drawn picture itself."""
 
-from support.judged import spoiled
+from support.judged import disturbed
 from tiltyard.analysis.line import interval_text, ratio_text
 from tiltyard.analysis.model import Findings
 from tiltyard.charts import effects, order, ranking
@@ -34,11 +34,11 @@ def test_every_block_is_a_dot(findings: Findings) -> None:
     )
 
 
-def test_a_spoiled_block_is_tinted(findings: Findings) -> None:
+def test_a_disturbed_block_is_tinted(findings: Findings) -> None:
     tint = 'fill="var(--worse-2)"'
     assert tint not in drawn(order.CHART, findings)
-    marked = findings.model_copy(update={"spoiled": spoiled(findings)})
-    assert drawn(order.CHART, marked).count(tint) == len(spoiled(findings).blocks)
+    marked = findings.model_copy(update={"disturbed": disturbed(findings)})
+    assert drawn(order.CHART, marked).count(tint) == len(disturbed(findings).blocks)
 
 
 def test_effects_that_are_not_decided_are_hollow(findings: Findings) -> None:

@@ -18,7 +18,7 @@ from tiltyard.cli import VERBS
 TILTYARD = Path(sys.executable).parent / "tiltyard"
 NAMES = [verb.strip("_") for verb in VERBS]
 
-ASKED = ("-w", "postmark", "--seed", "5", "--spoiled", "keep")
+ASKED = ("-w", "postmark", "--seed", "5", "--disturbed", "keep")
 """Whatever else this machine does while the test runs, no block is made again."""
 
 

@@ -59,7 +59,7 @@ def carried_out() -> Iterator[Path]:
         for system in ("a", "b"):
             (place / system).mkdir()
         words = ("compare", "a", "b", "-w", "postmark", "--blocks", "7", "--seed", "5")
-        words += ("--spoiled", "keep")
+        words += ("--disturbed", "keep")
         python(COMMAND, *words, hash_seed="0", zone="UTC", cwd=place)
         yield place / "postmark-a-b"
 

@@ -31,7 +31,7 @@ operations = 100
 blocks = 6
 [noise]
 disturbed = "keep"
-canary = "0%"
+reference_run = "0%"
 """
 
 

@@ -77,7 +77,7 @@ def planned_as(folder: StudyFolder, command: str, systems: str = "") -> Plan:
 def plan_of(folder: StudyFolder, text: str) -> Plan:
     folder.study.write_text(text.replace("HERE", str(folder.root)))
     whole = planned(folder, Engine.find(), trust=True)
-    plan = whole.model_copy(update={"blocks": whole.blocks[:2], "spares": (), "gates": None})
+    plan = whole.model_copy(update={"blocks": whole.blocks[:2], "spares": (), "noise_limits": None})
     folder.plan.unlink()
     write_plan(folder, plan)
     return plan

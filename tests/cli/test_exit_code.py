@@ -33,8 +33,8 @@ def test_invalid_is_never_success(required: bool) -> None:
     invalid = tuple(c.model_copy(update={"verdict": "invalid"}) for c in workload.index.comparisons)
     index = workload.index.model_copy(update={"comparisons": invalid})
     changed = workload.model_copy(update={"index": index})
-    spoiled = findings.model_copy(update={"workloads": (changed,)})
-    assert _exit_code(spoiled, require_decision=required) == ExitCode.TRIALS_FAILED
+    disturbed = findings.model_copy(update={"workloads": (changed,)})
+    assert _exit_code(disturbed, require_decision=required) == ExitCode.TRIALS_FAILED
 
 
 def test_nothing_to_compare_is_no_decision() -> None:

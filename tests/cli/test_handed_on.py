@@ -144,7 +144,7 @@ files = ["f"]
 expect = { exit = [1] }
 [noise]
 disturbed = "keep"
-canary = "0%"
+reference_run = "0%"
 [precision]
 blocks = 6
 [conditions]

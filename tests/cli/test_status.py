@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.hosts import state
-from support.runs import GATES, SMOKE, Watcher, directory_system, go_on, place, plan_of
+from support.runs import NOISE_LIMITS, SMOKE, Watcher, directory_system, go_on, place, plan_of
 from tiltyard.cli.status import status
 from tiltyard.errors import InterruptedRunError
 from tiltyard.executors.engine import Engine
@@ -17,8 +17,8 @@ from tiltyard.run.record import Reason, told_briefly
 from tiltyard.run.runner import run_study
 
 __all__ = ["state"]
-SPOILED = tuple(
-    Reason(gate="steal", system="a", workload="w", value=v, limit=0.01, text=f"{v:.0%} stolen")
+DISTURBED = tuple(
+    Reason(signal="steal", system="a", workload="w", value=v, limit=0.01, text=f"{v:.0%} stolen")
     for v in (0.1, 0.5, 0.2)
 )
 
@@ -28,10 +28,12 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: Path) -> tuple
     """A study of which the second block is disturbed."""
     del state
     monkeypatch.setattr(settle, "_LIMIT_S", 0.0)
-    monkeypatch.setattr(block, "check_block", lambda _h, _p, n, _r: SPOILED if n == 2 else ())
+    monkeypatch.setattr(block, "check_block", lambda _h, _p, n, _r: DISTURBED if n == 2 else ())
     systems = tuple(directory_system(name, tmp_path / "disk" / name) for name in "ab")
     twice = SMOKE.model_copy(update={"trials": 2})
-    plan = plan_of(systems, workloads=(twice,), blocks=4, looks=(2, 4), spares=1, gates=GATES)
+    plan = plan_of(
+        systems, workloads=(twice,), blocks=4, looks=(2, 4), spares=1, noise_limits=NOISE_LIMITS
+    )
     design = plan.design.model_copy(update={"profile": "quick"})
     plan = plan.model_copy(update={"study_sha256": sha256(b""), "design": design})
     folder = place(tmp_path / "study", plan)
@@ -65,10 +67,10 @@ def test_between_two_looks(
 
     with pytest.raises(InterruptedRunError):
         run_study(folder, plan, Engine.find(), go_on, Impatient())
-    question, blocks, spoiled, last, still_open, failed, left, state = told(folder, capsys)
+    question, blocks, disturbed, last, still_open, failed, left, state = told(folder, capsys)
     assert question == "Question Which?"
     assert blocks == "Blocks   2 of at most 4 complete, 12 trials kept"
-    assert spoiled == "Noise    1 of 3 blocks disturbed: 1 replaced, 0 count all the same"
+    assert disturbed == "Noise    1 of 3 blocks disturbed: 1 replaced, 0 count all the same"
     assert last == "         the last, block 2: 50% stolen, and 2 more"
     assert still_open == "Open     2 of 2 pairs of system and workload go on"
     assert failed == "Failed   0"
@@ -87,10 +89,10 @@ def test_at_the_end(study: tuple[StudyFolder, Plan], capsys: pytest.CaptureFixtu
 
 
 def test_a_reason_is_told_briefly() -> None:
-    assert told_briefly(SPOILED[:1]) == "10% stolen"
-    assert told_briefly(SPOILED) == "50% stolen, and 2 more"
+    assert told_briefly(DISTURBED[:1]) == "10% stolen"
+    assert told_briefly(DISTURBED) == "50% stolen, and 2 more"
 
 
 def test_a_limit_of_nothing_is_exceeded_most() -> None:
-    swap = SPOILED[0].model_copy(update={"limit": 0.0, "text": "swapped"})
-    assert told_briefly((*SPOILED, swap)) == "swapped, and 3 more"
+    swap = DISTURBED[0].model_copy(update={"limit": 0.0, "text": "swapped"})
+    assert told_briefly((*DISTURBED, swap)) == "swapped, and 3 more"

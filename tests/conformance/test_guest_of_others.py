@@ -28,7 +28,7 @@ executions = 1
 blocks = 7
 [noise]
 disturbed = "keep"
-canary = "0%"
+reference_run = "0%"
 """
 STUDIES = {
     "faster": STUDY.format(new=0.02, command="sleep"),

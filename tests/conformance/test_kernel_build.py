@@ -60,7 +60,7 @@ def test_a_part_of_a_kernel_is_built_on_two_file_systems(
 ) -> None:
     open_folder.study.write_text(STUDY.format(source=source))
     plan = planned(open_folder, Engine.find(), trust=True)
-    plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+    plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "noise_limits": None})
     open_folder.plan.unlink()
     write_plan(open_folder, plan)
     run_study(open_folder, plan, Engine.find(), go_on, Watcher())

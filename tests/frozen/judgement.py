@@ -144,7 +144,7 @@ def _texts(findings: Findings) -> Iterator[tuple[str, str]]:
     yield "answer", findings.answer
     yield "design", findings.design_sentence
     yield "under load", findings.under_load
-    yield "disturbed", findings.spoiled.sentence if findings.spoiled else ""
+    yield "disturbed", findings.disturbed.sentence if findings.disturbed else ""
     yield "sessions", findings.sessions.sentence if findings.sessions else ""
     for place, claim in enumerate(claims(findings), 1):
         yield f"claim {place}", claim.sentence

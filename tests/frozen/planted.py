@@ -10,7 +10,7 @@ from support.counted import counted_study
 from support.cpu_times import timed_study
 from support.network_studies import network_study
 from support.observed import observed_study
-from support.runs import GATES
+from support.runs import NOISE_LIMITS
 from support.shapes import SHAPES, Shape, card
 from support.synthetic import factorial_study, synthetic_study
 from support.turns import in_turns, sliced
@@ -198,18 +198,18 @@ def disturbed(
     replaced = fate != "keep"
     plan = plan.model_copy(
         update={
-            "gates": GATES.model_copy(update={"spoiled": fate}),
+            "noise_limits": NOISE_LIMITS.model_copy(update={"disturbed": fate}),
             "design": plan.design.model_copy(update={"looks": taken}),
             "blocks": plan.blocks[:16],
             "spares": plan.blocks[16:] if replaced else (),
         }
     )
     reason = Reason(
-        gate="foreign_cpu", system="ext4", workload="postmark", value=0.2, limit=0.03,
+        signal="foreign_cpu", system="ext4", workload="postmark", value=0.2, limit=0.03,
         text="other processes used 20 % of a core (limit 3 %)",
     )  # fmt: skip
     trials = tuple(one for one in run.trials if replaced or one.key.block <= 16)
-    update = {"spoiled": dict.fromkeys(blocks, (reason,)), "trials": trials}
+    update = {"disturbed": dict.fromkeys(blocks, (reason,)), "trials": trials}
     return plan, run.model_copy(update={**update, "stopped": "the last look"})
 
 

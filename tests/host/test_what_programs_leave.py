@@ -39,7 +39,7 @@ def dug(directory: Path, levels: int, name: bytes = b"d") -> None:
     os.close(at)
 
 
-def spoiled(random: Random, directory: Path) -> None:
+def disturbed(random: Random, directory: Path) -> None:
     """What a program of bad faith might make."""
     at = directory
     for number in range(random.randint(1, 12)):
@@ -110,7 +110,7 @@ def test_few_descriptors_are_enough(tmp_path: Path) -> None:
 def whatever_is_left_goes(seeds: range, tmp_path: Path) -> None:
     for seed in seeds:
         tree, _ = die_with_tree(tmp_path)
-        spoiled(Random(seed), tree)
+        disturbed(Random(seed), tree)
         with subprocess.Popen(("sleep", "60"), cwd=tree) as stands:
             said = recover()
             stands.kill()

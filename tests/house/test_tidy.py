@@ -41,12 +41,16 @@ IDENTIFIERS: Final = {
     "withhold": "suppress_verdicts",
     "serviceable": "with_service",
     "tunable": "with_tuning",
+    "CanaryRun": "ReferenceRun",
+    "Crew": "ThreadFiles",
+    "Spoiled": "DisturbedBlocks",
 }
 """Names of things in the code, and the field's."""
 PHRASES: Final = {
     r"kept and told": "kept and reported",
     r"Mend:": "Fix:",
     r"spoiled blocks?": "disturbed block",
+    r"the canary": "reference run",
     r"who is ahead": "ranking",
     r"[Ww]hat a sceptic would ask": "limitations",
     r"differences that count as none": "equivalence margin",

@@ -97,11 +97,11 @@ def test_spares_follow_the_planned_blocks_of_the_same_seed(frozen: Freeze) -> No
     drawn = draw_blocks(["ext4", "xfs", "btrfs"], ["postmark", "iozone"], 25, 4711)
     assert plan.sequence == (*plan.blocks, *plan.spares) == drawn
     assert len(plan.spares) == 5
-    assert plan.gates is not None
-    assert plan.gates.spoiled == "replace"
+    assert plan.noise_limits is not None
+    assert plan.noise_limits.disturbed == "replace"
 
 
-def test_where_spoiled_blocks_are_kept_spares_make_up_for_failed_trials(
+def test_where_disturbed_blocks_are_kept_spares_make_up_for_failed_trials(
     folder: StudyFolder, frozen: Freeze
 ) -> None:
     before = frozen()
@@ -109,7 +109,7 @@ def test_where_spoiled_blocks_are_kept_spares_make_up_for_failed_trials(
     plan = frozen()
     assert (plan.blocks, plan.spares) == (before.blocks, before.spares)
     assert len(plan.spares) == spares_for(len(plan.blocks))
-    assert plan.gates == before.gates.model_copy(update={"spoiled": "keep"})  # type: ignore[union-attr]
+    assert plan.noise_limits == before.noise_limits.model_copy(update={"disturbed": "keep"})  # type: ignore[union-attr]
 
 
 def test_spares_are_as_many_as_keep_the_share_at_a_fifth() -> None:

@@ -176,7 +176,7 @@ def test_a_plan_of_instructions_promises_path_lengths_and_no_gates(folder: Study
     plan = counted(folder)
     assert plan.clock == "instructions"
     assert {m.unit for workload in plan.workloads for m in workload.metrics} == {"instr/op"}
-    assert plan.gates is None
+    assert plan.noise_limits is None
     assert plan.spares
     assert Plan.model_validate_json(plan.document()) == plan
 

@@ -117,7 +117,7 @@ def test_a_newer_format_is_called_that(folder: StudyFolder, frozen: Freeze) -> N
 def test_the_pilots_plan_has_few_blocks_of_several_trials(frozen: Freeze) -> None:
     plan = frozen()
     pilot = plan_of_pilot(plan)
-    assert (len(pilot.blocks), pilot.spares, pilot.gates) == (5, (), None)
+    assert (len(pilot.blocks), pilot.spares, pilot.noise_limits) == (5, (), None)
     assert {workload.spec.trials for workload in pilot.workloads} == {3}
     assert len(list(pilot.trials_of(pilot.blocks[0]))) == 3 * 2 * 3
     assert pilot.systems == plan.systems

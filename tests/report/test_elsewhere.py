@@ -44,7 +44,7 @@ def page(elsewhere: Findings) -> str:
 
 
 def test_sections_without_anything_to_tell_are_left_out(page: str) -> None:
-    for id in ("order", "spoiled", "deviations", "trials", "record", "calibration"):
+    for id in ("order", "disturbed", "deviations", "trials", "record", "calibration"):
         assert f'id="{id}"' not in page
     text = Reading(page).text
     for words in ("seed", "trials kept", "Nothing that was recorded differs", "kernel said"):

@@ -56,15 +56,15 @@ def texts(part: object) -> Iterator[str]:
                 yield from texts(getattr(part, field.name))
 
 
-def spoiled(part: object, hostile: str, number: "count[int]") -> object:
+def disturbed(part: object, hostile: str, number: "count[int]") -> object:
     """A document of which every text is a hostile one, with a number of its own."""
     if isinstance(part, str):
         return f"{hostile} no{next(number)}." if part else part
     if isinstance(part, tuple):
-        return tuple(spoiled(one, hostile, number) for one in part)
+        return tuple(disturbed(one, hostile, number) for one in part)
     if is_dataclass(part) and not isinstance(part, type):
         own = {one.name: getattr(part, one.name) for one in fields(part) if one.name not in KEPT}
-        changed = {name: spoiled(value, hostile, number) for name, value in own.items()}
+        changed = {name: disturbed(value, hostile, number) for name, value in own.items()}
         return replace(part, **changed)
     return part
 
@@ -161,6 +161,6 @@ def test_every_text_is_there(form: Format) -> None:
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_a_hostile_text_stays_text(form: Format, hostile: str) -> None:
-    document = spoiled(everything(), hostile, count())
+    document = disturbed(everything(), hostile, count())
     assert isinstance(document, Document)
     assert missing(form, document) == []

@@ -51,8 +51,8 @@ def page(full: Findings) -> str:
 
 def test_every_sentence_is_there(full: Findings, page: str) -> None:
     text = Reading(page).text
-    assert full.spoiled is not None
-    told: list[str] = [full.spoiled.sentence, CALIBRATION.sentence]
+    assert full.disturbed is not None
+    told: list[str] = [full.disturbed.sentence, CALIBRATION.sentence]
     for workload in full.workloads:
         told += [effect.sentence for effect in workload.effects if effect.kind != "simple"]
         told += [o.sentence for o in workload.observations]
@@ -120,24 +120,24 @@ def test_many_pairs_are_folded_but_there(page: str, full: Findings) -> None:
     assert "The other pairs (10)" in page
 
 
-def test_spoiled_blocks_with_reasons_and_sensitivity(page: str, full: Findings) -> None:
-    assert full.spoiled is not None
-    text = section_of(page, "spoiled")
-    for reasons in full.spoiled.reasons.values():
+def test_disturbed_blocks_with_reasons_and_sensitivity(page: str, full: Findings) -> None:
+    assert full.disturbed is not None
+    text = section_of(page, "disturbed")
+    for reasons in full.disturbed.reasons.values():
         assert all(reason in text for reason in reasons)
-    for line in full.spoiled.sensitivity:
-        assert f"{line.label} {line.without} {line.with_spoiled} changed" in text
+    for line in full.disturbed.sensitivity:
+        assert f"{line.label} {line.without} {line.with_disturbed} changed" in text
     assert "p = 0.31" in text
     marked = [row[-1].text.endswith(", in a disturbed block") for row in trial_table(full).rows]
-    assert marked == [trial.block in full.spoiled.blocks for trial in full.trials]
+    assert marked == [trial.block in full.disturbed.blocks for trial in full.trials]
     # A page that is full has fewer rows.
     assert 0 < page.count("in a disturbed block") <= sum(marked)
 
 
 def test_interference_that_goes_with_a_system_is_a_result(full: Findings) -> None:
-    assert full.spoiled is not None
-    related = full.spoiled.model_copy(update={"related_p": 0.004})
-    text = Reading(page_of(full.model_copy(update={"spoiled": related}))).text
+    assert full.disturbed is not None
+    related = full.disturbed.model_copy(update={"related_p": 0.004})
+    text = Reading(page_of(full.model_copy(update={"disturbed": related}))).text
     assert "p = 0.004; interference is related to the system" in text
 
 

@@ -58,7 +58,7 @@ def program(path: Path, text: str) -> None:
 def frozen(folder: StudyFolder, engine: Engine, study: str = STUDY) -> Plan:
     folder.study.write_text(study)
     plan = planned(folder, engine, trust=True)
-    short = {"blocks": plan.blocks[:BLOCKS], "spares": (), "gates": None}
+    short = {"blocks": plan.blocks[:BLOCKS], "spares": (), "noise_limits": None}
     folder.plan.unlink()
     write_plan(folder, plan.model_copy(update=short))
     return read_plan(folder)

@@ -200,7 +200,7 @@ def test_what_is_roots_is_neither_written_nor_read_nor_removed(
     folder.study.write_text(STUDY.format(**places, keys=keys))
     before = ground.of_root()
     plan = planned(folder, engine, trust=True)
-    plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+    plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "noise_limits": None})
     folder.plan.unlink()
     write_plan(folder, plan)
     run_study(folder, plan, engine, go_on, Watcher())

@@ -13,7 +13,7 @@ from threading import Thread
 import pytest
 
 from support.patience import LATEST_S, wait_until
-from support.runs import GATES, Watcher, directory_system, go_on, place, plan_of
+from support.runs import NOISE_LIMITS, Watcher, directory_system, go_on, place, plan_of
 from support.said import said_in
 from support.sshd import sshd
 from tiltyard.analysis.findings import analyse
@@ -42,11 +42,14 @@ def mixed(*clients: ClientSpec, runtime_s: float = 0.3) -> WorkloadSpec:
 
 
 def run(
-    root: Path, engine: Engine, workload: WorkloadSpec, gates: NoiseLimits | None = None
+    root: Path, engine: Engine, workload: WorkloadSpec, noise_limits: NoiseLimits | None = None
 ) -> tuple[Plan, RunRecord, TrialRecord]:
     """A study of one trial; nothing of it is left in the directory."""
     plan = plan_of(
-        (directory_system("d", root / "d"),), workloads=(workload,), blocks=1, gates=gates
+        (directory_system("d", root / "d"),),
+        workloads=(workload,),
+        blocks=1,
+        noise_limits=noise_limits,
     )
     card = engine.describe().workload(workload.use)
     assert card is not None
@@ -177,12 +180,12 @@ def test_a_block_is_disturbed_by_what_others_do_on_the_host_of_a_client(
 ) -> None:
     """That host is this kernel behind ssh; engines of two clients are no strangers there."""
     monkeypatch.setattr("tiltyard.host.telemetry.boot_id", lambda: "another boot")
-    gates = GATES.model_copy(update={"spoiled": "keep", "canary": 0.0})
+    noise_limits = NOISE_LIMITS.model_copy(update={"disturbed": "keep", "reference_run": 0.0})
     compute = [sys.executable, "-c", "while True: pass"]
     with sshd(tmp_path / "server") as server, subprocess.Popen(compute) as other:
         there = ClientSpec(host=server.far, ssh_options=tuple(server.options))
         workload = mixed(HERE, there, there, runtime_s=1.0)
-        _, record, trial = run(tmp_path, engine, workload, gates)
+        _, record, trial = run(tmp_path, engine, workload, noise_limits)
         other.kill()
         assert not list(server.home.iterdir())
     assert (trial.outcome, trial.reason) == ("done", None)
@@ -191,7 +194,7 @@ def test_a_block_is_disturbed_by_what_others_do_on_the_host_of_a_client(
     assert (trial.telemetry.host, seen.host) == ("", server.far)
     assert seen.servers_s is not None
     assert seen.servers_s > 0.1, "the engines are at work, and are no strangers"
-    texts = [one.text for one in record.spoiled[1] if one.gate == "foreign_cpu" and one.host]
+    texts = [one.text for one in record.disturbed[1] if one.gate == "foreign_cpu" and one.host]
     assert [text.partition(" used ")[0] for text in texts] == [f"{server.far}: other processes"]
 
 

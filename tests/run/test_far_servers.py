@@ -114,7 +114,7 @@ def short(folder: StudyFolder, text: str) -> Plan:
     """One block of a study."""
     folder.study.write_text(text)
     plan = planned(folder, Engine.find(), trust=True)
-    plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+    plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "noise_limits": None})
     folder.plan.unlink()
     write_plan(folder, plan)
     return plan

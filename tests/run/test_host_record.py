@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from support.chained import chained, unchained
-from support.runs import GATES, Watcher, directory_system, go_on, place, plan_of
+from support.runs import NOISE_LIMITS, Watcher, directory_system, go_on, place, plan_of
 from support.sshd import sshd
 from tiltyard.executors.engine import Engine
-from tiltyard.run import canary
+from tiltyard.run import reference_run
 from tiltyard.run.history import History
 from tiltyard.run.journal import read_journal
 from tiltyard.run.read import read_run
@@ -40,17 +40,21 @@ def test_a_change_between_two_starts_is_told(tmp_path: Path) -> None:
 def test_a_change_of_another_host_is_told_and_none_of_this_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The canary, too, is of the other one only."""
-    monkeypatch.setattr(canary, "_WORTH_S", 0.0)
+    """The reference run, too, is of the other one only."""
+    monkeypatch.setattr(reference_run, "_WORTH_S", 0.0)
     with sshd(tmp_path / "server") as server:
         (server.home / "disk").mkdir()
         settings = {"directory": "disk", "host": server.far, "ssh_options": server.options}
         here = directory_system("there", tmp_path / "here")
         there = here.model_copy(update={"kind": "remote", "settings": settings})
-        plan = plan_of((there,), gates=GATES.model_copy(update={"spoiled": "keep"}), blocks=1)
+        plan = plan_of(
+            (there,), noise_limits=NOISE_LIMITS.model_copy(update={"disturbed": "keep"}), blocks=1
+        )
         folder = place(tmp_path / "study", plan)
         run_study(folder, plan, Engine.find(), go_on, Watcher())
-        assert {run.host for run in History.read(folder.journal).canaries} == {str(server.far)}
+        assert {run.host for run in History.read(folder.journal).reference_runs} == {
+            str(server.far)
+        }
         lines = [json.loads(line) for line in unchained(folder.journal)]
         lines = [line for line in lines if line["event"]["type"] in ("started", "other_host")]
         for line in lines:

@@ -1,4 +1,4 @@
-"""The gates: what spoils a block, what does not, and that no result can."""
+"""The noise limits: what disturbs a block, what does not, and that no result can."""
 
 import math
 from dataclasses import fields
@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from pydantic import BaseModel
 
-from support.runs import GATES
+from support.runs import NOISE_LIMITS
 from support.synthetic import synthetic_study
 from tiltyard.analysis.order import foreign_share, steal_share
 from tiltyard.host.telemetry import Telemetry
@@ -45,19 +45,19 @@ def trial(
 
 
 def reasons(*block: Evidence) -> list[Reason]:
-    return list(check_evidence(block, GATES))
+    return list(check_evidence(block, NOISE_LIMITS))
 
 
 def test_a_quiet_block_passes() -> None:
     assert reasons(trial(), trial("xfs", steal_s=0.0, swapped_pages=0, throttled=0)) == []
 
 
-def test_what_a_host_does_not_tell_spoils_nothing() -> None:
+def test_what_a_host_does_not_tell_disturbs_nothing() -> None:
     nothing = Evidence(trial().key, 2.0, 0.0, None, Telemetry(elapsed_s=2.0))
     assert reasons(nothing) == []
 
 
-SPOILING: list[tuple[dict[str, Any], str, str]] = [
+DISTURBING: list[tuple[dict[str, Any], str, str]] = [
     (
         {"foreign_s": 0.1},
         "foreign_cpu",
@@ -110,19 +110,21 @@ SPOILING: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("seen", "gate", "text"), SPOILING, ids=[gate for _, gate, _ in SPOILING])
-def test_a_signal_beyond_its_limit(seen: dict[str, Any], gate: str, text: str) -> None:
+@pytest.mark.parametrize(
+    ("seen", "signal", "text"), DISTURBING, ids=[signal for _, signal, _ in DISTURBING]
+)
+def test_a_signal_beyond_its_limit(seen: dict[str, Any], signal: str, text: str) -> None:
     (found,) = reasons(trial(**seen))
-    assert (found.gate, found.system, found.workload) == (gate, "ext4", "postmark")
+    assert (found.signal, found.system, found.workload) == (signal, "ext4", "postmark")
     assert found.text == text
     assert found.value > found.limit
     assert math.isfinite(found.value)
 
 
-def test_a_quota_that_some_trials_use_up_spoils() -> None:
+def test_a_quota_that_some_trials_use_up_disturbs() -> None:
     free, held = trial("a", quota_throttled=0), trial("b", quota_throttled=2)
     (found,) = reasons(free, held)
-    assert (found.gate, found.system, found.value, found.limit) == ("quota", "b", 2.0, 0.0)
+    assert (found.signal, found.system, found.value, found.limit) == ("quota", "b", 2.0, 0.0)
     assert found.text == (
         "a quota of CPU time was used up 2 times (limit 0) while postmark ran on b"
     )
@@ -137,16 +139,16 @@ def test_a_quota_that_every_trial_uses_up_is_what_is_measured() -> None:
     assert reasons(*both, there) == []
     assert {found.system for found in reasons(*both, trial("c"))} == {"a", "b"}
     earlier = [QUIET.model_copy(update={"quota_throttled": 0})]
-    assert {found.gate for found in check_evidence(both, GATES, earlier)} == {"quota"}
-    assert list(check_evidence(both, GATES, [both[0].telemetry])) == []
+    assert {found.signal for found in check_evidence(both, NOISE_LIMITS, earlier)} == {"quota"}
+    assert list(check_evidence(both, NOISE_LIMITS, [both[0].telemetry])) == []
 
 
 def test_all_trials_so_far_tell_whether_a_quota_is_always_used_up() -> None:
     _, run = synthetic_study(blocks=2)
-    plan = synthetic_study(blocks=2)[0].model_copy(update={"gates": GATES})
+    plan = synthetic_study(blocks=2)[0].model_copy(update={"noise_limits": NOISE_LIMITS})
     held = QUIET.model_copy(update={"quota_throttled": 1})
     block = [one.model_copy(update={"telemetry": held}) for one in run.trials if one.key.block == 2]
-    for before, outcome, gates in (
+    for before, outcome, noise_limits in (
         (held, "done", set()),
         (QUIET, "done", {"quota"}),
         (QUIET, "failed", set()),
@@ -158,7 +160,7 @@ def test_all_trials_so_far_tell_whether_a_quota_is_always_used_up() -> None:
                     key=one.key, slot=0, started="", elapsed_s=1.0, outcome=outcome, reason=None,
                     file="", sha256="", telemetry=before,
                 )  # fmt: skip
-        assert {found.gate for found in check_block(history, plan, 2, block)} == gates
+        assert {found.signal for found in check_block(history, plan, 2, block)} == noise_limits
 
 
 def test_others_count_on_the_cpus_that_measure() -> None:
@@ -194,7 +196,7 @@ def with_others(trial: TrialRecord, foreign_s: float, steal_s: float) -> TrialRe
         {"clock_step_s": 0.0009},
     ],
 )
-def test_what_counters_cannot_resolve_spoils_nothing(seen: dict[str, Any]) -> None:
+def test_what_counters_cannot_resolve_disturbs_nothing(seen: dict[str, Any]) -> None:
     assert reasons(trial(**seen)) == []
 
 
@@ -203,19 +205,19 @@ def test_hosts_are_not_held_against_each_other() -> None:
     sensor = "coretemp Package id 0"
     here = [trial(one, frequency=1.5, temperatures_c={sensor: 40.0}) for one in "ab"]
     there = trial("c", host="sut", frequency=1.1, temperatures_c={sensor: 70.0})
-    assert list(check_evidence([*here, there], GATES)) == []
+    assert list(check_evidence([*here, there], NOISE_LIMITS)) == []
     warmer = trial("d", host="sut", frequency=1.2, temperatures_c={sensor: 80.0})
-    found = list(check_evidence([*here, there, warmer], GATES))
-    assert {(one.gate, one.system) for one in found if one.gate == "temperature_k"} == {
+    found = list(check_evidence([*here, there, warmer], NOISE_LIMITS))
+    assert {(one.signal, one.system) for one in found if one.signal == "temperature_k"} == {
         ("temperature_k", "d")
     }
-    assert {one.system for one in found if one.gate == "frequency"} == {"c", "d"}
+    assert {one.system for one in found if one.signal == "frequency"} == {"c", "d"}
 
 
 def test_frequency_is_held_against_the_same_workload_of_the_block() -> None:
     block = [trial("a", frequency=1.50), trial("b", frequency=1.50), trial("c", frequency=1.45)]
     (found,) = reasons(*block)
-    assert (found.gate, found.system) == ("frequency", "c")
+    assert (found.signal, found.system) == ("frequency", "c")
     assert found.text.startswith("the CPUs' mean frequency was -3.3 % off the median of its block")
 
 
@@ -224,13 +226,13 @@ def test_heat_is_held_against_the_coolest_moment_of_the_block() -> None:
     cool = trial("a", temperatures_c={disk: 41.0, package: 50.0})
     warm = trial("b", temperatures_c={disk: 47.5, package: 53.0})
     (found,) = reasons(warm, cool)
-    assert (found.gate, found.system, found.value) == ("temperature_k", "b", 6.5)
+    assert (found.signal, found.system, found.value) == ("temperature_k", "b", 6.5)
     assert found.text.startswith("nvme (hwmon1) was 6.5 K warmer")
 
 
-def test_a_clock_that_changed_between_trials_spoils_too() -> None:
+def test_a_clock_that_changed_between_trials_disturbs_too() -> None:
     (found,) = reasons(trial("a"), trial("b", clock_sources=("hpet",)))
-    assert (found.gate, found.system) == ("clock", "b")
+    assert (found.signal, found.system) == ("clock", "b")
 
 
 def test_each_host_has_a_clock_of_its_own() -> None:
@@ -241,22 +243,22 @@ def test_each_host_has_a_clock_of_its_own() -> None:
 def block_of(**kind: object) -> tuple[Plan, list[TrialRecord]]:
     """A block in which others were busy, with its plan."""
     plan, run = synthetic_study(blocks=1, foreign_share=0.2, **kind)  # type: ignore[arg-type]
-    return plan.model_copy(update={"gates": GATES}), list(run.trials)
+    return plan.model_copy(update={"noise_limits": NOISE_LIMITS}), list(run.trials)
 
 
 def check(plan: Plan, records: list[TrialRecord]) -> tuple[Reason, ...]:
     return check_block(History(()), plan, 1, records)
 
 
-def test_a_failed_trial_is_failed_and_not_spoiled() -> None:
+def test_a_failed_trial_is_failed_and_not_disturbed() -> None:
     _, records = block_of()
     plan, failed = block_of(failed=[record.key for record in records[:2]])
     assert {reason.system for reason in check(plan, failed)} == {records[2].key.system}
 
 
-def test_a_plan_without_gates_spoils_nothing() -> None:
+def test_a_plan_without_noise_limits_disturbs_nothing() -> None:
     plan, records = block_of()
-    assert check(plan.model_copy(update={"gates": None}), records) == ()
+    assert check(plan.model_copy(update={"noise_limits": None}), records) == ()
 
 
 @pytest.mark.parametrize(("before", "is_usual"), [(0.11, True), (0.09, False), (0.0, False)])
@@ -281,9 +283,9 @@ def test_a_busy_host_is_told_before_the_first_block() -> None:
     )
     shares = level_of(busy)
     assert shares == {"foreign_cpu": pytest.approx(0.4), "pressure": pytest.approx(0.3)}
-    told = told_level(shares, GATES)
+    told = told_level(shares, NOISE_LIMITS)
     assert "other processes use 40 % of a CPU; tasks of others wait in 30 % of the time" in told
-    assert told_level(level_of(QUIET), GATES) == ""
+    assert told_level(level_of(QUIET), NOISE_LIMITS) == ""
 
 
 def test_no_result_changes_a_reason() -> None:
@@ -333,7 +335,7 @@ def test_what_was_counted_while_a_guest_was_emulated_is_shared_out_over_this_hos
     telemetry = QUIET.model_copy(update={"elapsed_s": 0.897, "servers_s": 0.89})
     guest = record.model_copy(update={"end": end, "telemetry": telemetry})
     (seen,) = evidence_of(guest)
-    texts = {reason.gate: reason.text for reason in reasons(seen)}
+    texts = {reason.signal: reason.text for reason in reasons(seen)}
     assert texts["foreign_cpu"].startswith("other processes used 95.8 % of a core")
     assert texts["steal"].startswith("the hypervisor took 11.1 % of a core")
     assert foreign_share(guest) == pytest.approx(0.859 / 0.897)
@@ -362,8 +364,8 @@ def test_the_host_of_a_server_has_the_same_limits_and_is_named() -> None:
     assert [each.telemetry.host for each in both] == ["", "bench@sut"]
     found = reasons(trial(), both[1])
     assert {reason.host for reason in found} == {"bench@sut"}
-    gates = {"foreign_cpu", "steal", "pressure", "swap", "throttled", "kernel"}
-    assert {reason.gate for reason in found} == gates
+    noise_limits = {"foreign_cpu", "steal", "pressure", "swap", "throttled", "kernel"}
+    assert {reason.signal for reason in found} == noise_limits
     assert found[0].text == (
         "bench@sut: other processes used 25 % of a core (limit 3 %) "
         f"while {record.key.workload} ran on {record.key.system}"

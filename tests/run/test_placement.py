@@ -48,7 +48,7 @@ executions = 1
 blocks = {blocks}
 [noise]
 disturbed = "keep"
-canary = "0%"
+reference_run = "0%"
 [placement]
 {placement}
 """
@@ -413,7 +413,7 @@ runtime_s = 0.1
 blocks = 3
 [noise]
 disturbed = "keep"
-canary = "0%"
+reference_run = "0%"
 [placement]
 engine = "slurm"
 nodes = 2

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.patience import PATIENCE_S, wait_until
-from support.runs import GATES, Watcher, go_on
+from support.runs import NOISE_LIMITS, Watcher, go_on
 from support.snapshots import put_back_by_itself
 from tiltyard.app.freeze import frozen, open_study, planned
 from tiltyard.app.pilot import run_pilot
@@ -22,7 +22,7 @@ from tiltyard.folder import StudyFolder
 from tiltyard.importers import patterns
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import write_plan
-from tiltyard.run.journal import CanaryRun, TrialFinished, TrialStarted, read_journal
+from tiltyard.run.journal import ReferenceRun, TrialFinished, TrialStarted, read_journal
 from tiltyard.run.read import read_run
 from tiltyard.run.record import RunRecord
 from tiltyard.run.runner import run_study
@@ -68,7 +68,9 @@ def plan_of(folder: StudyFolder, engine: Engine, text: str = METRICS, blocks: in
     """Two blocks of the study, whatever else goes on here."""
     folder.study.write_text(STUDY.replace("METRICS", text))
     plan = planned(folder, engine, trust=True)
-    short = plan.model_copy(update={"blocks": plan.blocks[:blocks], "spares": (), "gates": None})
+    short = plan.model_copy(
+        update={"blocks": plan.blocks[:blocks], "spares": (), "noise_limits": None}
+    )
     folder.plan.unlink()
     write_plan(folder, short)
     return short
@@ -132,7 +134,7 @@ def test_paths_begin_where_the_study_was_written(folder: StudyFolder, engine: En
     assert plan.paths_from == ".."
     again = frozen(placed.study, engine, None, StudyFolder(placed.root))
     assert again.paths_from == ".."
-    short = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+    short = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "noise_limits": None})
     placed.plan.unlink()
     write_plan(placed, short)
     record = run(StudyFolder(placed.root), engine, short)
@@ -320,11 +322,11 @@ def test_nothing_is_executed_that_is_not_trusted(folder: StudyFolder, engine: En
 def test_short_trials_have_little_around_them(
     folder: StudyFolder, engine: Engine, monkeypatch: pytest.MonkeyPatch, worth_s: float
 ) -> None:
-    monkeypatch.setattr("tiltyard.run.canary._WORTH_S", worth_s)
+    monkeypatch.setattr("tiltyard.run.reference_run._WORTH_S", worth_s)
     monkeypatch.setattr("tiltyard.run.context._BRIEF_S", 600.0)
     monkeypatch.setattr("tiltyard.run.settle._LIMIT_S", 2.0)
-    kept = GATES.model_copy(update={"spoiled": "keep"})
-    plan = plan_of(folder, engine).model_copy(update={"gates": kept})
+    kept = NOISE_LIMITS.model_copy(update={"disturbed": "keep"})
+    plan = plan_of(folder, engine).model_copy(update={"noise_limits": kept})
     folder.plan.unlink()
     write_plan(folder, plan)
     trials = run(folder, engine, plan).trials
@@ -332,7 +334,7 @@ def test_short_trials_have_little_around_them(
     assert not any(own), "of what alternates the lab counts it, for both"
     assert all(trial.foreign_s is not None for trial in trials)
     events = [entry.event for entry in read_journal(folder.journal)]
-    assert (sum(isinstance(event, CanaryRun) for event in events) == 4) == (worth_s == 0.0)
+    assert (sum(isinstance(event, ReferenceRun) for event in events) == 4) == (worth_s == 0.0)
     settled = [event.settled for event in events if isinstance(event, TrialFinished)]
     first, other, *later = [one for one in settled if one]
     assert len(later) == len(settled) - 2

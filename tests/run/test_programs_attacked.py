@@ -98,7 +98,7 @@ def plan_of(
     text = STUDY.format(program=path).replace("SYSTEMS", systems).replace("WORKLOAD", workload)
     folder.study.write_text(text)
     plan = planned(folder, engine, trust=True)
-    plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+    plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "noise_limits": None})
     folder.plan.unlink()
     write_plan(folder, plan)
     return plan

@@ -69,7 +69,7 @@ def carried_out(tmp_path: Path, engine: Engine, text: str) -> RunRecord:
     folder.study.parent.mkdir()
     folder.study.write_text(text)
     plan = planned(folder, engine, trust=True)
-    short = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+    short = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "noise_limits": None})
     folder.plan.unlink()
     write_plan(folder, short)
     run_study(folder, short, engine, go_on, Watcher())

@@ -343,7 +343,9 @@ metrics = {{ tps = {{ key = "tps", unit = "1/s", better = "higher" }} }}
         folder.root.mkdir()
         folder.study.write_text(text.replace("TOOL", tool))
         plan = planned(folder, engine, trust=True)
-        plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+        plan = plan.model_copy(
+            update={"blocks": plan.blocks[:1], "spares": (), "noise_limits": None}
+        )
         folder.plan.unlink()
         write_plan(folder, plan)
         run_study(folder, plan, engine, go_on, Watcher())
@@ -389,7 +391,9 @@ command = ["python3", "-c", {json.dumps(client)}]
 metrics = {{ status = {{ key = "status", unit = "1", better = "higher" }} }}
 """)
         plan = planned(folder, engine, trust=True)
-        plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+        plan = plan.model_copy(
+            update={"blocks": plan.blocks[:1], "spares": (), "noise_limits": None}
+        )
         folder.plan.unlink()
         write_plan(folder, plan)
         run_study(folder, plan, engine, go_on, Watcher())

@@ -31,7 +31,7 @@ def ready(tmp_path: Path) -> Path:
         assert text.count(whole) == 1
         text = text.replace(whole, part)
     path = tmp_path / "magazine.toml"
-    path.write_text(f'{text}\n[noise]\ndisturbed = "keep"\ncanary = "0%"\n')
+    path.write_text(f'{text}\n[noise]\ndisturbed = "keep"\nreference_run = "0%"\n')
     return path
 
 

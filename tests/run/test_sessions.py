@@ -32,7 +32,7 @@ sessions = 3
 blocks = 6
 [noise]
 disturbed = "keep"
-canary = "0%"
+reference_run = "0%"
 """
 TRIALS = 12
 

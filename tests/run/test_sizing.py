@@ -74,7 +74,7 @@ def run(
             )
             for block in plan.blocks[:BLOCKS]
         ]
-        short = {"blocks": tuple(blocks), "spares": (), "gates": None}
+        short = {"blocks": tuple(blocks), "spares": (), "noise_limits": None}
         folder.plan.unlink()
         write_plan(folder, plan.model_copy(update=short))
     plan = read_plan(folder)

@@ -64,7 +64,7 @@ def plan_of(
     text = text.replace("executions", "trials = 2\nexecutions")
     folder.study.write_text(text.replace("SETUP", setup).replace("BUILD", build))
     plan = planned(folder, engine, trust=True)
-    short = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+    short = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "noise_limits": None})
     folder.plan.unlink()
     write_plan(folder, short)
     return short

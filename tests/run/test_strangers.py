@@ -104,31 +104,31 @@ def for_all(path: Path) -> None:
 
 @needs_root
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("disturb", "told"),
     [(theirs, "belongs to user nobody"), (for_all, r"others can write to it \(mode 0777\)")],
 )
 def test_root_writes_to_no_folder_of_others(
-    tmp_path: Path, spoil: Callable[[Path], None], told: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, disturb: Callable[[Path], None], told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = a_study(tmp_path / "study")
-    spoil(folder.root)
+    disturb(folder.root)
     with pytest.raises(RefusedError, match=f"study: not used: {told}. Fix: name another"):
         folder.require_own()
-    if spoil is theirs:
+    if disturb is theirs:
         monkeypatch.setenv("SUDO_UID", str(NOBODY))
         folder.require_own()
 
 
 @needs_root
-@pytest.mark.parametrize("spoil", [theirs, for_all])
+@pytest.mark.parametrize("disturb", [theirs, for_all])
 def test_root_writes_to_no_folder_that_others_can_exchange(
-    tmp_path: Path, spoil: Callable[[Path], None]
+    tmp_path: Path, disturb: Callable[[Path], None]
 ) -> None:
     above = tmp_path / "above"
     folder = a_study(above / "study")
     link = tmp_path / "link"
     link.symlink_to(folder.root)
-    spoil(above)
+    disturb(above)
     for root in (folder.root, link, link / ".." / "study"):
         with pytest.raises(RefusedError, match=f"not used: {above} "):
             StudyFolder(root).require_own()
@@ -225,24 +225,24 @@ def others_write(path: Path) -> None:
 
 
 @needs_root
-@pytest.mark.parametrize("spoil", [theirs, for_all, others_write])
+@pytest.mark.parametrize("disturb", [theirs, for_all, others_write])
 def test_a_state_directory_or_ledger_of_others_is_refused(
-    state: Path, spoil: Callable[[Path], None], tmp_path: Path
+    state: Path, disturb: Callable[[Path], None], tmp_path: Path
 ) -> None:
     made = tmp_path / f"{PREFIX}made"
     did = left_by_a_killed_agent(MakeDirectory(path=made))
     ledger = state / f"{did.ledger}.ops"
-    for spoiled in (ledger, state):
-        spoil(spoiled)
-        if spoiled == ledger:
+    for disturbed in (ledger, state):
+        disturb(disturbed)
+        if disturbed == ledger:
             (left,) = recover()
             assert f"{ledger}: another user has a hand in it. Fix: chown" in left
-        for use in (recover, Ledger) if spoiled == state else ():
-            with pytest.raises(RefusedError, match=f"^{spoiled}: not used: .* Fix: "):
+        for use in (recover, Ledger) if disturbed == state else ():
+            with pytest.raises(RefusedError, match=f"^{disturbed}: not used: .* Fix: "):
                 use()
         assert made.exists()
-        os.chown(spoiled, 0, 0)
-        spoiled.chmod(0o700 if spoiled == state else 0o600)
+        os.chown(disturbed, 0, 0)
+        disturbed.chmod(0o700 if disturbed == state else 0o600)
     assert recover() == [f"an earlier run was killed: removed {made}"]
 
 

@@ -45,7 +45,7 @@ def test_a_program_has_the_priority_of_its_system(
     folder.root.mkdir()
     folder.study.write_text(PRIORITIES)
     whole = planned(folder, engine, trust=True)
-    plan = whole.model_copy(update={"blocks": whole.blocks[:1], "spares": (), "gates": None})
+    plan = whole.model_copy(update={"blocks": whole.blocks[:1], "spares": (), "noise_limits": None})
     folder.plan.unlink()
     write_plan(folder, plan)
     run_study(folder, plan, engine, go_on, Watcher())

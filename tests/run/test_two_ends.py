@@ -9,7 +9,7 @@ import pytest
 
 from support.hosts import needs_root
 from support.networks import left_behind
-from support.runs import GATES, Watcher, go_on, place, plan_of
+from support.runs import NOISE_LIMITS, Watcher, go_on, place, plan_of
 from support.sshd import sshd
 from tiltyard.executors.engine import Engine
 from tiltyard.plan.model import Plan
@@ -105,11 +105,11 @@ def test_a_block_is_disturbed_by_what_others_do_on_the_host_of_the_server(
 ) -> None:
     """That host is this kernel behind ssh: there the client is one of the others."""
     monkeypatch.setattr("tiltyard.host.telemetry.boot_id", lambda: "another boot")
-    gates = GATES.model_copy(update={"spoiled": "keep", "canary": 0.0})
+    noise_limits = NOISE_LIMITS.model_copy(update={"disturbed": "keep", "reference_run": 0.0})
     brief = STREAM.model_copy(update={"parameters": {"message": "64", "seconds": 4}})
     with sshd(tmp_path / "server") as server:
         there = system("there", "hosts", server=server.far, ssh_options=server.options)
-        plan = plan_of((there,), workloads=(brief,), blocks=1, gates=gates)
+        plan = plan_of((there,), workloads=(brief,), blocks=1, noise_limits=noise_limits)
         folder = place(tmp_path / "study", plan)
         run_study(folder, plan, Engine.find(), go_on, Watcher())
     run = read_run(folder, plan)
@@ -119,7 +119,7 @@ def test_a_block_is_disturbed_by_what_others_do_on_the_host_of_the_server(
     assert (trial.telemetry.host, other.host) == ("", server.far)
     assert other.servers_s is not None
     assert other.servers_s > 0.1, "the server is at work, and is no stranger"
-    texts = [one.text for one in run.spoiled[1] if one.gate == "foreign_cpu" and one.host]
+    texts = [one.text for one in run.disturbed[1] if one.gate == "foreign_cpu" and one.host]
     assert [text.partition(" used ")[0] for text in texts] == [f"{server.far}: other processes"]
 
 

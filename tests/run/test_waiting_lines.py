@@ -14,7 +14,7 @@ import pytest
 from support.faulty_fs import Fault, faulty
 from support.hosts import needs_root
 from support.patience import PATIENCE_S, wait_until
-from support.runs import GATES, Watcher, go_on
+from support.runs import NOISE_LIMITS, Watcher, go_on
 from tiltyard.app.freeze import planned
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
@@ -52,8 +52,8 @@ def folder(tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 def plan_of(folder: StudyFolder, engine: Engine, blocks: int = BLOCKS) -> Plan:
     folder.study.write_text(STUDY)
     plan = planned(folder, engine, trust=True)
-    kept = GATES.model_copy(update={"spoiled": "keep"})
-    update = {"blocks": plan.blocks[:blocks], "spares": (), "gates": kept}
+    kept = NOISE_LIMITS.model_copy(update={"disturbed": "keep"})
+    update = {"blocks": plan.blocks[:blocks], "spares": (), "noise_limits": kept}
     folder.plan.unlink()
     write_plan(folder, plan.model_copy(update=update))
     return read_plan(folder)

@@ -34,7 +34,7 @@ operations = 20
 blocks = 6
 [noise]
 disturbed = "keep"
-canary = "0%"
+reference_run = "0%"
 """
 FOLDER = HOME / "study"
 BOOT = "cat /proc/sys/kernel/random/boot_id"

@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from simulation.failures import _RULES as RULES
 from simulation.failures import SPENDING
-from support.runs import GATES
+from support.runs import NOISE_LIMITS
 from support.synthetic import synthetic_study
 from tiltyard.plan.model import Plan, spares_for
 from tiltyard.plan.order import draw_blocks
@@ -29,9 +29,9 @@ def adapting() -> Plan:
     plan, _ = synthetic_study(blocks=BLOCKS)
     names = [system.name for system in plan.systems]
     drawn = draw_blocks(names, [plan.workloads[0].spec.name], MADE, 1)
-    gates = GATES.model_copy(update={"spoiled": "adapt"})
+    noise_limits = NOISE_LIMITS.model_copy(update={"disturbed": "adapt"})
     return plan.model_copy(
-        update={"blocks": drawn[:BLOCKS], "spares": drawn[BLOCKS:], "gates": gates}
+        update={"blocks": drawn[:BLOCKS], "spares": drawn[BLOCKS:], "noise_limits": noise_limits}
     )
 
 

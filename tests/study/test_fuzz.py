@@ -35,7 +35,7 @@ WORD = NASTY | st.text(max_size=20) | st.integers().map(str) | st.floats().map(s
 KEYS = [
     *sorted({name for kind in KINDS for name in kind.Settings.model_fields}),
     "question", "decide", "seed", "baseline", "factors", "systems", "workload", "precision", "use",
-    "conditions", "gates", "kind", "blocks", "budget", "trials", "name", "profile", "cpus",
+    "conditions", "noise_limits", "kind", "blocks", "budget", "trials", "name", "profile", "cpus",
 ]  # fmt: skip
 KEY = st.sampled_from(KEYS) | st.text("abc_-", min_size=1, max_size=8)
 EDITS = st.lists(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tiltyard.analysis.disturbed_model import SensitivityLine, Spoiled
+from tiltyard.analysis.disturbed_model import DisturbedBlocks, SensitivityLine
 from tiltyard.analysis.model import (
     Effect,
     Findings,
@@ -63,20 +63,20 @@ def judged(findings: Findings) -> Findings:
     return findings.model_copy(
         update={
             "workloads": tuple(_workload(workload) for workload in findings.workloads),
-            "spoiled": spoiled(findings),
+            "disturbed": disturbed(findings),
             "calibration": CALIBRATION,
         }
     )
 
 
-def spoiled(findings: Findings) -> Spoiled:
-    """Two blocks that other processes have spoiled."""
-    return Spoiled(
+def disturbed(findings: Findings) -> DisturbedBlocks:
+    """Two blocks that other processes have disturbed."""
+    return DisturbedBlocks(
         blocks=(2, 5),
         share=0.2,
         reasons={
             2: ("other processes used 41 % of a core (limit 3 %)",),
-            5: ("canary 9 % off its median (limit 3 %)", "4.0 MiB were swapped (limit 0)"),
+            5: ("reference_run 9 % off its median (limit 3 %)", "4.0 MiB were swapped (limit 0)"),
         },
         by_system={system.name: place for place, system in enumerate(findings.systems)},
         related_p=0.31,
@@ -84,7 +84,7 @@ def spoiled(findings: Findings) -> Spoiled:
             SensitivityLine(
                 label="xfs against ext4, postmark",
                 without="faster, 1.05 (1.02 … 1.09)",
-                with_spoiled="undecided, 1.04 (0.98 … 1.10)",
+                with_disturbed="undecided, 1.04 (0.98 … 1.10)",
                 changed=True,
             ),
         ),

@@ -96,7 +96,7 @@ def _events(plan: Plan, run: RunRecord, files: Sequence[bytes]) -> Iterator[Even
                 yield _finished(trial, data)
         if course.is_complete(block):
             done += 1
-            yield BlockChecked(block=block.number, reasons=run.spoiled.get(block.number, ()))
+            yield BlockChecked(block=block.number, reasons=run.disturbed.get(block.number, ()))
     if run.stopped is not None:
         yield Stopped(reason=run.stopped)
 

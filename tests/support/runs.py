@@ -78,15 +78,15 @@ SMOKE = WorkloadSpec(
     name="iozone", use="iozone", parameters={"file": "128k", "record": "32k", "tests": ["write"]}
 )
 
-GATES = NoiseLimits(
-    spoiled="replace",
+NOISE_LIMITS = NoiseLimits(
+    disturbed="replace",
     foreign_cpu=0.03,
     foreign_io=0.02,
     pressure=0.02,
     steal=0.01,
     frequency=0.01,
     temperature_k=5.0,
-    canary=0.03,
+    reference_run=0.03,
 )
 """The limits that a study has by default."""
 
@@ -118,11 +118,11 @@ def plan_of(
     looks: tuple[int, ...] | None = None,
     budget_s: float | None = None,
     spares: int = 0,
-    gates: NoiseLimits | None = None,
+    noise_limits: NoiseLimits | None = None,
 ) -> Plan:
     """A plan whose order simply turns round from block to block.
 
-    Without gates nothing that others do on this machine can spoil a block.
+    Without noise_limits nothing that others do on this machine can disturb a block.
     """
     names = [system.name for system in systems]
     turns = [
@@ -163,7 +163,7 @@ def plan_of(
         budget_s=budget_s,
         blocks=drawn[:blocks],
         spares=drawn[blocks:],
-        gates=gates,
+        noise_limits=noise_limits,
     )  # fmt: skip
 
 
@@ -179,7 +179,7 @@ def one_block(folder: StudyFolder) -> tuple[Plan, RunRecord]:
     """Carry out the first block of the study that is in a folder; all of its trials are done."""
     engine = Engine.find()
     plan = planned(folder, engine, trust=True)
-    plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+    plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "noise_limits": None})
     folder.plan.unlink()
     write_plan(folder, plan)
     run_study(folder, plan, engine, go_on, Watcher())

@@ -60,14 +60,14 @@ pub struct Share<T> {
     pub value: T,
 }
 
-/// Executes `work` in a thread for each element of `crew`, which it may change. `work` prepares
+/// Executes `work` in a thread for each element of `workers`, which it may change. `work` prepares
 /// what it needs, calls [`Member::start`], and works while [`Member::goes_on`].
 ///
 /// # Errors
 /// The first failure in time of any member; the others are asked to stop. `HostLacks` when
 /// threads cannot be made or placed.
 pub fn execute<S, P, T, W>(
-    crew: &mut [S],
+    workers: &mut [S],
     finish: Finish,
     new_probe: impl Fn() -> P,
     work: W,
@@ -78,7 +78,7 @@ where
     T: Send,
     W: Fn(&mut S, &mut Member<P>) -> Result<T, Failure> + Sync,
 {
-    execute_when_ready(crew, finish, new_probe, &|| Ok(()), work)
+    execute_when_ready(workers, finish, new_probe, &|| Ok(()), work)
 }
 
 /// As [`execute`]; `ready` is called once when all members have prepared, before the gate opens.
@@ -86,7 +86,7 @@ where
 /// # Errors
 /// As [`execute`], or that of `ready`: the gate then stays closed.
 pub fn execute_when_ready<S, P, T, W>(
-    crew: &mut [S],
+    workers: &mut [S],
     finish: Finish,
     new_probe: impl Fn() -> P,
     ready: &(dyn Fn() -> Result<(), Failure> + Sync),
@@ -98,40 +98,40 @@ where
     T: Send,
     W: Fn(&mut S, &mut Member<P>) -> Result<T, Failure> + Sync,
 {
-    conduct(crew, finish, &new_probe, ready, &work)
+    conduct(workers, finish, &new_probe, ready, &work)
 }
 
 /// Compiled once for what the members have and return, not for each work: a call of `work` is the
 /// life of a thread.
 fn conduct<S: Send, P: Probe + Send, T: Send>(
-    crew: &mut [S],
+    workers: &mut [S],
     finish: Finish,
     new_probe: &dyn Fn() -> P,
     ready: &(dyn Fn() -> Result<(), Failure> + Sync),
     work: &Work<S, P, T>,
 ) -> Result<Outcome<T>, Failure> {
-    let gate = Gate::new(crew.len(), finish, ready);
-    let seats = crew.iter_mut().enumerate().map(|(index, state)| {
+    let gate = Gate::new(workers.len(), finish, ready);
+    let seats = workers.iter_mut().enumerate().map(|(index, state)| {
         let member = Member::new(index, &gate, new_probe());
         Mutex::new((Some((member, state)), None))
     });
     let seats: Vec<_> = seats.collect();
     in_threads(seats.len(), &gate, &|index| {
         // Out of its seat, onto the stack of its thread: neighbours would share cache lines.
-        let (mut member, state) = seated(&seats[index]).0.take().expect("taken once");
+        let (mut member, state) = lock(&seats[index]).0.take().expect("taken once");
         let value = work(state, &mut member)?;
         if member.opened_ns.is_none() {
             let missed = "a member of a team returned without having started";
             return Err(failure(FailureKind::Internal, missed));
         }
         member.done();
-        seated(&seats[index]).1 = Some((member, value));
+        lock(&seats[index]).1 = Some((member, value));
         Ok(())
     });
     match gate.failure() {
         Some(failure) => Err(failure),
         None => {
-            let finished = seats.iter().filter_map(|seat| seated(seat).1.take());
+            let finished = seats.iter().filter_map(|seat| lock(seat).1.take());
             Ok(gather(finished.collect(), new_probe()))
         }
     }
@@ -140,7 +140,7 @@ fn conduct<S: Send, P: Probe + Send, T: Send>(
 /// What each thread does.
 type Work<'a, S, P, T> = dyn Fn(&mut S, &mut Member<P>) -> Result<T, Failure> + Sync + 'a;
 
-fn seated<T>(seat: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(seat: &Mutex<T>) -> MutexGuard<'_, T> {
     seat.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -56,7 +56,7 @@ where
 {
     let opened_ns = AtomicU64::new(0);
     let is_over = AtomicBool::new(false);
-    let mut crew = shared_out(flows, plan.threads as usize);
+    let mut workers = shared_out(flows, plan.threads as usize);
     let before = Sight::now();
     let attend = |group: &mut &[Flow], member: &mut Member<P>| {
         place::unshare_descriptors();
@@ -68,7 +68,7 @@ where
     let (outcome, looks) = thread::scope(|scope| {
         let onlooker = scope.spawn(|| look_on(plan, flows, &is_over));
         let (ready, finish) = (plan.ready, plan.finish);
-        let outcome = team::execute_when_ready(&mut crew, finish, P::default, ready, attend);
+        let outcome = team::execute_when_ready(&mut workers, finish, P::default, ready, attend);
         is_over.store(true, Ordering::Relaxed);
         onlooker.thread().unpark();
         (outcome, onlooker.join().unwrap_or_default())

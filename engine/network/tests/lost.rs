@@ -63,8 +63,8 @@ fn exchange<P: Probe + Default + Send>(
         let work = |flow: &mut Flow, member: &mut team::Member<P>| {
             request(part, Transport::Udp, std::slice::from_ref(flow), member)
         };
-        let mut crew = [flow];
-        let outcome = team::execute(&mut crew, Finish::Everyone, P::default, work).unwrap();
+        let mut workers = [flow];
+        let outcome = team::execute(&mut workers, Finish::Everyone, P::default, work).unwrap();
         (outcome, far.join().unwrap())
     })
 }

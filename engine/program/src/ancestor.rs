@@ -23,7 +23,7 @@ const PASSED_ON: [c_int; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP];
 /// Rounds of killing, and the pause between two: a process may hang in the kernel.
 const TRIES: u32 = 2_000;
 const PAUSE: Duration = Duration::from_millis(10);
-/// Rounds before it is killed: a guardian that ends a group may be among them.
+/// Rounds before it is killed: a watchdog that ends a group may be among them.
 const PATIENCE: u32 = 5;
 
 /// Goes on as a child of this process, unless programs can have groups. The parent ends with it,

@@ -17,8 +17,8 @@ use crate::group::{self, Cpu, Group};
 use crate::growing::Growing;
 use crate::output::{self, Capture, Printed, Taken};
 use crate::reap::{self, Ended, Used};
-use crate::room::Room;
 use crate::spawn::{NotStarted, Recipe, Spawner, Started, Step};
+use crate::trial_dir::TrialDir;
 
 /// How long a look at the flag that asks for a stop may be put off.
 const LOOK_NS: u64 = 100_000_000;
@@ -38,7 +38,7 @@ const READS: u32 = 32;
 /// What holds programs and watches them.
 pub struct Executor {
     pub group: Group,
-    /// Processes that are to stay: servers, and the guardian.
+    /// Processes that are to stay: servers, and the watchdog.
     pub staying: Vec<libc::pid_t>,
     /// Those of them that have ended all the same.
     pub gone: Vec<(libc::pid_t, Ended)>,
@@ -57,7 +57,7 @@ pub struct Bounds<'a> {
     pub timeout_ns: u64,
     pub keep_bytes: u64,
     pub flood_bytes: u64,
-    pub room: &'a Room,
+    pub trial_dir: &'a TrialDir,
     /// Whether a wish to stop ends it.
     pub heeds_stop: bool,
 }
@@ -221,7 +221,7 @@ impl Executor {
             } else if now_ns >= deadline_ns {
                 Some(Cut::Timeout)
             } else if now_ns >= look_ns {
-                match bounds.room.look() {
+                match bounds.trial_dir.look() {
                     Ok(pause_ns) => {
                         look_ns = now_ns + pause_ns;
                         None

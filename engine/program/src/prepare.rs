@@ -20,8 +20,8 @@ use crate::account::acting;
 use crate::execute::Added;
 use crate::output;
 use crate::plan::Planned;
-use crate::room::{Room, FILE_MODE};
 use crate::spawn::{c_text, NotStarted, Recipe, Strings};
+use crate::trial_dir::{TrialDir, FILE_MODE};
 use crate::words::{self, Values};
 use crate::{plan, reason};
 
@@ -35,9 +35,9 @@ const PATHS: u32 = 81;
 const BEGINNING_BYTES: u64 = 256;
 
 /// Where commands are executed.
-pub struct Scene<'a> {
+pub struct ExecContext<'a> {
     pub planned: &'a Planned,
-    pub room: &'a Room,
+    pub trial_dir: &'a TrialDir,
     /// The working directory.
     pub place: PathBuf,
     /// Programs that were found in PATH, which may have many directories.
@@ -63,20 +63,20 @@ pub struct Prepared<'a> {
     pub layout: Added,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> ExecContext<'a> {
     /// # Errors
     /// `BadJob` for a placeholder that nothing stands for.
-    pub fn new(planned: &'a Planned, room: &'a Room) -> Result<Self, Failure> {
-        let values = planned.values(&room.path, 1);
+    pub fn new(planned: &'a Planned, trial_dir: &'a TrialDir) -> Result<Self, Failure> {
+        let values = planned.values(&trial_dir.path, 1);
         let place = match &planned.params.place {
             Some(place) => words::fill("where", place, &values)?.into(),
-            None => room.path.clone(),
+            None => trial_dir.path.clone(),
         };
         let nothing = Path::new("/dev/null");
         let opened = File::open(nothing).map_err(|error| io_failure("open", nothing, &error))?;
         Ok(Self {
             planned,
-            room,
+            trial_dir,
             place,
             found: RefCell::default(),
             nothing: Rc::new(opened),
@@ -85,7 +85,7 @@ impl<'a> Scene<'a> {
 
     /// What stands for placeholders.
     pub fn values(&self, execution: u32) -> Values {
-        self.planned.values(&self.room.path, execution)
+        self.planned.values(&self.trial_dir.path, execution)
     }
 
     /// A command without placeholders.
@@ -107,7 +107,7 @@ impl<'a> Scene<'a> {
     pub fn environment(&self, execution: u32) -> Result<BTreeMap<String, String>, Failure> {
         let values = self.values(execution);
         let mut environment = self.planned.environment.clone();
-        let directory = self.room.path.display().to_string();
+        let directory = self.trial_dir.path.display().to_string();
         environment.insert("TMPDIR".to_owned(), directory);
         for (name, value) in &self.planned.params.env {
             environment.insert(name.clone(), words::fill("env", value, &values)?);
@@ -128,7 +128,7 @@ impl<'a> Scene<'a> {
     /// Opens a file of the programs with the rights of their user, below the trial's directory
     /// without a link that he could have made.
     fn open(&self, path: &Path, flags: OFlags, kind: Kind) -> io::Result<File> {
-        let (base, path) = self.room.way(path);
+        let (base, path) = self.trial_dir.way(path);
         acting(self.planned.account.as_ref(), || {
             reach::file(base, path, flags, FILE_MODE, kind)
         })
@@ -220,8 +220,11 @@ impl<'a> Scene<'a> {
             path: c_text(path.as_deref().unwrap_or(program.as_os_str().as_bytes())),
             arguments: Strings::of(words.iter().cloned()),
             environment: Strings::of(variables.map(|(name, value)| format!("{name}={value}"))),
-            directory: bytes(self.room.way(&self.place).1),
-            home: (bytes(&self.room.path), self.room.way(&self.room.path).0),
+            directory: bytes(self.trial_dir.way(&self.place).1),
+            home: (
+                bytes(&self.trial_dir.path),
+                self.trial_dir.way(&self.trial_dir.path).0,
+            ),
             program,
             stdin,
             layout,
@@ -243,9 +246,9 @@ impl Prepared<'_> {
     ///
     /// # Errors
     /// Those of open(2); it is no regular file.
-    pub fn print_to(&mut self, path: &Path, scene: &Scene) -> Result<(), Failure> {
+    pub fn print_to(&mut self, path: &Path, context: &ExecContext) -> Result<(), Failure> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
-        let opened = scene.open(path, flags, Kind::OrNothing);
+        let opened = context.open(path, flags, Kind::OrNothing);
         self.stdout = Some(opened.map_err(|error| io_failure("write to", path, &error))?);
         Ok(())
     }
@@ -266,9 +269,9 @@ impl Prepared<'_> {
         }
     }
 
-    pub fn not_started(&self, what: &str, scene: &Scene, why: &NotStarted) -> Failure {
-        let place = scene.place.display().to_string();
-        let beginning = scene.beginning(&self.program);
+    pub fn not_started(&self, what: &str, context: &ExecContext, why: &NotStarted) -> Failure {
+        let place = context.place.display().to_string();
+        let beginning = context.beginning(&self.program);
         reason::not_started(what, &self.program, &beginning, &place, why)
     }
 }

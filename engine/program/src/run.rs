@@ -11,14 +11,14 @@ use wire::{Execution, Failure, FailureKind, Part, Programs, Step, Timing};
 
 use crate::execute::{Added, Executor};
 use crate::group::{self, Group};
-use crate::guardian::Guardian;
 use crate::params::Commands;
 use crate::plan::{numbers_of, Planned, SHELL};
-use crate::prepare::{Padding, Scene};
+use crate::prepare::{ExecContext, Padding};
 use crate::reap::{Ended, Used};
-use crate::room::Room;
 use crate::servers::{self, Running};
 use crate::step::{bounds, Course, LAST_S};
+use crate::trial_dir::TrialDir;
+use crate::watchdog::Watchdog;
 use crate::{measures, reason, signals};
 
 /// Empty shells whose start is measured; the median counts.
@@ -67,17 +67,17 @@ fn run(planned: &Planned, sink: &mut EventSink) -> Result<(), Failure> {
     };
     let account = planned.account.as_ref();
     let stage = planned.stage.as_ref();
-    let room = Room::make(&planned.directory, params.place.as_deref(), account, stage)?;
+    let trial_dir = TrialDir::make(&planned.directory, params.place.as_deref(), account, stage)?;
     let own = group::places(GROUP);
     let names = (0..params.servers.len()).map(servers::name);
     let of_servers = names.flat_map(|name| group::places(&name));
     let groups = of_servers.chain(own.clone());
     let groups: Vec<_> = groups.map(|(_, directory)| directory).collect();
-    let mut guardian = Guardian::start(&groups).map_err(no_memory)?;
+    let mut watchdog = Watchdog::start(&groups).map_err(no_memory)?;
     let mut executor = Executor::new(Group::make(own)).map_err(no_memory)?;
-    executor.staying.push(guardian.pid());
+    executor.staying.push(watchdog.pid());
     let mut course = Course {
-        scene: Scene::new(planned, &room)?,
+        context: ExecContext::new(planned, &trial_dir)?,
         planned,
         executor,
         sink,
@@ -105,24 +105,24 @@ fn run(planned: &Planned, sink: &mut EventSink) -> Result<(), Failure> {
     let cleaned = course.once(Step::Cleanup, cleanup);
     let recorded = course.record();
     drop(course);
-    // It ends while the room is removed.
-    guardian.release();
-    let unmounted = match room.unmount().first() {
+    // It ends while the directory is removed.
+    watchdog.release();
+    let unmounted = match trial_dir.unmount().first() {
         None => Ok(()),
         Some(point) => Err(reason::broken(format!(
             "left mounted: {}; unmounted. Fix: unmount it in cleanup",
             point.display()
         ))),
     };
-    let removed = room.remove();
-    drop(guardian);
+    let removed = trial_dir.remove();
+    drop(watchdog);
     done.and(cleaned).and(recorded).and(unmounted).and(removed)
 }
 
 impl Course<'_, '_> {
     fn carry_out(&mut self) -> Result<(), Failure> {
         let params = &self.planned.params;
-        self.scene.room.write(&params.inputs)?;
+        self.context.trial_dir.write(&params.inputs)?;
         self.once(Step::Setup, &params.setup)?;
         self.start_servers()?;
         self.measure_shell()?;
@@ -193,19 +193,19 @@ impl Course<'_, '_> {
     fn start_servers(&mut self) -> Result<(), Failure> {
         let params = &self.planned.params;
         for (number, server) in params.servers.iter().enumerate() {
-            let running = Running::start(server, number, &self.scene, &mut self.executor)?;
+            let running = Running::start(server, number, &self.context, &mut self.executor)?;
             self.servers.push(running);
-            let (scene, timeout_ns) = (&self.scene, (server.timeout * 1e9) as u64);
+            let (context, timeout_ns) = (&self.context, (server.timeout * 1e9) as u64);
             let running = &self.servers[number];
             let probe = |executor: &mut Executor, words: &[String]| {
                 let what = format!("{}, its probe {}", running.what(), reason::shown(words));
-                let prepared = scene.prepare(&what, words, 1, Added::default())?;
-                let bounds = bounds(scene, timeout_ns, true);
-                let done = executor.execute(&prepared.recipe(scene.planned), &bounds);
-                let done = done.map_err(|why| prepared.not_started(&what, scene, &why))?;
+                let prepared = context.prepare(&what, words, 1, Added::default())?;
+                let bounds = bounds(context, timeout_ns, true);
+                let done = executor.execute(&prepared.recipe(context.planned), &bounds);
+                let done = done.map_err(|why| prepared.not_started(&what, context, &why))?;
                 Ok(done.ended == Ended::Exit(0) && done.cut.is_none())
             };
-            running.wait_until_ready(server, scene, &mut self.executor, probe)?;
+            running.wait_until_ready(server, context, &mut self.executor, probe)?;
         }
         Ok(())
     }
@@ -234,7 +234,7 @@ impl Course<'_, '_> {
         let randomize = fs::read_to_string("/proc/sys/kernel/randomize_va_space");
         self.sink.totals.programs = Some(Programs {
             held_by: self.executor.group.held_by(),
-            environment: self.scene.environment(1)?,
+            environment: self.context.environment(1)?,
             randomize_va_space: randomize.ok().and_then(|text| text.trim().parse().ok()),
             shell_s: self.shell.map(|(start_s, _)| start_s),
             variation: self.variation,

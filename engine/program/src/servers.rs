@@ -19,7 +19,7 @@ use crate::group::{self, Group};
 use crate::output::{self, Capture, Taken};
 use crate::params::{At, Ready, Server};
 use crate::plan::Far;
-use crate::prepare::Scene;
+use crate::prepare::ExecContext;
 use crate::reap::Ended;
 use crate::spawn::Recipe;
 use crate::{reason, signals, words};
@@ -46,28 +46,28 @@ impl Running {
     pub fn start(
         server: &Server,
         number: usize,
-        scene: &Scene,
+        context: &ExecContext,
         executor: &mut Executor,
     ) -> Result<Self, Failure> {
-        let words = scene.filled(&server.command, 1)?;
+        let words = context.filled(&server.command, 1)?;
         let what = format!("server {}", reason::shown(&words));
-        let prepared = scene.prepare(&what, &words, 1, Added::default())?;
+        let prepared = context.prepare(&what, &words, 1, Added::default())?;
         let mut group = Group::make(group::places(&name(number)));
         let no_pipe = |error: io::Error| reason::broken(format!("{what}: no pipe: {error}"));
         let pipes = Pipes::new().map_err(no_pipe)?;
-        let far = far_of(server, scene);
+        let far = far_of(server, context);
         let network = far.and_then(|far| far.place.network.as_deref());
         let network =
             network.map(|path| File::open(path).map_err(|error| io_failure("open", path, &error)));
         let network = network.transpose()?;
-        let near = prepared.recipe(scene.planned);
+        let near = prepared.recipe(context.planned);
         let recipe = Recipe {
             network: network.as_ref().map(AsFd::as_fd),
             cpus: far.map_or(near.cpus, |far| &far.cpus),
             ..near
         };
         let started = executor.start_server(&recipe, &pipes, &mut group);
-        let started = started.map_err(|why| prepared.not_started(&what, scene, &why))?;
+        let started = started.map_err(|why| prepared.not_started(&what, context, &why))?;
         let printed = Arc::new(Mutex::new([0; 2].map(|_| Capture::new(KEPT_BYTES))));
         let (readers, seen) = (pipes.into_readers(), Arc::clone(&printed));
         let reader = thread::Builder::new().name("server".into());
@@ -98,26 +98,26 @@ impl Running {
     pub fn wait_until_ready(
         &self,
         server: &Server,
-        scene: &Scene,
+        context: &ExecContext,
         executor: &mut Executor,
         mut probe: impl FnMut(&mut Executor, &[String]) -> Result<bool, Failure>,
     ) -> Result<(), Failure> {
         let Some(ready) = &server.ready else {
             return self.check(executor);
         };
-        let values = scene.values(1);
+        let values = context.values(1);
         let fill = |text: &str| words::fill("servers.ready", text, &values);
         let address =
-            far_of(server, scene).map_or(Ipv4Addr::LOCALHOST.into(), |far| far.place.address);
+            far_of(server, context).map_or(Ipv4Addr::LOCALHOST.into(), |far| far.place.address);
         let deadline_ns = clock::now_ns() + (server.timeout * 1e9) as u64;
         loop {
             let is_ready = match ready {
                 Ready::Command(words) => {
-                    let words = scene.filled(words, 1)?;
+                    let words = context.filled(words, 1)?;
                     probe(executor, &words)?
                 }
                 Ready::Port(port) => accepts(address, &fill(port)?)?,
-                Ready::Path(path) => scene.sees(&scene.place.join(fill(path)?)),
+                Ready::Path(path) => context.sees(&context.place.join(fill(path)?)),
                 Ready::Stdout(text) => {
                     let text = fill(text)?;
                     self.printed().iter().any(|printed| printed.has(&text))
@@ -217,8 +217,8 @@ impl Running {
 }
 
 /// The server's end, if a server is there.
-fn far_of<'a>(server: &Server, scene: &Scene<'a>) -> Option<&'a Far> {
-    scene
+fn far_of<'a>(server: &Server, context: &ExecContext<'a>) -> Option<&'a Far> {
+    context
         .planned
         .far
         .as_ref()

@@ -12,7 +12,7 @@ use crate::execute::{Added, Bounds, Executed, Executor};
 use crate::output::contents;
 use crate::params::{Any, Exit, Layout, Same, COMPARE};
 use crate::plan::{with_outputs, Planned, COMPARED, SHELL};
-use crate::prepare::{Padding, Scene};
+use crate::prepare::{ExecContext, Padding};
 use crate::reap::{Ended, Used};
 use crate::servers::Running;
 use crate::{output, reason, signals, words};
@@ -26,7 +26,7 @@ const LINES_QUOTED: usize = 3;
 /// A trial as it goes on.
 pub struct Course<'a, 'b> {
     pub planned: &'a Planned,
-    pub scene: Scene<'a>,
+    pub context: ExecContext<'a>,
     pub executor: Executor,
     pub sink: &'a mut EventSink<'b>,
     pub servers: Vec<Running>,
@@ -63,7 +63,7 @@ impl Course<'_, '_> {
         if stop::requested() && step != Step::Cleanup {
             return Err(interrupted());
         }
-        let words = self.scene.filled(words, execution)?;
+        let words = self.context.filled(words, execution)?;
         let what = format!("{} {number}, {}", name_of(step), reason::shown(&words));
         let words = match params.shell {
             true => vec![SHELL.to_owned(), "-c".to_owned(), words.join(" ")],
@@ -82,17 +82,17 @@ impl Course<'_, '_> {
         let mut files = Vec::new();
         let mut missing = None;
         if is_main && wrong.is_none() {
-            if let Some(path) = self.scene.stdout(execution)? {
-                match self.scene.read(&path, Kind::OrNothing) {
+            if let Some(path) = self.context.stdout(execution)? {
+                match self.context.read(&path, Kind::OrNothing) {
                     Ok(Some(found)) => done.outputs[0] = Rc::new(found),
                     Ok(None) => {}
                     Err(error) => missing = Some((path, error)),
                 }
             }
             for file in &params.files {
-                let name = words::fill("files", file, &self.scene.values(execution))?;
-                let path = self.scene.place.join(name);
-                match self.scene.read(&path, Kind::Regular) {
+                let name = words::fill("files", file, &self.context.values(execution))?;
+                let path = self.context.place.join(name);
+                match self.context.read(&path, Kind::Regular) {
                     Ok(found) => files.extend(found.map(|found| (file.clone(), found))),
                     Err(error) => missing = Some((path, error)),
                 }
@@ -153,15 +153,15 @@ impl Course<'_, '_> {
             whole(what, &printed)?,
         ];
         let hashes = format!("{} and {}", &expected.sha256[..12], &printed.sha256[..12]);
-        let room = self.scene.room;
-        let directory = room.path.join(DIRECTORY).display().to_string();
-        let values = with_outputs(self.scene.values(done.number), &directory);
+        let trial_dir = self.context.trial_dir;
+        let directory = trial_dir.path.join(DIRECTORY).display().to_string();
+        let values = with_outputs(self.context.values(done.number), &directory);
         let words = &self.planned.params.expect.compare;
         let words = words.iter().map(|word| words::fill(COMPARE, word, &values));
         let words: Vec<String> = words.collect::<Result<_, _>>()?;
         let by = reason::shown(&words);
         let files = [0, 1].map(|which| (COMPARED[which], &both[which][..]));
-        let compared = room.with_files(DIRECTORY, files, || {
+        let compared = trial_dir.with_files(DIRECTORY, files, || {
             self.execute(Step::Compare, &by, &words, done.number)
         })?;
         let said = compared.outputs.each_ref().map(|output| {
@@ -217,18 +217,18 @@ impl Course<'_, '_> {
             Layout::Varied if matches!(step, Step::Measure | Step::Warmup) => self.padding.draw(),
             _ => Added::default(),
         };
-        let mut prepared = self.scene.prepare(what, words, execution, layout)?;
+        let mut prepared = self.context.prepare(what, words, execution, layout)?;
         if matches!(step, Step::Measure | Step::Warmup) {
-            if let Some(path) = self.scene.stdout(execution)? {
-                prepared.print_to(&path, &self.scene)?;
+            if let Some(path) = self.context.stdout(execution)? {
+                prepared.print_to(&path, &self.context)?;
             }
         }
         let timeout_ns = (self.timeout_s(step) * 1e9) as u64;
-        let bounds = bounds(&self.scene, timeout_ns, step != Step::Cleanup);
+        let bounds = bounds(&self.context, timeout_ns, step != Step::Cleanup);
         let done = self
             .executor
             .execute(&prepared.recipe(self.planned), &bounds);
-        let mut done = done.map_err(|why| prepared.not_started(what, &self.scene, &why))?;
+        let mut done = done.map_err(|why| prepared.not_started(what, &self.context, &why))?;
         done.layout = prepared.layout;
         Ok(done)
     }
@@ -301,13 +301,13 @@ impl Course<'_, '_> {
 }
 
 /// The bounds of an execution.
-pub fn bounds<'a>(scene: &Scene<'a>, timeout_ns: u64, heeds_stop: bool) -> Bounds<'a> {
-    let params = &scene.planned.params;
+pub fn bounds<'a>(context: &ExecContext<'a>, timeout_ns: u64, heeds_stop: bool) -> Bounds<'a> {
+    let params = &context.planned.params;
     Bounds {
         timeout_ns,
         keep_bytes: params.keep.bytes(),
         flood_bytes: params.flood.bytes(),
-        room: scene.room,
+        trial_dir: context.trial_dir,
         heeds_stop,
     }
 }

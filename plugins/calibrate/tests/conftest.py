@@ -26,7 +26,7 @@ WANTED = Wanted(
     comparisons=1,
     delayed=1,
     minutes=None,
-    gates="keep",
+    disturbed="keep",
 )
 """Reads on a directory; the network has no kind of system to run on, and is left out."""
 

@@ -76,7 +76,7 @@ def test_its_document_reads_back_and_its_id_is_of_all_of_it(done: Done) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        replace(WANTED, gates="replace"),
+        replace(WANTED, disturbed="replace"),
         replace(WANTED, kinds=()),
         replace(WANTED, subjects=(READS,)),
     ],
@@ -112,7 +112,7 @@ def test_rounds_end_when_the_time_is_used_up(
 
 def test_a_busy_host_is_told_so(done: Done, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tiltyard_calibrate.bench.FEWEST_BLOCKS", 1000)
-    says = r"^this host is too busy to be calibrated: 0 of 7 .*--keep-spoiled"
+    says = r"^this host is too busy to be calibrated: 0 of 7 .*--keep-disturbed"
     with pytest.raises(HostLacksError, match=says):
         calibrate(done.folder, WANTED, Engine.find(), Watcher())
 

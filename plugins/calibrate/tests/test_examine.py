@@ -87,14 +87,14 @@ def test_too_few_blocks_make_no_comparison() -> None:
 def test_equal_names_pass_and_a_biased_instrument_does_not() -> None:
     random = np.random.default_rng(6)
     values = random.normal(0, 0.02, (1200, 2)) + np.cumsum(random.normal(0, 0.01, 1200))[:, None]
-    found = same_of(values, spoiled=3)
+    found = same_of(values, disturbed=3)
     assert found is not None
     assert found.passed
-    assert (found.comparisons, found.allowed, found.blocks_spoiled) == (60, 7, 3)
+    assert (found.comparisons, found.allowed, found.blocks_disturbed) == (60, 7, 3)
     assert found.false_verdicts <= 7
     assert found.cv_percent == pytest.approx(2.0, rel=0.15)
     assert found.resolution_percent == pytest.approx(2.6, abs=0.5)
-    biased = same_of(values + np.array([0.0, 0.02]), spoiled=0)
+    biased = same_of(values + np.array([0.0, 0.02]), disturbed=0)
     assert biased is not None
     assert not biased.passed
 

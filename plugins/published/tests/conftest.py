@@ -1,4 +1,4 @@
-"""The printed studies, read once, and a small one that tests may spoil."""
+"""The printed studies, read once, and a small one that tests may disturb."""
 
 from pathlib import Path
 

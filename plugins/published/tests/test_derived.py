@@ -230,7 +230,7 @@ def test_an_average_that_is_printed_wrongly_is_told(netperf: Publication) -> Non
         return workload.model_copy(update={"means": tuple(means)})
 
     workloads = tuple(map(wrong, netperf.collection.workloads))
-    spoiled = netperf.collection.model_copy(update={"workloads": workloads})
-    told = [one for own in analyse_collection(spoiled).workloads for one in own.differing]
+    disturbed = netperf.collection.model_copy(update={"workloads": workloads})
+    told = [one for own in analyse_collection(disturbed).workloads for one in own.differing]
     assert len(told) == 4
     assert any(one.endswith("35.65 %, in the source 99.99 %") for one in told)

@@ -6,7 +6,7 @@ from math import exp, sqrt
 import pytest
 
 from support.across import compared, cut, pooled_studies, study
-from tiltyard.analysis.disturbed_model import Spoiled
+from tiltyard.analysis.disturbed_model import DisturbedBlocks
 from tiltyard.analysis.model import Comparison, Findings
 from tiltyard.analysis.pairs import turned
 from tiltyard.app.source_study import Study, differing
@@ -314,12 +314,13 @@ def test_studies_that_agree_within_the_margin_are_equivalent() -> None:
 
 def disturbed(one: Study, *numbers: int) -> Study:
     """The same study, of whose each session these blocks were replaced after 8 others."""
-    spoiled = Spoiled(
+    disturbed = DisturbedBlocks(
         blocks=numbers, share=len(numbers) / (8 + len(numbers)), reasons={}, by_system={},
         related_p=None, sensitivity=(), sentence="",
     )  # fmt: skip
     found = {
-        number: own.model_copy(update={"spoiled": spoiled}) for number, own in one.sessions.items()
+        number: own.model_copy(update={"disturbed": disturbed})
+        for number, own in one.sessions.items()
     }
     return Study(one.name, found)
 

@@ -2,7 +2,7 @@ import pytest
 from msgspec.structs import replace
 
 from support.judged import CALIBRATION
-from support.runs import GATES
+from support.runs import NOISE_LIMITS
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.host.telemetry import Telemetry
@@ -103,10 +103,12 @@ def test_open_comparisons_are_counted_once_they_were_looked_at():
     assert "are undecided" not in texts(*synthetic_study(blocks=3))
 
 
-def test_limits_of_spoiling_are_said_in_words():
+def test_limits_of_disturbing_are_said_in_words():
     plan, run = synthetic_study(blocks=7)
-    assert analyse(plan, run).gates_sentence == ""
-    text = analyse(plan.model_copy(update={"gates": GATES}), run).gates_sentence
+    assert analyse(plan, run).noise_limits_sentence == ""
+    text = analyse(
+        plan.model_copy(update={"noise_limits": NOISE_LIMITS}), run
+    ).noise_limits_sentence
     assert text.startswith("A block is disturbed, and a replacement block counts instead, when")
     assert "other processes use more than 3 % of a core" in text
     assert "changes by more than 5 K" in text

@@ -40,11 +40,11 @@ fn assert_adds_up(outcome: &Outcome<u64>) {
 
 #[test]
 fn the_members_add_up_to_the_team() {
-    let mut crew = [100, 200, 300];
-    let pass = execute(&mut crew, Finish::Everyone, PassProbe::new, count).unwrap();
+    let mut workers = [100, 200, 300];
+    let pass = execute(&mut workers, Finish::Everyone, PassProbe::new, count).unwrap();
     assert_adds_up(&pass);
     assert!(pass.reading.latency.is_none());
-    let fine = execute(&mut crew, Finish::Everyone, OperationProbe::new, count).unwrap();
+    let fine = execute(&mut workers, Finish::Everyone, OperationProbe::new, count).unwrap();
     assert_adds_up(&fine);
     assert_eq!(fine.reading.latency.unwrap().count, 600);
 }
@@ -76,8 +76,8 @@ fn a_stonewall_ends_the_work_of_the_others() {
         member.done();
         Ok(())
     };
-    let mut crew = [10, u64::MAX];
-    let outcome = execute(&mut crew, Finish::Stonewall, PassProbe::new, work).unwrap();
+    let mut workers = [10, u64::MAX];
+    let outcome = execute(&mut workers, Finish::Stonewall, PassProbe::new, work).unwrap();
     let [first, second] = &outcome.shares[..] else {
         panic!("two members")
     };
@@ -116,8 +116,8 @@ fn the_first_failure_ends_the_team() {
             }
             Ok(())
         };
-        let mut crew = [false, true, false];
-        let outcome = execute(&mut crew, Finish::Everyone, PassProbe::new, work);
+        let mut workers = [false, true, false];
+        let outcome = execute(&mut workers, Finish::Everyone, PassProbe::new, work);
         let failure = outcome.unwrap_err();
         assert_eq!(
             (failure.kind, failure.message.as_str()),
@@ -208,8 +208,9 @@ fn what_is_to_be_said_when_all_are_ready_is_said_before_the_gate_opens() {
         member.start()?;
         Ok(member.opened_ns())
     };
-    let crew = &mut [(); 3];
-    let outcome = execute_when_ready(crew, Finish::Everyone, PassProbe::new, &ready, work).unwrap();
+    let workers = &mut [(); 3];
+    let outcome =
+        execute_when_ready(workers, Finish::Everyone, PassProbe::new, &ready, work).unwrap();
     let said_at_ns = said_at_ns.load(Ordering::SeqCst) as u64;
     assert!(outcome.shares.iter().all(|share| share.value >= said_at_ns));
 }
@@ -221,8 +222,8 @@ fn a_gate_that_may_not_open_lets_nobody_pass() {
         member.start()?;
         panic!("passed")
     };
-    let crew = &mut [(); 2];
+    let workers = &mut [(); 2];
     let after = Finish::After(Duration::from_secs(60));
-    let result = execute_when_ready(crew, after, PassProbe::new, &ready, work);
+    let result = execute_when_ready(workers, after, PassProbe::new, &ready, work);
     assert_eq!(result.unwrap_err().message, "nobody listens");
 }

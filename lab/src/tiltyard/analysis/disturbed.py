@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 
 from tiltyard.analysis.contrast import Contrast, Judged, NoVerdict
-from tiltyard.analysis.disturbed_model import RELATED_LEVEL, SensitivityLine, Spoiled
+from tiltyard.analysis.disturbed_model import RELATED_LEVEL, DisturbedBlocks, SensitivityLine
 from tiltyard.analysis.statements.numbers import compatible
 from tiltyard.analysis.workload import JudgedWorkload
-from tiltyard.plan.model import MAX_SPOILED_SHARE
+from tiltyard.plan.model import MAX_DISTURBED_SHARE
 from tiltyard.run.progress import PlanProgress
 from tiltyard.run.record import Reason, RunRecord
 from tiltyard.stats.types import FloatArray, IntArray
@@ -24,14 +24,14 @@ from tiltyard.units import agreeing, count_of, part_of
 _RESAMPLES: Final = 9_999
 _ROUNDING: Final = 1e-7
 """Log probabilities that differ by less are equal."""
-_GATES: Final = {
+_SIGNALS: Final = {
     "foreign_cpu": "CPU time of other processes",
     "foreign_io": "disk traffic of others",
     "pressure": "others waiting",
     "steal": "the hypervisor",
     "frequency": "CPU frequency",
     "temperature_k": "temperature",
-    "canary": "the canary",
+    "reference_run": "the reference run",
     "swap": "swapping",
     "throttled": "throttling for heat",
     "quota": "a quota of CPU time",
@@ -54,18 +54,17 @@ def too_many_disturbed(run: RunRecord, course: PlanProgress) -> NoVerdict | None
         course: of it.
     """
     plan = course.plan
-    if plan.gates is None or plan.gates.spoiled != "replace":
+    if plan.noise_limits is None or plan.noise_limits.disturbed != "replace":
         return None
-    spoiled, counted = len(course.replaced), len(course.counted)
-    blocks = spoiled + counted
-    exhausted = spoiled > len(plan.spares)
+    disturbed, counted = len(course.replaced), len(course.counted)
+    blocks = disturbed + counted
+    exhausted = disturbed > len(plan.spares)
     too_few = blocks < plan.design.looks[0].blocks and not exhausted
-    if too_few or spoiled <= MAX_SPOILED_SHARE * blocks:
+    if too_few or disturbed <= MAX_DISTURBED_SHARE * blocks:
         return None
     final = exhausted or run.stopped is not None
-    reason = (
-        f"{part_of(spoiled, blocks, 'block')} disturbed, more than {100 * MAX_SPOILED_SHARE:g} %"
-    )
+    share = f"{100 * MAX_DISTURBED_SHARE:g} %"
+    reason = f"{part_of(disturbed, blocks, 'block')} disturbed, more than {share}"
     return NoVerdict("invalid" if final else "undecided", reason)
 
 
@@ -80,7 +79,9 @@ def suppress_verdicts(
     return [one.map(without_verdicts) for one in judged]
 
 
-def disturbed_blocks(run: RunRecord, course: PlanProgress, headlines: Headlines) -> Spoiled | None:
+def disturbed_blocks(
+    run: RunRecord, course: PlanProgress, headlines: Headlines
+) -> DisturbedBlocks | None:
     """Everything to be said of disturbed blocks; ``None`` where there is none.
 
     Args:
@@ -88,23 +89,24 @@ def disturbed_blocks(run: RunRecord, course: PlanProgress, headlines: Headlines)
         course: of it.
         headlines: judges the headline comparisons of any record.
     """
-    if not run.spoiled:
+    if not run.disturbed:
         return None
-    numbers = tuple(sorted(run.spoiled))
+    numbers = tuple(sorted(run.disturbed))
     blocks = len(course.replaced | set(course.counted))
     by_system = {
         system.name: sum(
-            any(reason.system == system.name for reason in found) for found in run.spoiled.values()
+            any(reason.system == system.name for reason in found)
+            for found in run.disturbed.values()
         )
         for system in course.plan.systems
     }
     related_p = _related_p(list(by_system.values()), blocks)
-    kept = tuple(trial for trial in run.trials if trial.key.block not in run.spoiled)
+    kept = tuple(trial for trial in run.trials if trial.key.block not in run.disturbed)
     sensitivity = _sensitivity(headlines(run.model_copy(update={"trials": kept})), headlines(run))
-    return Spoiled(
+    return DisturbedBlocks(
         blocks=numbers,
         share=len(numbers) / blocks,
-        reasons={number: _worst(run.spoiled[number]) for number in numbers},
+        reasons={number: _worst(run.disturbed[number]) for number in numbers},
         by_system=by_system,
         related_p=related_p,
         sensitivity=sensitivity,
@@ -112,7 +114,7 @@ def disturbed_blocks(run: RunRecord, course: PlanProgress, headlines: Headlines)
             filter(
                 None,
                 (
-                    _counted(run.spoiled, blocks, len(course.replaced)),
+                    _counted(run.disturbed, blocks, len(course.replaced)),
                     _related(by_system, related_p),
                     _changed(sensitivity, counted=not course.replaced),
                 ),
@@ -121,8 +123,8 @@ def disturbed_blocks(run: RunRecord, course: PlanProgress, headlines: Headlines)
     )
 
 
-def _related_p(spoiling: Sequence[int], blocks: int) -> float | None:
-    """Fisher's exact test of spoiling against system, each with one turn in every block.
+def _related_p(disturbing: Sequence[int], blocks: int) -> float | None:
+    """Fisher's exact test of disturbed turns against systems, each with one turn in every block.
 
     The p-value is the share of tables with these totals that are no likelier than the one that
     was found; for more than two systems the tables are drawn (seeded). SciPy has the test in
@@ -133,7 +135,7 @@ def _related_p(spoiling: Sequence[int], blocks: int) -> float | None:
     """
     from scipy.special import gammaln
 
-    if len(spoiling) < 2 or not any(spoiling):
+    if len(disturbing) < 2 or not any(disturbing):
         return None
 
     def chance(tables: IntArray) -> FloatArray:
@@ -141,23 +143,23 @@ def _related_p(spoiling: Sequence[int], blocks: int) -> float | None:
         found: FloatArray = -(gammaln(tables + 1) + gammaln(blocks - tables + 1)).sum(axis=-1)
         return found
 
-    total = sum(spoiling)
-    limit = chance(np.array(spoiling)) + _ROUNDING
-    if len(spoiling) == 2:
+    total = sum(disturbing)
+    limit = chance(np.array(disturbing)) + _ROUNDING
+    if len(disturbing) == 2:
         first = np.arange(max(0, total - blocks), min(total, blocks) + 1)
         all_ = chance(np.stack((first, total - first), axis=-1))
         weights = np.exp(all_ - all_.max())
         return float(weights[all_ <= limit].sum() / weights.sum())
     draws = np.random.default_rng(0)
-    drawn = draws.multivariate_hypergeometric([blocks] * len(spoiling), total, size=_RESAMPLES)
+    drawn = draws.multivariate_hypergeometric([blocks] * len(disturbing), total, size=_RESAMPLES)
     return float((1 + (chance(drawn) <= limit).sum()) / (1 + _RESAMPLES))
 
 
 def _worst(reasons: Sequence[Reason]) -> tuple[str, ...]:
-    """One text for each gate: that of the trial which is furthest beyond the limit."""
+    """One text for each signal: that of the trial which is furthest beyond the limit."""
     found: dict[str, list[Reason]] = {}
     for reason in reasons:
-        found.setdefault(reason.gate, []).append(reason)
+        found.setdefault(reason.signal, []).append(reason)
     texts = []
     for alike in found.values():
         worst = max(alike, key=lambda reason: reason.value - reason.limit)
@@ -175,7 +177,7 @@ def _sensitivity(
         SensitivityLine(
             label=f"{one.system} against {one.against}, {one.quantity.topic}",
             without=_short(one),
-            with_spoiled=_short(other),
+            with_disturbed=_short(other),
             changed=one.verdict != other.verdict and not _is_left_too_little(one, other),
             too_few=_is_left_too_little(one, other),
         )
@@ -198,19 +200,21 @@ def _short(contrast: Contrast) -> str:
     return f"{contrast.verdict}: {possible} after {count_of(interval.blocks, unit)}"
 
 
-def _counted(spoiled: Mapping[int, Sequence[Reason]], blocks: int, replaced: int) -> str:
+def _counted(disturbed: Mapping[int, Sequence[Reason]], blocks: int, replaced: int) -> str:
     """How many, what became of them, and what disturbed them."""
-    gates = Counter(
-        gate
-        for reasons in spoiled.values()
-        for gate in dict.fromkeys(reason.gate for reason in reasons)
+    counts = Counter(
+        signal
+        for reasons in disturbed.values()
+        for signal in dict.fromkeys(reason.signal for reason in reasons)
     )
-    listed = ", ".join(f"{_GATES[gate]} ({count})" for gate, count in gates.most_common())
-    share = f"{len(spoiled)} of {count_of(blocks, 'block')} ({100 * len(spoiled) / blocks:.0f} %)"
+    listed = ", ".join(f"{_SIGNALS[signal]} ({count})" for signal, count in counts.most_common())
+    share = (
+        f"{len(disturbed)} of {count_of(blocks, 'block')} ({100 * len(disturbed) / blocks:.0f} %)"
+    )
     fate = "kept and replaced by others" if replaced else "counted all the same"
-    if 0 < replaced < len(spoiled):
-        fate = f"{replaced} kept and replaced, {len(spoiled) - replaced} counted all the same"
-    return f"{share} {agreeing(len(spoiled), 'is', 'are')} disturbed, {fate}. Causes: {listed}."
+    if 0 < replaced < len(disturbed):
+        fate = f"{replaced} kept and replaced, {len(disturbed) - replaced} counted all the same"
+    return f"{share} {agreeing(len(disturbed), 'is', 'are')} disturbed, {fate}. Causes: {listed}."
 
 
 def _related(by_system: Mapping[str, int], p: float | None) -> str:

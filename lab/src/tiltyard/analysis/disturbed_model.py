@@ -14,23 +14,23 @@ class SensitivityLine(Frozen):
 
     label: str
     without: str
-    with_spoiled: str
+    with_disturbed: str
     changed: bool
     """Whether the verdict would be another one."""
     too_few: bool = False
     """Whether too few blocks are left without them for any verdict: then nothing is said of it."""
 
 
-class Spoiled(Frozen):
-    """Blocks that gates have spoiled."""
+class DisturbedBlocks(Frozen):
+    """Blocks in which something was beyond a noise limit."""
 
     blocks: tuple[int, ...]
     share: float
     """Of all blocks that were run."""
     reasons: dict[int, tuple[str, ...]]
     by_system: dict[str, int]
-    """How many of them a trial of that system spoiled."""
+    """How many of them a trial of that system disturbed."""
     related_p: float | None
-    """Fisher's exact test of spoiling against system; ``None`` where nothing can be told."""
+    """Fisher's exact test of disturbed turns against systems; ``None`` where it tells nothing."""
     sensitivity: tuple[SensitivityLine, ...]
     sentence: str

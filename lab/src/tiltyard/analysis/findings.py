@@ -37,7 +37,7 @@ from tiltyard.analysis.statements import foreign
 from tiltyard.analysis.statements.conditions import (
     conditions_sentence,
     design_sentence,
-    gates_sentence,
+    noise_limits_sentence,
 )
 from tiltyard.analysis.statements.disturbances import under_load
 from tiltyard.analysis.statements.evidence import Evidence
@@ -125,14 +125,14 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         resolution_percent=_resolution_percent(judged),
         stopped=run.stopped,
         conditions_sentence=conditions_sentence(plan, run, lines),
-        gates_sentence=gates_sentence(plan, run),
+        noise_limits_sentence=noise_limits_sentence(plan, run),
         workloads=workloads,
         overall=() if withheld else _overall(plan, quantities, to_come),
         trials=lines,
         drifts=tuple(drifts(lines, {w.spec.name: w.display for w in plan.workloads})),
         notices=tuple(notices(evidence)),
         under_load=under_load(run) if plan.clock == "time" else "",
-        spoiled=disturbed_blocks(everything, course, lambda record: _headlines(plan, record)),
+        disturbed=disturbed_blocks(everything, course, lambda record: _headlines(plan, record)),
         calibration=run.calibration if plan.clock == "time" else None,
         where=plan.where,
         host=run.host,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tiltyard.analysis.clients import ClientLine
-from tiltyard.analysis.disturbed_model import Spoiled
+from tiltyard.analysis.disturbed_model import DisturbedBlocks
 from tiltyard.analysis.rows import MADE_WHEN_READ
 from tiltyard.analysis.session_model import Sessions
 from tiltyard.analysis.verdict import OtherAnalysis, OverStudies, Verdict
@@ -475,8 +475,8 @@ class Findings(Frozen):
     """The smallest difference that 80 % of such studies find, by the median of the intervals."""
     stopped: str | None
     conditions_sentence: str
-    gates_sentence: str = ""
-    """By what limits a block counts as spoiled; empty for plans without any."""
+    noise_limits_sentence: str = ""
+    """By what limits a block counts as disturbed; empty for plans without any."""
     workloads: tuple[WorkloadFindings, ...]
     overall: tuple[Comparison, ...] = ()
     """Every pair in the geometric mean over the tests that are alike; empty where one is alone."""
@@ -485,7 +485,7 @@ class Findings(Frozen):
     notices: tuple[Notice, ...]
     under_load: str = ""
     """The mark of verdicts that rest on disturbed blocks: how many; empty if none does."""
-    spoiled: Spoiled | None = None
+    disturbed: DisturbedBlocks | None = None
     sessions: Sessions | None = None
     """``None`` for a study of one session."""
     calibration: CalibrationNote | None = None

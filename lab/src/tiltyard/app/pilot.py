@@ -153,6 +153,6 @@ def _source(pilot: Pilot, plan: Plan) -> str:
         "turn"
     )
     foreign = pilot.telemetry.get("foreign_cpu", 0.0)
-    if plan.gates is None or foreign <= plan.gates.foreign_cpu:
+    if plan.noise_limits is None or foreign <= plan.noise_limits.foreign_cpu:
         return words
     return f"{words}, while others used {100 * foreign:.0f} % of a core"

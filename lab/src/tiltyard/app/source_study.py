@@ -140,9 +140,9 @@ def _disturbed(study: Study) -> str:
     """Share of all blocks that were run, those that were replaced too."""
     disturbed = run = 0
     for one in study.sessions.values():
-        own = len(one.spoiled.blocks) if one.spoiled else 0
+        own = len(one.disturbed.blocks) if one.disturbed else 0
         disturbed += own
-        run += round(own / one.spoiled.share) if one.spoiled else one.blocks_done
+        run += round(own / one.disturbed.share) if one.disturbed else one.blocks_done
     return f"{100 * disturbed / run:.0f} %" if disturbed else "none"
 
 

@@ -124,7 +124,7 @@ def _session(session: Session) -> SessionStatus:
             DisturbedBlock(
                 block=block, replaced=block in course.replaced, reason=told_briefly(reasons)
             )
-            for block, reasons in history.spoiled.items()
+            for block, reasons in history.disturbed.items()
         ),
         failed=tuple(_failed(plan.titles, history)),
         pairs=len(plan.systems) * len(plan.workloads),

@@ -48,11 +48,11 @@ def _boundaries(findings: Findings) -> Spec:
 
 def _disturbed(findings: Findings) -> list[Spec]:
     """A tint behind each disturbed block."""
-    if findings.spoiled is None:
+    if findings.disturbed is None:
         return []
     slots: dict[int, list[int]] = {}
     for trial in findings.trials:
-        if trial.block in findings.spoiled.blocks:
+        if trial.block in findings.disturbed.blocks:
             slots.setdefault(trial.block, []).append(trial.slot)
     edges = [{"from": min(slot) - 0.5, "to": max(slot) + 0.5} for slot in slots.values()]
     return [

@@ -51,7 +51,7 @@ class Measuring:
     seed: Annotated[int | None, Becomes("seed")] = None
     disturbed: Annotated[
         Literal["adapt", "replace", "keep"] | None,
-        Parameter(name=["--disturbed", "--spoiled"]),
+        Parameter(name=["--disturbed"]),
         Becomes("noise.disturbed"),
     ] = None
     scale: Annotated[str | None, Becomes("scale")] = None

@@ -327,7 +327,7 @@ def _next(findings: "Findings") -> str:
 
 def _is_withheld(findings: "Findings") -> bool:
     """Whether disturbed blocks were replaced until none was left, and nothing is claimed."""
-    return bool(findings.spoiled and findings.stopped) and not (
+    return bool(findings.disturbed and findings.stopped) and not (
         findings.look or findings.under_load
     )
 

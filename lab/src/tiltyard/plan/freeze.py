@@ -78,7 +78,7 @@ def freeze(
 
     Blocks are drawn up to the last look; a run may stop at an earlier one. Spares are drawn after
     them from the same seed, for blocks that are disturbed or in which trials fail: as many as keep
-    the share of such blocks at :data:`tiltyard.plan.model.MAX_SPOILED_SHARE` or below.
+    the share of such blocks at :data:`tiltyard.plan.model.MAX_DISTURBED_SHARE` or below.
 
     Args:
         study: What the file means.
@@ -100,8 +100,8 @@ def freeze(
     design = _design(study.precision, headlines, clock)
     seed = secrets.randbelow(SEED_BELOW) if study.seed is None else study.seed
     planned = design.looks[-1].blocks
-    # What others do on the host spoils times; it does not change what a guest executes.
-    gates = study.gates if clock == "time" else None
+    # What others do on the host disturbs times; it does not change what a guest executes.
+    noise_limits = study.noise_limits if clock == "time" else None
     blocks = draw_blocks(
         [system.name for system in study.systems],
         [workload.name for workload in study.workloads],
@@ -136,7 +136,7 @@ def freeze(
         further=_further(study.precision),
         blocks=blocks[:planned],
         spares=blocks[planned:],
-        gates=gates,
+        noise_limits=noise_limits,
         placement=study.placement,
         scaled=study.scaled,
         paths_from=folder.origin,

@@ -29,7 +29,7 @@ FORMAT = 1
 STREAM_SUFFIX = ".jsonl.gz"
 """What the name of a trial's file ends in: lines of JSON, compressed (``zcat``)."""
 
-MAX_SPOILED_SHARE = 0.2
+MAX_DISTURBED_SHARE = 0.2
 """With a larger share of disturbed blocks a session says more about these than about systems."""
 
 _ROUNDING = 1e-9
@@ -215,9 +215,9 @@ class Plan(Frozen):
     blocks: tuple[Block, ...]
     """All blocks up to the last look, in order."""
     spares: tuple[Block, ...] = ()
-    """Blocks that take the place of spoiled ones and make up for failed trials, in order; their
+    """Blocks that take the place of disturbed ones and make up for failed trials, in order; their
     numbers go on from the last."""
-    gates: NoiseLimits | None = None
+    noise_limits: NoiseLimits | None = None
     """``None``: no block is disturbed."""
     placement: Placement | None = None
     """Hosts that carry it out, each a session; ``None``: this host does."""
@@ -317,4 +317,4 @@ def spares_for(blocks: int) -> int:
 
     So 20 blocks have 5 spares, 7 have 1.
     """
-    return int(blocks * MAX_SPOILED_SHARE / (1 - MAX_SPOILED_SHARE) + _ROUNDING)
+    return int(blocks * MAX_DISTURBED_SHARE / (1 - MAX_DISTURBED_SHARE) + _ROUNDING)

@@ -223,6 +223,6 @@ def plan_of_pilot(plan: Plan) -> Plan:
                 seed,
             ),
             "spares": (),
-            "gates": None,
+            "noise_limits": None,
         }
     )

@@ -278,8 +278,8 @@ def _lines(findings: Findings) -> Iterator[tuple[str, str]]:
         for found in findings.sessions.comparisons[:_SENTENCES]:
             yield "Sessions", found.sentence
     yield from islice(beside_sentences(findings), _SENTENCES)
-    if findings.spoiled:
-        yield "Disturbed", findings.spoiled.sentence
+    if findings.disturbed:
+        yield "Disturbed", findings.disturbed.sentence
     for notice in findings.notices:
         if notice.severity != "note" and notice not in (one for _, one in told):
             yield notice.severity.capitalize(), _in_full(notice)

@@ -1,4 +1,4 @@
-"""One block: every system's turn between two canaries, and then the gates."""
+"""One block: every system's turn between two reference runs, and then the noise limits."""
 
 from collections.abc import Sequence
 
@@ -7,12 +7,12 @@ from tiltyard.host.place import Place
 from tiltyard.plan.model import Block, TrialKey
 from tiltyard.run.alternate import alternates
 from tiltyard.run.boot import boot_before_turn
-from tiltyard.run.canary import run_canary
 from tiltyard.run.context import Context
 from tiltyard.run.estimate import next_look
 from tiltyard.run.journal import BlockChecked
 from tiltyard.run.noise_limits import check_block
 from tiltyard.run.record import told_briefly
+from tiltyard.run.reference_run import run_reference
 from tiltyard.run.sizing import executions_for
 from tiltyard.run.trial import asked_of, set_executions
 from tiltyard.run.turn import Missed, run_turn
@@ -20,7 +20,7 @@ from tiltyard.systems.kind import System
 
 
 def run_block(context: Context, systems: dict[str, System], block: Block) -> None:
-    """Run what is still to be run of a block, in its order, and hold it against the gates once.
+    """Run what is left of a block, in its order, and hold it against the noise limits once.
 
     A system that has nothing left to run is not brought up. One that does not come up fails its
     trials, if another one of the block does: otherwise it may be the host, and not the system.
@@ -39,7 +39,7 @@ def run_block(context: Context, systems: dict[str, System], block: Block) -> Non
         boot_before_turn(context, block.number, left[0].system)
         upcoming = context.course.ahead(next_look(context.plan, context.history))
         context.observer.block_started(block.number, max(block.number, upcoming.last))
-        run_canary(context, hosts, block.number, "before")
+        run_reference(context, hosts, block.number, "before")
     _run_turns(context, systems, block, left)
     if context.tried:
         numbers = {
@@ -81,11 +81,11 @@ def _nothing_came_up(block: Block, reasons: list[str]) -> str:
 def _check(context: Context, hosts: Sequence[Place], block: Block) -> None:
     """Why a block is disturbed is written down before its values are read."""
     plan = context.plan
-    if plan.gates is None or block.number in context.history.checked:
+    if plan.noise_limits is None or block.number in context.history.checked:
         return
     if not context.course.is_complete(block):
         return
-    run_canary(context, hosts, block.number, "after")
+    run_reference(context, hosts, block.number, "after")
     history = context.history
     finished = [history.finished[key] for key in context.course.trials_of(block)]
     records = [context.record_of(event) for event in finished]
@@ -106,5 +106,5 @@ def _told(context: Context, block: Block, why: str) -> str:
     if block.number in context.course.replaced:
         more = "it is kept, and another one counts in its place"
         return f"{head}; {more}" if replaced == 1 else ""
-    kept = len(context.history.spoiled) - replaced
+    kept = len(context.history.disturbed) - replaced
     return f"{head}; it counts all the same, as further ones will" if kept <= 1 else ""

@@ -22,7 +22,6 @@ from tiltyard.run.journal import (
     Amended,
     BlockChecked,
     BootAsked,
-    CanaryRun,
     Entry,
     Event,
     ExecutionsSet,
@@ -30,6 +29,7 @@ from tiltyard.run.journal import (
     LevelTaken,
     Looked,
     OtherHost,
+    ReferenceRun,
     Started,
     Stopped,
     SystemPrepared,
@@ -134,8 +134,8 @@ class History:
         """(system, workload) of which no trial is done."""
         self.in_trials_s = 0.0
         """Sum of these durations, and what was executed to find how often programs are."""
-        self.canaries: list[CanaryRun] = []
-        """Every canary, in order."""
+        self.reference_runs: list[ReferenceRun] = []
+        """Every reference run, in order."""
         self.usual: dict[str, float] = {}
         """What others did before the first block: gate → share."""
         self.executions: dict[str, int] = {}
@@ -196,8 +196,8 @@ class History:
         elif isinstance(event, SystemPrepared):
             self.prepared.append(lean(event.prepared))
             self.first_hashes = event.prepared.hashes | self.first_hashes
-        elif isinstance(event, CanaryRun):
-            self.canaries.append(event)
+        elif isinstance(event, ReferenceRun):
+            self.reference_runs.append(event)
         else:
             self._add_rare(event)
 
@@ -232,7 +232,7 @@ class History:
         if isinstance(event, BlockChecked):
             self.checked[event.block] = event.reasons
             if self._course is not None and out_of_the_usual({event.block: event.reasons}):
-                self._course.spoil(event.block)
+                self._course.disturb(event.block)
         elif isinstance(event, Looked):
             self._looks.setdefault(event.blocks, event)
             if event.going_on is not None:
@@ -292,7 +292,7 @@ class History:
         return tuple(block for block, own in sorted(self._stretches.items()) if len(own) > 1)
 
     @property
-    def spoiled(self) -> dict[int, tuple[Reason, ...]]:
+    def disturbed(self) -> dict[int, tuple[Reason, ...]]:
         """Number of each disturbed block, with the reasons."""
         return {block: reasons for block, reasons in self.checked.items() if reasons}
 
@@ -302,7 +302,7 @@ class History:
             self._course = PlanProgress(
                 plan,
                 self.finished,
-                out_of_the_usual(self.spoiled),
+                out_of_the_usual(self.disturbed),
                 self.active_pairs,
                 keeps=self.amended.keep,
             )

@@ -140,10 +140,10 @@ class TrialFinished(Frozen):
     """Whether its executions took turns with those of other systems, which share its telemetry."""
 
 
-class CanaryRun(Frozen):
+class ReferenceRun(Frozen):
     """A fixed piece of work beside a block, which should always take the same time."""
 
-    type: Literal["canary_run"] = "canary_run"
+    type: Literal["reference_run"] = "reference_run"
     block: int
     when: Literal["before", "after"]
     cpu_s: float | None
@@ -180,7 +180,7 @@ class Amended(Frozen):
 
 
 class BlockChecked(Frozen):
-    """A block is complete, and its telemetry was held against the gates."""
+    """A block is complete, and its telemetry was held against the noise limits."""
 
     type: Literal["block_checked"] = "block_checked"
     block: int
@@ -222,7 +222,7 @@ Event = Annotated[
     | SystemPrepared
     | TrialStarted
     | TrialFinished
-    | CanaryRun
+    | ReferenceRun
     | LevelTaken
     | ExecutionsSet
     | Amended

@@ -1,8 +1,8 @@
-"""What spoils a block: telemetry beyond the limits of the plan, never a result.
+"""What disturbs a block: telemetry beyond the limits of the plan, never a result.
 
-The gates cannot see what was measured: all that they get of a trial is its :class:`Evidence`, which
+They cannot see what was measured: all that they get of a trial is its :class:`Evidence`, which
 :func:`evidence_of` copies out of the record, and in which there is no value of a workload. A trial
-that failed is failed, not spoiled; a signal that the host does not have spoils nothing.
+that failed is failed, not disturbed; a signal that the host does not have disturbs nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,9 +14,9 @@ from typing import Final
 from tiltyard.host.place import HERE
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import Plan, TrialKey
-from tiltyard.run.canary import check_canary
 from tiltyard.run.history import History
 from tiltyard.run.record import Reason, TrialRecord
+from tiltyard.run.reference_run import check_reference
 from tiltyard.study.model import NoiseLimits
 from tiltyard.units import count_of, format_size
 
@@ -37,7 +37,7 @@ Found = tuple[str, float, float, str]
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that a gate may know of a trial on one of its hosts."""
+    """All that the noise limits may know of a trial on one of its hosts."""
 
     key: TrialKey
     elapsed_s: float
@@ -50,7 +50,7 @@ class Evidence:
 
 
 def evidence_of(record: TrialRecord) -> Iterator[Evidence]:
-    """What the gates may know of a trial, for each host of it; nothing of one that failed."""
+    """What the limits may know of a trial, for each host of it; nothing of one that failed."""
     if record.outcome != "done" or record.end is None:
         return
     telemetry = record.telemetry or Telemetry(elapsed_s=record.elapsed_s)
@@ -74,15 +74,15 @@ def evidence_of(record: TrialRecord) -> Iterator[Evidence]:
 def check_block(
     history: History, plan: Plan, block: int, records: Sequence[TrialRecord]
 ) -> tuple[Reason, ...]:
-    """What spoils a block; empty if nothing does, and for plans without gates.
+    """What disturbs a block; empty if nothing does, and for plans without noise limits.
 
     Args:
-        history: the journal so far, for the canaries, and for the quotas that are always used up.
+        history: the journal so far, for reference runs and quotas that are always used up.
         plan: has the limits.
         block: its number.
         records: the trials of the block.
     """
-    if plan.gates is None:
+    if plan.noise_limits is None:
         return ()
     evidence = [found for record in records for found in evidence_of(record)]
     earlier = (
@@ -92,30 +92,30 @@ def check_block(
         for seen in (event.telemetry, *event.telemetry.others)
     )
     reasons = (
-        *check_evidence(evidence, plan.gates, earlier),
-        *check_canary(history.canaries, block, plan.gates.canary),
+        *check_evidence(evidence, plan.noise_limits, earlier),
+        *check_reference(history.reference_runs, block, plan.noise_limits.reference_run),
     )
     return tuple(
         reason.model_copy(update={"usual": True})
-        if not reason.host and reason.value <= history.usual.get(reason.gate, 0.0) * USUAL
+        if not reason.host and reason.value <= history.usual.get(reason.signal, 0.0) * USUAL
         else reason
         for reason in reasons
     )
 
 
 def level_of(telemetry: Telemetry) -> dict[str, float]:
-    """What others did while nothing was measured: gate → share, where the host tells."""
+    """What others did while nothing was measured: signal → share, where the host tells."""
     taken = {"foreign_cpu": telemetry.external_s, "steal": telemetry.external_steal_s}
     waits_s = telemetry.foreign_waits_s or {}
     taken["pressure"] = max(waits_s.values(), default=None)
     return {
-        gate: spent_s / telemetry.elapsed_s
-        for gate, spent_s in taken.items()
+        signal: spent_s / telemetry.elapsed_s
+        for signal, spent_s in taken.items()
         if spent_s is not None and spent_s > TICKS_S
     }
 
 
-def told_level(shares: Mapping[str, float], gates: NoiseLimits) -> str:
+def told_level(shares: Mapping[str, float], noise_limits: NoiseLimits) -> str:
     """What a person is told of a host that is busy before the first block; empty if it is not."""
     words = {
         "foreign_cpu": "other processes use {} of a CPU",
@@ -123,9 +123,9 @@ def told_level(shares: Mapping[str, float], gates: NoiseLimits) -> str:
         "pressure": "tasks of others wait in {} of the time",
     }
     beyond = [
-        words[gate].format(_percent(share))
-        for gate, share in shares.items()
-        if share > getattr(gates, gate)
+        words[signal].format(_percent(share))
+        for signal, share in shares.items()
+        if share > getattr(noise_limits, signal)
     ]
     if not beyond:
         return ""
@@ -136,13 +136,13 @@ def told_level(shares: Mapping[str, float], gates: NoiseLimits) -> str:
 
 
 def check_evidence(
-    block: Sequence[Evidence], gates: NoiseLimits, earlier: Iterable[Telemetry] = ()
+    block: Sequence[Evidence], noise_limits: NoiseLimits, earlier: Iterable[Telemetry] = ()
 ) -> Iterator[Reason]:
     """The reasons that the trials of one block give, trial by trial.
 
     Args:
         block: what is known of them.
-        gates: the limits.
+        noise_limits: the limits.
         earlier: of the trials before.
     """
     usual, bound = _usual_frequencies(block), _bound_by_quota(block, earlier)
@@ -151,19 +151,19 @@ def check_evidence(
     firsts = {trial.telemetry.host: trial for trial in reversed(block)}
     for trial in block:
         where = f"{trial.telemetry.host or HERE}: " if len(firsts) > 1 else ""
-        for gate, value, limit, seen in (
-            *_processor_time(trial, gates),
-            *_waits(trial, gates),
-            *_disk(trial, gates),
-            *_frequency(trial, gates, usual.get((trial.telemetry.host, trial.key.workload))),
-            *_heat(trial, gates, coolest_c),
+        for signal, value, limit, seen in (
+            *_processor_time(trial, noise_limits),
+            *_waits(trial, noise_limits),
+            *_disk(trial, noise_limits),
+            *_frequency(trial, noise_limits, usual.get((trial.telemetry.host, trial.key.workload))),
+            *_heat(trial, noise_limits, coolest_c),
             *_events(trial),
             *_quota(trial, bound),
             *_clock(trial, firsts[trial.telemetry.host]),
         ):
             key = trial.key
             yield Reason(
-                gate=gate,
+                signal=signal,
                 system=key.system,
                 workload=key.workload,
                 host=trial.telemetry.host,
@@ -173,7 +173,7 @@ def check_evidence(
             )
 
 
-def _processor_time(trial: Evidence, gates: NoiseLimits) -> Iterator[Found]:
+def _processor_time(trial: Evidence, noise_limits: NoiseLimits) -> Iterator[Found]:
     """CPU time of others, in this host and in others on the same hardware.
 
     What they do on CPUs that do not measure is no limit's matter, where it can be told apart: it
@@ -182,58 +182,63 @@ def _processor_time(trial: Evidence, gates: NoiseLimits) -> Iterator[Found]:
     cpus = trial.telemetry.cpus
     # A share is of one CPU, also where several measure.
     place = f"of CPU {cpus[0]}" if len(cpus) == 1 else "of a core"
-    for gate, spent_s, limit, who in (
-        ("foreign_cpu", trial.foreign_s or 0.0, gates.foreign_cpu, "other processes used"),
-        ("steal", trial.steal_s or 0.0, gates.steal, "the hypervisor took"),
+    for signal, spent_s, limit, who in (
+        ("foreign_cpu", trial.foreign_s or 0.0, noise_limits.foreign_cpu, "other processes used"),
+        ("steal", trial.steal_s or 0.0, noise_limits.steal, "the hypervisor took"),
     ):
         share = spent_s / trial.elapsed_s if trial.elapsed_s > 0 else 0.0
         if share > limit and spent_s > TICKS_S:
-            yield gate, share, limit, f"{who} {_percent(share)} {place} (limit {_percent(limit)})"
+            yield signal, share, limit, f"{who} {_percent(share)} {place} (limit {_percent(limit)})"
 
 
-def _waits(trial: Evidence, gates: NoiseLimits) -> Iterator[Found]:
+def _waits(trial: Evidence, noise_limits: NoiseLimits) -> Iterator[Found]:
     """Tasks in control groups of others that waited; worst resource only."""
     waits_s = trial.telemetry.foreign_waits_s
     if not waits_s:
         return
     resource, waited_s = max(waits_s.items(), key=lambda wait: wait[1])
     share = waited_s / trial.telemetry.elapsed_s
-    if share > gates.pressure and waited_s > TICKS_S:
+    if share > noise_limits.pressure and waited_s > TICKS_S:
         what = {"cpu": "a CPU", "io": "a disk", "memory": "memory"}[resource]
         yield (
             "pressure",
             share,
-            gates.pressure,
+            noise_limits.pressure,
             f"tasks of others waited for {what} in {_percent(share)} of the time "
-            f"(limit {_percent(gates.pressure)})",
+            f"(limit {_percent(noise_limits.pressure)})",
         )
 
 
-def _disk(trial: Evidence, gates: NoiseLimits) -> Iterator[Found]:
+def _disk(trial: Evidence, noise_limits: NoiseLimits) -> Iterator[Found]:
     """Bytes of others on the disk under test; value and limit are bytes."""
     telemetry = trial.telemetry
     foreign, own = telemetry.foreign_bytes, telemetry.own_bytes
     if foreign is None or own is None:
         return
-    limit = max(gates.foreign_io * own, LEAST_BYTES, LEAST_RATE * telemetry.elapsed_s)
+    limit = max(noise_limits.foreign_io * own, LEAST_BYTES, LEAST_RATE * telemetry.elapsed_s)
     if foreign > limit:
         seen = f"others moved {format_size(foreign)} on the disk beside {format_size(own)} of ours"
         yield "foreign_io", float(foreign), limit, f"{seen} (limit {format_size(int(limit))})"
 
 
-def _frequency(trial: Evidence, gates: NoiseLimits, usual: float | None) -> Iterator[Found]:
+def _frequency(trial: Evidence, noise_limits: NoiseLimits, usual: float | None) -> Iterator[Found]:
     """Mean CPU frequency, off the median of the block's trials of the same workload."""
     own = trial.telemetry.frequency
     if own is None or not usual:
         return
     off = own / usual - 1
-    if abs(off) > gates.frequency:
+    if abs(off) > noise_limits.frequency:
         seen = f"the CPUs' mean frequency was {100 * off:+.1f} % off the median of its block"
-        yield "frequency", abs(off), gates.frequency, f"{seen} (limit {_percent(gates.frequency)})"
+        yield (
+            "frequency",
+            abs(off),
+            noise_limits.frequency,
+            f"{seen} (limit {_percent(noise_limits.frequency)})",
+        )
 
 
 def _heat(
-    trial: Evidence, gates: NoiseLimits, coolest_c: dict[tuple[str, str], float]
+    trial: Evidence, noise_limits: NoiseLimits, coolest_c: dict[tuple[str, str], float]
 ) -> Iterator[Found]:
     """How much warmer a sensor was than at the coolest moment of the block."""
     warmer = {
@@ -241,10 +246,10 @@ def _heat(
         for sensor, reading in trial.telemetry.temperatures_c.items()
     }
     sensor, above_k = max(warmer.items(), key=lambda each: each[1], default=("", 0.0))
-    if above_k > gates.temperature_k:
+    if above_k > noise_limits.temperature_k:
         seen = f"{sensor} was {above_k:.1f} K warmer than at another trial of the block"
-        limit = f"(limit {gates.temperature_k:g} K)"
-        yield "temperature_k", above_k, gates.temperature_k, f"{seen} {limit}"
+        limit = f"(limit {noise_limits.temperature_k:g} K)"
+        yield "temperature_k", above_k, noise_limits.temperature_k, f"{seen} {limit}"
 
 
 def _events(trial: Evidence) -> Iterator[Found]:

@@ -55,7 +55,7 @@ class PlanProgress:
         self,
         plan: Plan,
         ended: Iterable[TrialKey],
-        spoiled: Iterable[int],
+        disturbed: Iterable[int],
         active_pairs: Mapping[int, Set[Pair]],
         *,
         keeps: bool = False,
@@ -65,7 +65,7 @@ class PlanProgress:
         Args:
             plan: what is carried out.
             ended: trials that are done or failed.
-            spoiled: numbers of the blocks that were disturbed more than the host always is.
+            disturbed: numbers of the blocks that were disturbed more than the host always is.
             active_pairs: number of a block → (system, workload) that are run from it on.
             keeps: whether disturbed blocks count whatever the plan says.
         """
@@ -77,7 +77,7 @@ class PlanProgress:
         """Numbers of the blocks that another one is made for: they are kept and do not count."""
         self.counted: list[int] = []
         """Numbers of the complete blocks that count, in order: what looks go by."""
-        self._fate = plan.gates.spoiled if plan.gates and not keeps else "keep"
+        self._fate = plan.noise_limits.disturbed if plan.noise_limits and not keeps else "keep"
         self._trials = plan.trials_in_a_turn
         self._systems = {system.name for system in plan.systems}
         self._blocks = plan.sequence
@@ -85,8 +85,8 @@ class PlanProgress:
         self._left: dict[int, int] = {}
         """Number of each block that is begun → how many of its trials are left."""
         self._ahead: dict[int, Ahead] = {}
-        for block in sorted(spoiled):
-            self.spoil(block)
+        for block in sorted(disturbed):
+            self.disturb(block)
         for key in ended:
             self.end(key)
 
@@ -110,7 +110,7 @@ class PlanProgress:
             if number <= ahead.last:
                 ahead.add(number, (key.system, key.workload), -1)
 
-    def spoil(self, number: int) -> None:
+    def disturb(self, number: int) -> None:
         """A block is beyond a noise limit; later blocks are told of later."""
         if number in self.replaced or not self._may_replace(number):
             return
@@ -232,7 +232,7 @@ def progress_of(plan: Plan, run: RunRecord) -> PlanProgress:
     return PlanProgress(
         plan=plan,
         ended={trial.key for trial in run.trials if trial.outcome != "interrupted"},
-        spoiled=out_of_the_usual(run.spoiled),
+        disturbed=out_of_the_usual(run.disturbed),
         active_pairs=run.active_pairs,
         keeps=run.amended.keep,
     )

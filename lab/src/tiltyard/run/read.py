@@ -42,10 +42,10 @@ def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
         ended=history.last_at,
         starts=len(starts),
         resumed_blocks=history.resumed_blocks,
-        spoiled=history.spoiled,
+        disturbed=history.disturbed,
         usual=history.usual,
         amended=history.amended,
-        canaries=len(history.canaries),
+        reference_runs=len(history.reference_runs),
         active_pairs=history.active_pairs,
         calibration=starts[-1].calibration if starts else None,
         isolation=history.isolation,
@@ -91,7 +91,7 @@ def require_plan(folder: StudyFolder, plan: Plan, history: History) -> None:
 
 
 def _require_checked_blocks(folder: StudyFolder, plan: Plan, history: History) -> None:
-    """A block is held against the gates when all of its trials have ended."""
+    """A block is held against the noise limits when all of its trials have ended."""
     course = history.course(plan)
     for block in plan.sequence:
         if block.number in history.checked and not course.is_complete(block):

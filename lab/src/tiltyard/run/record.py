@@ -127,11 +127,11 @@ class TrialRecord(Frozen):
 class Reason(Frozen):
     """Why a block is disturbed: a signal beyond its limit. Nothing here comes from a result."""
 
-    gate: str
+    signal: str
     """Field of :class:`tiltyard.study.model.NoiseLimits`, or ``swap``, ``throttled``, ``quota``,
     ``clock``, ``kernel``."""
     system: str | None
-    """Whose trial it was; ``None`` for the canary, which stands outside all trials."""
+    """Whose trial it was; ``None`` for the reference run, which stands outside all trials."""
     workload: str | None
     host: str = ""
     """The other host that it was seen on; empty: this one."""
@@ -162,11 +162,11 @@ class Amendment(Frozen):
 AS_PLANNED: Final = Amendment()
 
 
-def out_of_the_usual(spoiled: Mapping[int, Sequence[Reason]]) -> set[int]:
+def out_of_the_usual(disturbed: Mapping[int, Sequence[Reason]]) -> set[int]:
     """Disturbed blocks that a replacement could mend: the host is not always so."""
     return {
         block
-        for block, reasons in spoiled.items()
+        for block, reasons in disturbed.items()
         if not all(reason.usual for reason in reasons)
     }  # fmt: skip
 
@@ -217,13 +217,13 @@ class RunRecord(Frozen):
     """How often the run was started; more than one means it was resumed."""
     resumed_blocks: tuple[int, ...]
     """Blocks whose trials were not all made in one go."""
-    spoiled: dict[int, tuple[Reason, ...]] = Field(default_factory=dict)
+    disturbed: dict[int, tuple[Reason, ...]] = Field(default_factory=dict)
     """Number of each disturbed block, with the reasons."""
     usual: dict[str, float] = Field(default_factory=dict)
-    """What others did before the first block: gate → share; empty where it was not looked at."""
+    """What others did before the first block: signal → share; empty where it was not looked at."""
     amended: Amendment = AS_PLANNED
-    canaries: int = 0
-    """How often the canary was run."""
+    reference_runs: int = 0
+    """How often the reference run was run."""
     active_pairs: dict[int, frozenset[tuple[str, str]]] = Field(default_factory=dict)
     """Number of a block → (system, workload) that are run from it on: a look has decided the
     others."""

@@ -72,7 +72,7 @@ def ending_before(context: Context, block: Block) -> str | None:
     if course.is_begun(block):
         return None
     return (
-        _too_many_spoiled(course)
+        _too_many_disturbed(course)
         or _nothing_left(course, block)
         or _always_failing(context.history, course, block)
         or _over_budget(context, course, block)
@@ -81,20 +81,20 @@ def ending_before(context: Context, block: Block) -> str | None:
 
 def ending_of(course: PlanProgress) -> str:
     """Why a run ends that has no block left."""
-    return _too_many_spoiled(course) or f"all planned blocks are done: {len(course.plan.blocks)}"
+    return _too_many_disturbed(course) or f"all planned blocks are done: {len(course.plan.blocks)}"
 
 
-def _too_many_spoiled(course: PlanProgress) -> str | None:
+def _too_many_disturbed(course: PlanProgress) -> str | None:
     """More disturbed blocks than spares: their share is too large whatever the other blocks do.
 
     Where limits adapt there are never more.
     """
-    spoiled, spares = len(course.replaced), len(course.plan.spares)
-    if spoiled <= spares:
+    disturbed, spares = len(course.replaced), len(course.plan.spares)
+    if disturbed <= spares:
         return None
-    run = spoiled + len(course.counted)
+    run = disturbed + len(course.counted)
     return (
-        f"{part_of(spoiled, run, 'block')} disturbed; a plan "
+        f"{part_of(disturbed, run, 'block')} disturbed; a plan "
         f"of {len(course.plan.blocks)} may replace no more than {spares}. Quieten the host and "
         "begin a new folder, or let such blocks count: --disturbed keep"
     )
@@ -355,8 +355,13 @@ def _tell_isolated(context: Context, found: Isolation) -> None:
 
 def _take_level(context: Context) -> None:
     """See what others do before the first block, once, where the limits adapt to it."""
-    gates, history = context.plan.gates, context.history
-    if gates is None or gates.spoiled != "adapt" or history.finished or history.usual:
+    noise_limits, history = context.plan.noise_limits, context.history
+    if (
+        noise_limits is None
+        or noise_limits.disturbed != "adapt"
+        or history.finished
+        or history.usual
+    ):
         return
     if context.plan.is_remote:
         return
@@ -367,7 +372,7 @@ def _take_level(context: Context) -> None:
         pause(context, LEVEL_S)
         shares = level_of(watching.telemetry(context.plan.conditions.cpus or own))
     context.journal.append(LevelTaken(shares=shares))
-    if told := told_level(shares, gates):
+    if told := told_level(shares, noise_limits):
         context.observer.note(told)
 
 

@@ -249,7 +249,7 @@ def pooled(groups: Sequence[Recorded]) -> tuple[Plan, RunRecord]:
             "ended": latest.ended,
             "starts": sum(run.starts for run in begun),
             "resumed_blocks": tuple(block for run in begun for block in run.resumed_blocks),
-            "spoiled": {k: v for group in runs for k, v in group.run.spoiled.items()},
+            "disturbed": {k: v for group in runs for k, v in group.run.disturbed.items()},
             "active_pairs": _active_pairs(runs),
             "calibration": latest.calibration,
             "isolation": latest.isolation,

@@ -2,7 +2,7 @@
 
 The host's agent waits until disks have come to rest (``settle.rs``), and on a busy host for a tenth
 of a trial, two seconds at most; what it then looked like is in the journal. CPU time and heat are
-not waited for: neighbours do not stop because we wait, and the gates see both.
+not waited for: neighbours do not stop because we wait, and the noise limits see both.
 
 Before a trial of less than a second nothing is waited for where we have written next to nothing:
 what others do during the trial is in its telemetry.

@@ -264,7 +264,7 @@ class NoiseTable(Typed):
     temperature_k: float = Field(
         5.0, gt=0, description="Change of temperature inside a block, in kelvin."
     )
-    canary: PercentOrNone = Field(
+    reference_run: PercentOrNone = Field(
         "3%",
         validate_default=True,
         description="A fixed piece of work before and after each block, off its median; 0%: none "

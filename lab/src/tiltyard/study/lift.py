@@ -119,8 +119,8 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
         workloads=workloads,
         precision=precision,
         conditions=conditions,
-        gates=NoiseLimits(
-            spoiled=file.noise.disturbed, **file.noise.model_dump(exclude={"disturbed"})
+        noise_limits=NoiseLimits(
+            disturbed=file.noise.disturbed, **file.noise.model_dump(exclude={"disturbed"})
         ),
         placement=file.placement,
         seed=file.seed,

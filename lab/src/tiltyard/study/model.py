@@ -100,7 +100,7 @@ class NoiseLimits(Frozen):
     Frozen before the first trial. Shares are fractions.
     """
 
-    spoiled: Literal["replace", "keep", "adapt"]
+    disturbed: Literal["replace", "keep", "adapt"]
     """What becomes of a block beyond a limit: another one is made for it, or it counts; or another
     one as long as there are spares, and then it counts."""
     foreign_cpu: float
@@ -115,7 +115,7 @@ class NoiseLimits(Frozen):
     """Mean CPU frequency of a trial, off the median of its block."""
     temperature_k: float
     """Change of temperature inside a block."""
-    canary: float
+    reference_run: float
     """A fixed piece of work before and after each block, off the median of the session; 0: none."""
 
 
@@ -216,7 +216,7 @@ class Study(Frozen):
     workloads: tuple[WorkloadSpec, ...]
     precision: Precision
     conditions: ConditionsSpec
-    gates: NoiseLimits
+    noise_limits: NoiseLimits
     placement: Placement | None = None
     """``None``: it is carried out by this host."""
     seed: int | None

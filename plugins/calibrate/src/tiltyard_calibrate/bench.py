@@ -46,9 +46,9 @@ class Outcome:
     run: RunRecord
 
     @property
-    def spoiled(self) -> int:
+    def disturbed(self) -> int:
         """Blocks that something disturbed."""
-        return len(self.run.spoiled)
+        return len(self.run.disturbed)
 
     def log_values(self, workload: str) -> FloatArray:
         """The headline of a workload, shape (blocks, systems): nan where there is no value.
@@ -67,8 +67,8 @@ class Outcome:
     @property
     def _replaced(self) -> frozenset[int]:
         """Numbers of the blocks that do not count."""
-        gates = self.plan.gates
-        return frozenset(self.run.spoiled if gates and gates.spoiled == "replace" else ())
+        limits = self.plan.noise_limits
+        return frozenset(self.run.disturbed if limits and limits.disturbed == "replace" else ())
 
     def require_calm(self) -> None:
         """Make sure that enough blocks count.
@@ -79,12 +79,12 @@ class Outcome:
         begun = {trial.key.block for trial in self.run.trials}
         counted = len(begun - self._replaced)
         if counted < FEWEST_BLOCKS:
-            reason = next((one.text for own in self.run.spoiled.values() for one in own), "")
+            reason = next((one.text for own in self.run.disturbed.values() for one in own), "")
             raise HostLacksError(
                 f"{self.plan.where} is too busy to be calibrated: {len(self._replaced)} of "
                 f"{count_of(len(begun), 'block')} were disturbed ({reason}). Stop what else runs "
                 "and remove the folder, or "
-                "count such blocks: --keep-spoiled"
+                "count such blocks: --keep-disturbed"
             )
 
     def times_ns(self, workload: str) -> FloatArray:
@@ -123,7 +123,7 @@ def carry_out(root: Path, part: Part, engine: Engine, observer: Observer) -> Out
     return outcome
 
 
-Gates = Literal["replace", "keep"]
+Fate = Literal["replace", "keep"]
 
 
 @dataclass
@@ -133,7 +133,7 @@ class Bench:
     root: Path
     engine: Engine
     observer: Observer
-    gates: Gates
+    disturbed: Fate
     place: HostPlace
     """The host that is calibrated."""
     floors: list[Floor] = field(default_factory=list)
@@ -189,21 +189,21 @@ class SubjectBench:
     """Logarithms with calls as they are and twice as long, shape (blocks, 2)."""
     operation_ns: float | None = None
     """As the first round found it: the delays are cut from it, and then stay."""
-    spoiled: int = 0
+    disturbed: int = 0
 
     def round(self, number: int, *, delays: bool) -> None:
         """The parts of one round, counted from 1; known delays if they are wanted in it."""
-        gates, name = self.bench.gates, self.subject.name
-        outcome = self.bench.carry_out(same_part(self.subject, self.place, number, gates))
+        disturbed, name = self.bench.disturbed, self.subject.name
+        outcome = self.bench.carry_out(same_part(self.subject, self.place, number, disturbed))
         self.same.append(outcome.log_values(name))
-        self.spoiled += outcome.spoiled
+        self.disturbed += outcome.disturbed
         if self.subject.call is None or not delays:
             return
         if self.operation_ns is None:
             self.operation_ns = float(np.nanmedian(outcome.times_ns(name)))
-            part = sensitivity_part(self.subject, self.place, self.operation_ns, gates)
+            part = sensitivity_part(self.subject, self.place, self.operation_ns, disturbed)
             self.doubled.append(self.bench.carry_out(part).log_values(name))
-        part = delays_part(self.subject, self.place, number, self.operation_ns, gates)
+        part = delays_part(self.subject, self.place, number, self.operation_ns, disturbed)
         self.delayed.append(self.bench.carry_out(part).times_ns(name))
 
     def findings(self) -> SubjectFindings:
@@ -217,7 +217,7 @@ class SubjectBench:
             kind=self.place.kind,
             parameters=subject.parameters,
             operation_ns=self.operation_ns,
-            same=same_of(np.concatenate(self.same), self.spoiled),
+            same=same_of(np.concatenate(self.same), self.disturbed),
             sensitivity=sensitivity_of(call, self.doubled[0]) if self.doubled else None,
             delays=tuple(self._delays()),
         )

@@ -15,7 +15,7 @@ from tiltyard.host import calibrations
 from tiltyard.host.place import Place
 from tiltyard.run.observer import Observer
 from tiltyard.units import format_duration
-from tiltyard_calibrate.bench import Bench, Gates, SubjectBench
+from tiltyard_calibrate.bench import Bench, Fate, SubjectBench
 from tiltyard_calibrate.examine import overhead_of
 from tiltyard_calibrate.ladders import ladders_of
 from tiltyard_calibrate.model import Asked, Calibration, Overhead, Simulated
@@ -41,7 +41,7 @@ class Wanted:
     """With each known delay."""
     minutes: float | None
     """After which no further round is begun."""
-    gates: Gates
+    disturbed: Fate
     """What becomes of a block that something disturbs."""
     address: Address = THIS_HOST
     """Of the host that is calibrated."""
@@ -77,7 +77,7 @@ def calibrate(
         HostLacksError: if the host cannot run a workload, or is not reached.
     """
     _require_same(root, wanted)
-    bench = Bench(root, engine, observer, wanted.gates, wanted.at)
+    bench = Bench(root, engine, observer, wanted.disturbed, wanted.at)
     placed = [(one, place_of(one, wanted.kinds, wanted.address)) for one in wanted.subjects]
     benches = [SubjectBench(bench, subject, place) for subject, place in placed if place]
     if not benches:
@@ -98,7 +98,7 @@ def calibrate(
         kernel=calibrations.kernel(wanted.at),
         host=bench.hosts[0],
         comparisons=wanted.comparisons,
-        keeps_spoiled=wanted.gates == "keep",
+        keeps_disturbed=wanted.disturbed == "keep",
         clock=bench.clock,
         overheads=overheads,
         subjects=tuple(one.findings() for one in benches),
@@ -119,7 +119,7 @@ def _require_same(root: Path, wanted: Wanted) -> None:
         kernel=calibrations.kernel(wanted.at),
         systems=wanted.kinds,
         workloads=tuple(subject.name for subject in wanted.subjects),
-        keeps_spoiled=wanted.gates == "keep",
+        keeps_disturbed=wanted.disturbed == "keep",
     )
     path = root / "asked.json"
     if not path.exists():
@@ -144,7 +144,7 @@ def _overheads(
     if place is None:
         remarks.append("The cost of timing each operation was not measured: it needs storage.")
         return ()
-    outcome = bench.carry_out(overhead_part(place, list(_OVERHEADS), bench.gates))
+    outcome = bench.carry_out(overhead_part(place, list(_OVERHEADS), bench.disturbed))
     return tuple(
         overhead_of(
             what,

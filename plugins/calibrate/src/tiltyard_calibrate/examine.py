@@ -93,12 +93,12 @@ def _within(loop_is_short: bool, low_ns: float, high_ns: float) -> bool | None:
     return True if high_ns <= _OVERHEAD_MAX_NS else None
 
 
-def same_of(values: FloatArray, spoiled: int) -> Same | None:
+def same_of(values: FloatArray, disturbed: int) -> Same | None:
     """One system under two names, again and again (C4).
 
     Args:
         values: Logarithms, shape (blocks, 2).
-        spoiled: Blocks that something disturbed.
+        disturbed: Blocks that something disturbed.
 
     Returns:
         ``None`` if the blocks do not make one comparison.
@@ -117,7 +117,7 @@ def same_of(values: FloatArray, spoiled: int) -> Same | None:
         uniform_p=uniform,
         resolution_percent=resolution_percent(found),
         cv_percent=100 * _cv(values),
-        blocks_spoiled=spoiled,
+        blocks_disturbed=disturbed,
         passed=false <= may and (uniform is None or uniform > _UNIFORM_LEVEL),
     )
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from tiltyard.address import Address
 from tiltyard.errors import HostLacksError
-from tiltyard_calibrate.bench import Bench, Gates
+from tiltyard_calibrate.bench import Bench, Fate
 from tiltyard_calibrate.examine import step_of
 from tiltyard_calibrate.model import Ladder
 from tiltyard_calibrate.studies import (
@@ -33,7 +33,7 @@ class _Throttle:
     """In that unit; the steps are relative to the first."""
     allowed: float
     """Percentage points to which a limit is known."""
-    part: Callable[[Place, Gates], Part]
+    part: Callable[[Place, Fate], Part]
 
 
 _THROTTLES: Final = (
@@ -80,7 +80,7 @@ def _examine(bench: Bench, throttle: _Throttle, kinds: Sequence[str], address: A
         missing = f"--systems does not name {throttle.place.kind}"
     else:
         try:
-            outcome = bench.carry_out(throttle.part(place, bench.gates))
+            outcome = bench.carry_out(throttle.part(place, bench.disturbed))
             values = outcome.log_values(throttle.workload)
         except HostLacksError as error:
             missing = str(error)

@@ -71,7 +71,7 @@ class Same(Frozen):
     interval at 20 blocks, median over the comparisons."""
     cv_percent: float
     """Standard deviation of a trial around its block."""
-    blocks_spoiled: int
+    blocks_disturbed: int
     passed: bool
 
 
@@ -208,7 +208,7 @@ class Calibration(Frozen):
     host: dict[str, str]
     comparisons: int
     """That were asked for."""
-    keeps_spoiled: bool
+    keeps_disturbed: bool
     """Whether blocks counted that something disturbed."""
     clock: Clock
     overheads: tuple[Overhead, ...]
@@ -275,4 +275,4 @@ class Asked(Frozen):
     kernel: str
     systems: tuple[str, ...]
     workloads: tuple[str, ...]
-    keeps_spoiled: bool
+    keeps_disturbed: bool

@@ -124,7 +124,7 @@ def _same(found: Calibration) -> Section:
                 "uniform, p": lambda one: _p(one[1].uniform_p),
                 "smallest difference": lambda one: percent(one[1].resolution_percent),
                 "variation of a trial": lambda one: percent(one[1].cv_percent),
-                "blocks disturbed": lambda one: str(one[1].blocks_spoiled),
+                "blocks disturbed": lambda one: str(one[1].blocks_disturbed),
                 "": lambda one: mark(one[1].passed),
             },
         ),

@@ -45,7 +45,7 @@ class Workload:
     parameters: dict[str, JsonValue]
 
 
-def same_part(subject: Subject, place: Place, number: int, gates: str) -> Part:
+def same_part(subject: Subject, place: Place, number: int, disturbed: str) -> Part:
     """One system under two names; blocks for several comparisons."""
     return _part(
         f"{subject.name}-same-{number}",
@@ -55,12 +55,12 @@ def same_part(subject: Subject, place: Place, number: int, gates: str) -> Part:
         (),
         [Workload(subject.name, subject.use, subject.parameters)],
         BLOCKS_EACH * COMPARISONS_EACH,
-        gates,
+        disturbed,
     )
 
 
 def delays_part(
-    subject: Subject, place: Place, number: int, operation_ns: float, gates: str
+    subject: Subject, place: Place, number: int, operation_ns: float, disturbed: str
 ) -> Part:
     """No delay, and each of the known ones, in every block."""
     levels = {f"{share:.0%}": max(1, round(share * operation_ns)) for share in SHARES}
@@ -72,11 +72,11 @@ def delays_part(
         (place.alone, _into(subject)),
         [Workload(subject.name, subject.use, subject.parameters)],
         BLOCKS_EACH * COMPARISONS_EACH,
-        gates,
+        disturbed,
     )
 
 
-def sensitivity_part(subject: Subject, place: Place, operation_ns: float, gates: str) -> Part:
+def sensitivity_part(subject: Subject, place: Place, operation_ns: float, disturbed: str) -> Part:
     """Operations that take their time once, and twice."""
     return _part(
         f"{subject.name}-sensitivity",
@@ -86,11 +86,11 @@ def sensitivity_part(subject: Subject, place: Place, operation_ns: float, gates:
         (place.alone, _into(subject)),
         [Workload(subject.name, subject.use, subject.parameters)],
         _SENSITIVITY_BLOCKS,
-        gates,
+        disturbed,
     )
 
 
-def overhead_part(place: Place, sizes: Sequence[str], gates: str) -> Part:
+def overhead_part(place: Place, sizes: Sequence[str], disturbed: str) -> Part:
     """Reads with a reading of the clock around all of them, and for each of them."""
     parameters: dict[str, JsonValue] = {"file": "4M", "operations": 4000}
     return _part(
@@ -105,11 +105,11 @@ def overhead_part(place: Place, sizes: Sequence[str], gates: str) -> Part:
             for timing in ("pass", "operation")
         ],
         _OVERHEAD_BLOCKS,
-        gates,
+        disturbed,
     )
 
 
-def network_steps_part(place: Place, gates: str) -> Part:
+def network_steps_part(place: Place, disturbed: str) -> Part:
     """A token bucket of the kernel at several rates."""
     rates = [f"{rate}mbit" for rate in RATES_MBIT]
     return _part(
@@ -120,11 +120,11 @@ def network_steps_part(place: Place, gates: str) -> Part:
         (place.alone,),
         [Workload("tcp_stream", "tcp_stream", {"message": "16k", "seconds": 0.5})],
         BLOCKS_EACH,
-        gates,
+        disturbed,
     )
 
 
-def disk_steps_part(place: Place, gates: str) -> Part:
+def disk_steps_part(place: Place, disturbed: str) -> Part:
     """A limit of the kernel on the bandwidth of a disk, at several heights.
 
     The kernel hands a limit out in slices of a tenth of a second, the first one or two in
@@ -148,7 +148,7 @@ def disk_steps_part(place: Place, gates: str) -> Part:
         (place.alone,),
         [Workload("random", "random", parameters)],
         _LIMIT_BLOCKS,
-        gates,
+        disturbed,
     )
 
 
@@ -171,7 +171,7 @@ def _part(
     settings: Iterable[str],
     workloads: Iterable[Workload],
     blocks: int,
-    gates: str,
+    disturbed: str,
 ) -> Part:
     """A study file with one look at its end."""
     lines = [
@@ -188,9 +188,9 @@ def _part(
         f"blocks = {blocks}",
         "",
         "[noise]",
-        f"disturbed = {toml_value(gates)}",
+        f"disturbed = {toml_value(disturbed)}",
         # It would take longer than the block that it is to watch over.
-        'canary = "0%"',
+        'reference_run = "0%"',
     ]
     for workload in workloads:
         lines += ["", "[[workload]]", f"use = {toml_value(workload.use)}"]

@@ -20,7 +20,7 @@ def calibrate(
     comparisons: int | None = None,
     minutes: float | None = None,
     long: bool = False,
-    keep_spoiled: bool = False,
+    keep_disturbed: bool = False,
     folder: Path = Path("calibration"),
     other: HostOptions = THIS,
     document: Path | None = None,
@@ -49,7 +49,7 @@ def calibrate(
             default 10. As many with each known delay, but not more than 20.
         minutes: Begin no further round of five comparisons that would not end within so many.
         long: 60 comparisons, with known delays as well.
-        keep_spoiled: Count blocks that something disturbed, instead of replacing them.
+        keep_disturbed: Count blocks that something disturbed, instead of replacing them.
         folder: Where to work, on the disk that studies will use; the results are there as well.
         other: The host, if it is not this one.
         document: Write the calibration as a Markdown document too, without names or paths.
@@ -76,7 +76,7 @@ def calibrate(
         comparisons=wanted_comparisons,
         delayed=wanted_comparisons if long else min(wanted_comparisons, _DELAYED),
         minutes=minutes,
-        gates="keep" if keep_spoiled else "replace",
+        disturbed="keep" if keep_disturbed else "replace",
         address=other.address,
     )
     try:

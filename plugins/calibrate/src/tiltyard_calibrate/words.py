@@ -132,7 +132,7 @@ def identity(found: Calibration) -> dict[str, str]:
         "tiltyard": found.tiltyard,
         "engine": found.engine,
         "machine": f"{found.machine} (a hash)",
-        "blocks with disturbances": "counted" if found.keeps_spoiled else "replaced",
+        "blocks with disturbances": "counted" if found.keeps_disturbed else "replaced",
     }
 
 

@@ -129,10 +129,10 @@ def test_a_difference_within_its_error_bars_is_open() -> None:
         one.model_copy(update={"mean": mean})
         for one, mean in zip(reads.readings, (9.0e-6, 8.9e-6), strict=True)
     )
-    spoiled = collection.model_copy(
+    disturbed = collection.model_copy(
         update={"workloads": (reads.model_copy(update={"readings": near}),)}
     )
-    held = hold("separated", READS, spoiled)
+    held = hold("separated", READS, disturbed)
     assert held.outcome == "open"
     assert held.found == "0 of 1 pair separated"
     assert "old / new" in held.sentence

@@ -2,10 +2,10 @@
 //! blocks are moved by one of the pumps of [`crate::io`]. They differ by the sequence of blocks.
 
 mod channel;
-mod crew;
 pub mod measures;
 mod order;
 pub mod params;
+mod thread_files;
 
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
@@ -18,11 +18,11 @@ use wire::{Failure, Timing};
 
 pub use self::channel::Channel;
 use self::channel::{Queued, Single, Work};
-use self::crew::{check_names, Files};
-pub use self::crew::{Crew, Outcome, Task};
 use self::measures::Directed;
 pub use self::order::{Mix, Permuted, Sequential, Skewed, Uniform};
 use self::params::{BackendName, Cell, Common};
+use self::thread_files::{check_names, Files};
+pub use self::thread_files::{Outcome, Task, ThreadFiles};
 use super::Trial;
 use crate::access::Evidence;
 use crate::backend::libaio::Libaio;
@@ -47,7 +47,7 @@ pub trait Primitive: Serialize + Send {
     ///
     /// # Errors
     /// See [`Trial::run`].
-    fn measure<B, C, P>(&self, site: &mut Site<B, C, P>) -> Result<(), Failure>
+    fn measure<B, C, P>(&self, context: &mut CellContext<B, C, P>) -> Result<(), Failure>
     where
         B: Backend + std::marker::Sync,
         C: Channel,
@@ -140,12 +140,13 @@ impl<P: Primitive> Plan<P> {
         };
         for (index, cell) in cells.into_iter().enumerate() {
             let directory = &self.directory;
-            let crew = Crew::new(backend, directory, files, cell, &mut evidence, event_sink)?;
+            let thread_files =
+                ThreadFiles::new(backend, directory, files, cell, &mut evidence, event_sink)?;
             if self.params.lays_out() {
-                crew.lay_out()?;
+                thread_files.lay_out()?;
             }
-            self.params.measure(&mut Site::<B, C, M> {
-                crew: &crew,
+            self.params.measure(&mut CellContext::<B, C, M> {
+                thread_files: &thread_files,
                 common,
                 cell,
                 done: (index * self.params.regions()) as f64 / regions,
@@ -160,8 +161,8 @@ impl<P: Primitive> Plan<P> {
 }
 
 /// The files of a cell, and where its regions report to.
-pub struct Site<'s, 'e, 'l, B: Backend, C, P> {
-    crew: &'s Crew<'s, B>,
+pub struct CellContext<'s, 'e, 'l, B: Backend, C, P> {
+    thread_files: &'s ThreadFiles<'s, B>,
     common: Common<'s>,
     /// The point of the grid.
     pub cell: Cell,
@@ -173,7 +174,7 @@ pub struct Site<'s, 'e, 'l, B: Backend, C, P> {
     loops: PhantomData<(C, P)>,
 }
 
-impl<'s, B, C, P> Site<'s, '_, '_, B, C, P>
+impl<'s, B, C, P> CellContext<'s, '_, '_, B, C, P>
 where
     B: Backend + std::marker::Sync,
     C: Channel,
@@ -184,7 +185,7 @@ where
         let (common, cell) = (&self.common, self.cell);
         Task {
             work: Work {
-                content: self.crew.content(),
+                content: self.thread_files.content(),
                 block_bytes: cell.block.bytes() as usize,
                 depth: cell.depth,
                 verify: common.verify,
@@ -215,7 +216,7 @@ where
         self.event_sink.progress(self.done, label);
         self.done += self.each;
         let (evidence, event_sink) = (&mut *self.evidence, &mut *self.event_sink);
-        self.crew
+        self.thread_files
             .perform::<C, P, S>(task, steps, evidence, event_sink)
     }
 }

@@ -21,7 +21,9 @@ use wire::{Card, Failure, TargetKind, Unit};
 use self::params::{Offsets, Params};
 use super::blocks::measures::Kind;
 use super::blocks::params::{Cell, Common};
-use super::blocks::{self, Channel, Mix, Outcome, Permuted, Primitive, Site, Skewed, Uniform};
+use super::blocks::{
+    self, CellContext, Channel, Mix, Outcome, Permuted, Primitive, Skewed, Uniform,
+};
 use super::region::Region;
 use super::Workload;
 use crate::backend::Backend;
@@ -121,39 +123,39 @@ impl Primitive for Params {
         1
     }
 
-    fn measure<B, C, P>(&self, site: &mut Site<B, C, P>) -> Result<(), Failure>
+    fn measure<B, C, P>(&self, context: &mut CellContext<B, C, P>) -> Result<(), Failure>
     where
         B: Backend + Sync,
         C: Channel,
         P: Probe + Clone + Default + Send,
     {
-        let (cell, label) = (site.cell, site.cell.label());
-        let mut task = site.task(self.read_percent > 0, self.read_percent < 100);
+        let (cell, label) = (context.cell, context.cell.label());
+        let mut task = context.task(self.read_percent > 0, self.read_percent < 100);
         task.work.operations = self.operations(cell);
         task.work.runtime_ns = self.runtime_ns();
         task.rate = self.rate;
         let (blocks, theta) = (cell.blocks(), self.theta);
         let outcome = match self.offsets {
-            Offsets::Uniform => site.perform(label, &task, |index| {
+            Offsets::Uniform => context.perform(label, &task, |index| {
                 self.steps(index, |random| Uniform::new(blocks, random))
             }),
-            Offsets::Permutation => site.perform(label, &task, |index| {
+            Offsets::Permutation => context.perform(label, &task, |index| {
                 self.steps(index, |random| Permuted::new(blocks, random))
             }),
-            Offsets::Zipf => site.perform(label, &task, |index| {
+            Offsets::Zipf => context.perform(label, &task, |index| {
                 self.steps(index, |random| Skewed::new(blocks, theta, random))
             }),
         }?;
         let [_, writes] = KINDS;
         for (kind, reading) in KINDS.into_iter().zip([&outcome.reads, &outcome.writes]) {
             for sample in kind.samples(cell, reading) {
-                site.event_sink.sample(sample);
+                context.event_sink.sample(sample);
             }
         }
         if let Some(sample) = writes.fsync_sample(cell, &outcome.calls) {
-            site.event_sink.sample(sample);
+            context.event_sink.sample(sample);
         }
-        self.weigh_pace(&outcome, site.event_sink);
+        self.weigh_pace(&outcome, context.event_sink);
         Ok(())
     }
 }

@@ -18,7 +18,7 @@ use wire::{Card, Failure, TargetKind};
 
 use self::params::{Params, Phase};
 use super::blocks::params::{Cell, Common};
-use super::blocks::{self, Channel, Mix, Primitive, Sequential, Site};
+use super::blocks::{self, CellContext, Channel, Mix, Primitive, Sequential};
 use super::Workload;
 use crate::backend::Backend;
 
@@ -90,16 +90,16 @@ impl Primitive for Params {
         self.phases.len()
     }
 
-    fn measure<B, C, P>(&self, site: &mut Site<B, C, P>) -> Result<(), Failure>
+    fn measure<B, C, P>(&self, context: &mut CellContext<B, C, P>) -> Result<(), Failure>
     where
         B: Backend + Sync,
         C: Channel,
         P: Probe + Clone + Default + Send,
     {
-        let cell = site.cell;
+        let cell = context.cell;
         for &phase in self.phases.iter() {
             let (kind, is_read) = (phase.kind(), phase == Phase::Read);
-            let mut task = site.task(is_read, !is_read);
+            let mut task = context.task(is_read, !is_read);
             task.include_fsync &= !is_read;
             let mix = || match is_read {
                 true => Mix::Reads,
@@ -107,10 +107,10 @@ impl Primitive for Params {
             };
             let steps = |_| mix().of_blocks(Sequential::new(cell.blocks()));
             let label = format!("{}, {}", kind.region.label, cell.label());
-            let outcome = site.perform(label, &task, steps)?;
+            let outcome = context.perform(label, &task, steps)?;
             let fsync = kind.fsync_sample(cell, &outcome.calls);
             for sample in kind.samples(cell, &outcome.all).into_iter().chain(fsync) {
-                site.event_sink.sample(sample);
+                context.event_sink.sample(sample);
             }
         }
         Ok(())

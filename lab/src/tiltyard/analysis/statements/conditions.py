@@ -132,33 +132,34 @@ def _looks(design: Design) -> str:
     )
 
 
-def gates_sentence(plan: Plan, run: RunRecord) -> str:
+def noise_limits_sentence(plan: Plan, run: RunRecord) -> str:
     """The noise limits by which a block counts as disturbed; empty for plans without any.
 
     Args:
         plan: of the study.
-        run: of which the canaries matter, and what others did before the first block.
+        run: of which the reference runs matter, and what others did before the first block.
     """
-    gates, canaries = plan.gates, run.canaries
-    if gates is None:
+    allowed, reference_runs = plan.noise_limits, run.reference_runs
+    if allowed is None:
         return ""
-    too_short = bool(gates.canary) and not canaries and not plan.is_remote
-    canary = (
-        f"a fixed piece of work before or after it is off by more than {_share(gates.canary)}; "
-        if gates.canary and canaries
+    too_short = bool(allowed.reference_run) and not reference_runs and not plan.is_remote
+    fixed_work = (
+        f"a fixed piece of work before or after it is off by more than "
+        f"{_share(allowed.reference_run)}; "
+        if allowed.reference_run and reference_runs
         else ""
     )
     short = " Blocks were too short for a fixed piece of work beside them." if too_short else ""
     limits = (
-        f"other processes use more than {_share(gates.foreign_cpu)} of a core or move more than "
-        f"{_share(gates.foreign_io)} of our bytes on the device; others wait for CPU, disk or "
-        f"memory for more than {_share(gates.pressure)} of the time; the hypervisor takes more "
-        f"than {_share(gates.steal)}; the CPU frequency is off that of the block by more than "
-        f"{_share(gates.frequency)}; a temperature changes by more than {gates.temperature_k:g} K; "
-        f"{canary}anything is swapped or throttled for heat; some trials use a quota of CPU time "
-        "up; a clock jumps, or the kernel reports errors"
+        f"other processes use more than {_share(allowed.foreign_cpu)} of a core or move more than "
+        f"{_share(allowed.foreign_io)} of our bytes on the device; others wait for CPU, disk or "
+        f"memory for more than {_share(allowed.pressure)} of the time; the hypervisor takes more "
+        f"than {_share(allowed.steal)}; the CPU frequency is off that of the block by more than "
+        f"{_share(allowed.frequency)}; a temperature changes by more than "
+        f"{allowed.temperature_k:g} K; {fixed_work}anything is swapped or throttled for heat; "
+        "some trials use a quota of CPU time up; a clock jumps, or the kernel reports errors"
     )
-    fate = _FATES["keep" if run.amended.keep else gates.spoiled]
+    fate = _FATES["keep" if run.amended.keep else allowed.disturbed]
     return (
         f"A block is disturbed, and {fate}, when the telemetry, as far as it is recorded on "
         f"{plan.where}, shows that {limits}.{short}{_usual(run)}"

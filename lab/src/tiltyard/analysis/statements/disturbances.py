@@ -154,7 +154,7 @@ def _access(evidence: Evidence) -> Iterator[Notice]:
 @statement("notice", "N of M trials: other processes used more than 3 % of a core.")
 def _foreign(evidence: Evidence) -> Iterator[Notice]:
     """A plan of times without noise limits, and CPU time of other processes above 3 % of a core."""
-    if evidence.plan.clock != "time" or evidence.plan.gates is not None:
+    if evidence.plan.clock != "time" or evidence.plan.noise_limits is not None:
         return
     shares = [share for trial in _done(evidence) if (share := foreign_share(trial)) is not None]
     disturbed = [share for share in shares if share > FOREIGN_SHARE]
@@ -172,7 +172,7 @@ def _foreign(evidence: Evidence) -> Iterator[Notice]:
 @statement("notice", "N of M trials: the hypervisor took more than 1 % of the time.")
 def _steal(evidence: Evidence) -> Iterator[Notice]:
     """A plan of times without noise limits, and time taken by the hypervisor above 1 %."""
-    if evidence.plan.clock != "time" or evidence.plan.gates is not None:
+    if evidence.plan.clock != "time" or evidence.plan.noise_limits is not None:
         return
     shares = [steal_share(trial) or 0.0 for trial in _done(evidence) if trial.end]
     disturbed = [share for share in shares if share > STEAL_SHARE]
@@ -193,7 +193,7 @@ def under_load(run: RunRecord) -> str:
         run: without replaced blocks.
     """
     blocks = {trial.key.block for trial in run.trials}
-    disturbed = len(blocks & run.spoiled.keys())
+    disturbed = len(blocks & run.disturbed.keys())
     if not disturbed:
         return ""
     count = f"{disturbed} of the {count_of(len(blocks), 'block')} that count"
@@ -205,8 +205,8 @@ def under_load(run: RunRecord) -> str:
 
 def _is_by_quota(run: RunRecord) -> bool:
     """Whether nothing else has disturbed the blocks that count."""
-    blocks = {trial.key.block for trial in run.trials} & run.spoiled.keys()
-    return {reason.gate for block in blocks for reason in run.spoiled[block]} == {"quota"}
+    blocks = {trial.key.block for trial in run.trials} & run.disturbed.keys()
+    return {reason.signal for block in blocks for reason in run.disturbed[block]} == {"quota"}
 
 
 @statement("notice", "Under load: N of the M blocks that count were disturbed.")

@@ -51,10 +51,10 @@ def _subsets(findings: Findings) -> _Judgement:
             "What else was measured at the source, and why it was left out, is not known."
         )
     failed = findings.trials_failed
-    spoiled = len(findings.spoiled.blocks) if findings.spoiled else 0
+    disturbed = len(findings.disturbed.blocks) if findings.disturbed else 0
     return "met", (
         f"All cells of the plan are shown; {count_of(failed, 'failed trial')} and "
-        f"{count_of(spoiled, 'disturbed block')} "
+        f"{count_of(disturbed, 'disturbed block')} "
         f"are listed with their reasons; of the other trials {left_out(findings)}."
     )
 

@@ -42,7 +42,7 @@ def deviations(findings: Findings) -> tuple[Block, ...]:
 
 
 def _deviation_texts(findings: Findings) -> tuple[str, ...]:
-    texts = [findings.spoiled.sentence] if findings.spoiled else []
+    texts = [findings.disturbed.sentence] if findings.disturbed else []
     if findings.stopped and not findings.complete:
         texts.append(
             f"The run ended after {findings.blocks_done} of at most "
@@ -77,11 +77,11 @@ def blocks_of_systems(findings: Findings) -> tuple[Block, ...]:
 
 
 def design(findings: Findings) -> tuple[Block, ...]:
-    """Order, looks, intervals, conditions, gates, and why the run ended."""
+    """Order, looks, intervals, conditions, noise limits, and why the run ended."""
     texts = [findings.design_sentence, findings.conditions_sentence]
-    if findings.gates_sentence:
-        none = "" if findings.spoiled else " No block was disturbed."
-        texts.append(f"{findings.gates_sentence}{none}")
+    if findings.noise_limits_sentence:
+        none = "" if findings.disturbed else " No block was disturbed."
+        texts.append(f"{findings.noise_limits_sentence}{none}")
     if findings.stopped:
         texts.append(
             f"The run ended after {findings.blocks_done} of at most "

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tiltyard.analysis.disturbed_model import RELATED_LEVEL, Spoiled
+from tiltyard.analysis.disturbed_model import RELATED_LEVEL, DisturbedBlocks
 from tiltyard.analysis.line import interval_text, ratio_text, verdict_word
 from tiltyard.analysis.model import Findings, TrialLine
 from tiltyard.analysis.session_model import OverSessions, SessionLine, Sessions
@@ -70,14 +70,14 @@ def _row(findings: Findings, trial: TrialLine, workload: str) -> tuple[Entry, ..
 
 def _outcome(findings: Findings, trial: TrialLine) -> str:
     text = f"{trial.outcome}: {trial.reason}" if trial.reason else trial.outcome
-    if findings.spoiled and trial.block in findings.spoiled.blocks:
+    if findings.disturbed and trial.block in findings.disturbed.blocks:
         return f"{text}, in a disturbed block"
     return text
 
 
-def spoiled(findings: Findings) -> tuple[Block, ...]:
+def disturbed(findings: Findings) -> tuple[Block, ...]:
     """Everything about disturbed blocks; nothing where none was."""
-    found = findings.spoiled
+    found = findings.disturbed
     if found is None:
         return ()
     return (
@@ -94,9 +94,9 @@ def spoiled(findings: Findings) -> tuple[Block, ...]:
     )
 
 
-def _reasons(found: Spoiled) -> Table:
+def _reasons(found: DisturbedBlocks) -> Table:
     return Table(
-        id="spoiled-blocks",
+        id="disturbed-blocks",
         title="Reasons",
         columns=(Column("block"), Column("Reason", figures=False)),
         rows=tuple(
@@ -106,11 +106,11 @@ def _reasons(found: Spoiled) -> Table:
     )
 
 
-def _by_system(found: Spoiled) -> tuple[Block, ...]:
+def _by_system(found: DisturbedBlocks) -> tuple[Block, ...]:
     if not found.by_system:
         return ()
     table = Table(
-        id="spoiled-by-system",
+        id="disturbed-by-system",
         title="By system",
         columns=(Column("System", figures=False), Column("blocks that a trial of it disturbed")),
         rows=tuple(
@@ -127,12 +127,12 @@ def _by_system(found: Spoiled) -> tuple[Block, ...]:
     return (table, Paragraph(f"{text}.", "note"))
 
 
-def _sensitivity(found: Spoiled) -> tuple[Block, ...]:
+def _sensitivity(found: DisturbedBlocks) -> tuple[Block, ...]:
     if not found.sensitivity:
         return ()
     return (
         Table(
-            id="spoiled-sensitivity",
+            id="disturbed-sensitivity",
             title="With the disturbed blocks included",
             columns=(
                 Column("Comparison", figures=False),
@@ -144,7 +144,7 @@ def _sensitivity(found: Spoiled) -> tuple[Block, ...]:
                 (
                     Entry(line.label, strong=True),
                     Entry(line.without),
-                    Entry(line.with_spoiled),
+                    Entry(line.with_disturbed),
                     Entry(
                         "too few blocks"
                         if line.too_few

@@ -98,8 +98,8 @@ def _rests_on(findings: Findings) -> str:
     if findings.look:
         text = f"The verdicts rest on {findings.design.amount(findings.look)}; in each, {each}."
     text += f" {count_of(findings.trials_failed, 'trial')} failed; {left_out(findings)}"
-    if findings.spoiled:
-        count = len(findings.spoiled.blocks)
+    if findings.disturbed:
+        count = len(findings.disturbed.blocks)
         disturbed = count_of(count, "disturbed block is", "disturbed blocks are")
         text += f", and {disturbed} kept and reported"
     return f"{text}."

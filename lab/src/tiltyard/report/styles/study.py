@@ -22,7 +22,7 @@ from tiltyard.report.sections.method import adjusted, deviations, order
 from tiltyard.report.sections.results import run_time_table
 from tiltyard.report.sections.studies import studies
 from tiltyard.report.sections.systems import byline, colophon, origin, sources
-from tiltyard.report.sections.trials import sessions, spoiled, trials
+from tiltyard.report.sections.trials import disturbed, sessions, trials
 from tiltyard.report.sections.verdict import limits, losses, twelve_rules
 from tiltyard.report.styles.style import Style, known
 from tiltyard.units import count_of
@@ -131,7 +131,7 @@ def _evidence(findings: Findings) -> Iterator[Section]:
     yield Section("adjusted", "Adjusted for interference", adjusted(findings))
     yield Section("order", "Order of trials", order(findings))
     yield Section("sessions", "Sessions", sessions(findings))
-    yield Section("spoiled", "Disturbed blocks", spoiled(findings))
+    yield Section("disturbed", "Disturbed blocks", disturbed(findings))
     yield Section(
         "systems",
         "Systems and their differences",

@@ -51,7 +51,7 @@ def render(document: Document, findings: Findings) -> dict[str, bytes]:
     _title(deck, document)
     for figure in _told(document):
         _finding(deck, figure, document.look)
-    how = (findings.design_sentence, findings.conditions_sentence, findings.gates_sentence)
+    how = (findings.design_sentence, findings.conditions_sentence, findings.noise_limits_sentence)
     _words(deck, "How it was measured", (*filter(None, how), *map(": ".join, document.colophon)))
     saved = BytesIO()
     deck.save(saved)

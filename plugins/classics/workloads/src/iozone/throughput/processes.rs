@@ -29,14 +29,14 @@ use storage::io::watch::Watch;
 /// The parent looks this often whether a child has ended; nothing is timed by it.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Executes `work` in a process for each element of `crew`, of which the processes have copies.
+/// Executes `work` in a process for each element of `workers`, of which the processes have copies.
 /// Its watch starts together with the others.
 ///
 /// # Errors
 /// The first failure in time of any child; the others are told to stop. `HostLacks` when
 /// processes cannot be made.
 pub fn execute<S>(
-    crew: &mut [S],
+    workers: &mut [S],
     finish: Finish,
     work: impl Fn(&mut S, &mut WorkerProcess) -> Result<Part, Failure>,
 ) -> Result<Outcome<Part>, Failure> {
@@ -45,10 +45,10 @@ pub fn execute<S>(
         failure(FailureKind::HostLacks, message)
     };
     let shared = SharedMapping::new().map_err(refused)?;
-    let size = crew.len() as u32;
+    let size = workers.len() as u32;
     let cpus = place::team_cpus();
     let mut children = Children::default();
-    for (index, state) in crew.iter_mut().enumerate() {
+    for (index, state) in workers.iter_mut().enumerate() {
         let cpu = (!cpus.is_empty()).then(|| cpus[index % cpus.len()]);
         let mut worker = WorkerProcess::new(&shared, index as u32, size, finish);
         let parent = getpid();

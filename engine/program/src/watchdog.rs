@@ -11,13 +11,13 @@ use rustix::pipe::PipeFlags;
 use crate::group;
 
 /// Waits in a process of its own; ends with the trial.
-pub struct Guardian {
+pub struct Watchdog {
     pid: libc::pid_t,
     /// Closed by the kernel however we end.
     lifeline: Option<OwnedFd>,
 }
 
-impl Guardian {
+impl Watchdog {
     /// Starts one that ends all in `groups`, directories that may not be there yet, once this
     /// process is no more.
     ///
@@ -43,7 +43,7 @@ impl Guardian {
     }
 }
 
-impl Guardian {
+impl Watchdog {
     pub fn pid(&self) -> libc::pid_t {
         self.pid
     }
@@ -54,7 +54,7 @@ impl Guardian {
     }
 }
 
-impl Drop for Guardian {
+impl Drop for Watchdog {
     fn drop(&mut self) {
         self.release();
         // SAFETY: our own child, which ends as soon as it sees that.

@@ -39,7 +39,7 @@ const TO_LIST: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
 
 /// A directory that did not exist before; removed with all that is in it when dropped. Both it and
 /// the one that it is in are open: whatever takes the place of either is never used.
-pub struct Room {
+pub struct TrialDir {
     /// For people and programs, whose path it was when it was made.
     pub path: PathBuf,
     held: OwnedFd,
@@ -59,7 +59,7 @@ struct Watched {
     reserve_bytes: u64,
 }
 
-impl Room {
+impl TrialDir {
     /// Makes it in `directory`, or finds it where an earlier `stage` has made it; the file system
     /// of `place` is watched as well.
     ///
@@ -94,7 +94,7 @@ impl Room {
         let held = own_directory(&parent, &name, is_made, user)
             .map_err(|error| io_failure("use", &path, &error))?
             .ok_or_else(|| in_the_way(&path))?;
-        let mut room = Self {
+        let mut trial_dir = Self {
             path,
             held,
             parent,
@@ -105,16 +105,16 @@ impl Room {
         };
         if is_made {
             let own = account.map(|account| &account.ids);
-            let held = &room.held;
+            let held = &trial_dir.held;
             let given = own.map_or(Ok(()), |ids| fchown(held, Some(ids.user), Some(ids.group)));
             given
                 .and_then(|()| Ok(rustix::fs::fchmod(held, DIRECTORY_MODE)?))
-                .map_err(|error| io_failure("hand over", &room.path, &error))?;
+                .map_err(|error| io_failure("hand over", &trial_dir.path, &error))?;
         }
-        let own = watched(room.path.clone(), room.held.try_clone().ok());
+        let own = watched(trial_dir.path.clone(), trial_dir.held.try_clone().ok());
         let other = place.and_then(|place| watched(place.into(), None));
-        room.watched = own.into_iter().chain(other).collect();
-        Ok(room)
+        trial_dir.watched = own.into_iter().chain(other).collect();
+        Ok(trial_dir)
     }
 
     /// Where a path begins, and the path from there: below it nobody's links are in the way.
@@ -304,7 +304,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for TrialDir {
     fn drop(&mut self) {
         self.unmount();
         let _ = self.try_to_remove();
@@ -379,15 +379,16 @@ mod tests {
     #[test]
     fn what_takes_its_place_is_left_alone_and_where_it_went_is_said() {
         let made = tempfile::tempdir().unwrap();
-        let room = Room::make(made.path(), None, None, None).unwrap();
-        let (path, elsewhere) = (room.path.clone(), made.path().join("elsewhere"));
+        let trial_dir = TrialDir::make(made.path(), None, None, None).unwrap();
+        let (path, elsewhere) = (trial_dir.path.clone(), made.path().join("elsewhere"));
         fs::rename(&path, &elsewhere).unwrap();
         fs::create_dir(&path).unwrap();
         fs::write(path.join("file"), "").unwrap();
-        room.write(&[("in".to_owned(), "text".to_owned())].into())
+        trial_dir
+            .write(&[("in".to_owned(), "text".to_owned())].into())
             .unwrap();
         assert_eq!(fs::read_to_string(elsewhere.join("in")).unwrap(), "text");
-        let failure = room.remove().unwrap_err();
+        let failure = trial_dir.remove().unwrap_err();
         assert!(
             failure.message.contains("left its directory elsewhere: "),
             "{failure:?}"
@@ -403,12 +404,15 @@ mod tests {
         }
         let made = tempfile::tempdir().unwrap();
         let nobody = Account::named("nobody").unwrap();
-        let room = Room::make(made.path(), None, Some(&nobody), None).unwrap();
-        let (theirs, kept) = (room.path.join("theirs"), room.path.join("of-root/kept"));
+        let trial_dir = TrialDir::make(made.path(), None, Some(&nobody), None).unwrap();
+        let (theirs, kept) = (
+            trial_dir.path.join("theirs"),
+            trial_dir.path.join("of-root/kept"),
+        );
         fs::create_dir(kept.parent().unwrap()).unwrap();
         fs::write(&kept, "").unwrap();
         fs::write(&theirs, "").unwrap();
-        let failure = room.remove().unwrap_err();
+        let failure = trial_dir.remove().unwrap_err();
         let said = format!("{}: Permission denied", kept.display());
         assert!(failure.message.contains(&said), "{failure:?}");
         assert!(kept.exists() && !theirs.exists());
@@ -417,13 +421,13 @@ mod tests {
     #[test]
     fn one_that_is_gone_is_removed_and_another_in_its_place_is_not() {
         let made = tempfile::tempdir().unwrap();
-        let room = Room::make(made.path(), None, None, None).unwrap();
-        fs::remove_dir(&room.path).unwrap();
-        fs::write(&room.path, "").unwrap();
-        let path = room.path.clone();
-        room.remove().unwrap();
+        let trial_dir = TrialDir::make(made.path(), None, None, None).unwrap();
+        fs::remove_dir(&trial_dir.path).unwrap();
+        fs::write(&trial_dir.path, "").unwrap();
+        let path = trial_dir.path.clone();
+        trial_dir.remove().unwrap();
         assert!(path.exists());
-        let failure = Room::make(made.path(), None, None, None).err().unwrap();
+        let failure = TrialDir::make(made.path(), None, None, None).err().unwrap();
         assert_eq!(failure.kind, FailureKind::Refused, "{failure:?}");
     }
 }

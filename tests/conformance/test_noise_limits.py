@@ -1,4 +1,4 @@
-"""Gates on known interference (acceptance C5): hit blocks are disturbed, clean ones are not.
+"""Noise limits on known interference (acceptance C5): hit blocks are disturbed, clean ones are not.
 
 The live test makes its own interference in 30 % of the blocks, and needs a host on which nothing
 else runs; the smoke test has the same plan with telemetry that is drawn.
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from support.hosts import needs_root
-from support.runs import GATES, Watcher, go_on
+from support.runs import NOISE_LIMITS, Watcher, go_on
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, write_whole
 from tiltyard.host.telemetry import Telemetry
@@ -33,7 +33,7 @@ LEAST_HIT, MOST_CLEAN = 0.95, 0.02
 BLOCKS = 40
 
 STUDY = """\
-question = "Does the gate see it?"
+question = "Does the signal see it?"
 seed = 7
 [factors]
 filesystem = { a = "ext4", b = "ext4" }
@@ -100,11 +100,11 @@ def hit_blocks(rng: np.random.Generator) -> frozenset[int]:
     return frozenset(chosen.tolist())
 
 
-def require(hit: int, hit_spoiled: int, clean: int, clean_spoiled: int) -> None:
+def require(hit: int, hit_disturbed: int, clean: int, clean_disturbed: int) -> None:
     """The shares that C5 asks for."""
-    assert hit_spoiled >= LEAST_HIT * hit, f"{hit_spoiled} of {hit} hit blocks are disturbed"
-    assert clean_spoiled <= MOST_CLEAN * clean, (
-        f"{clean_spoiled} of {clean} clean blocks are disturbed"
+    assert hit_disturbed >= LEAST_HIT * hit, f"{hit_disturbed} of {hit} hit blocks are disturbed"
+    assert clean_disturbed <= MOST_CLEAN * clean, (
+        f"{clean_disturbed} of {clean} clean blocks are disturbed"
     )
 
 
@@ -120,7 +120,7 @@ def stopped_at_the_end(saboteur: Saboteur) -> Iterator[Saboteur]:
 @needs_root
 @pytest.mark.conformance
 @pytest.mark.parametrize("program", [HOG, DISK, NETWORK], ids=["cpu", "disk", "network"])
-def test_what_is_hit_is_spoiled_and_what_is_not_is_not(program: str, tmp_path: Path) -> None:
+def test_what_is_hit_is_disturbed_and_what_is_not_is_not(program: str, tmp_path: Path) -> None:
     folder, engine = StudyFolder(tmp_path / "study"), Engine.find()
     folder.root.mkdir()
     write_whole(folder.study, STUDY.replace("{blocks}", str(BLOCKS)).encode())
@@ -132,8 +132,8 @@ def test_what_is_hit_is_spoiled_and_what_is_not_is_not(program: str, tmp_path: P
     saboteur = Saboteur((program, str(tmp_path / "others")), hit)
     with stopped_at_the_end(saboteur):
         run_study(folder, plan, engine, go_on, saboteur)
-    spoiled = set(read_run(folder, plan).spoiled)
-    require(len(hit), len(spoiled & hit), BLOCKS - len(hit), len(spoiled - hit))
+    disturbed = set(read_run(folder, plan).disturbed)
+    require(len(hit), len(disturbed & hit), BLOCKS - len(hit), len(disturbed - hit))
 
 
 def drawn(rng: np.random.Generator, block: int, system: str, kind: str | None) -> Evidence:
@@ -169,6 +169,6 @@ def test_the_same_with_telemetry_that_is_drawn(kind: str) -> None:
             trials = [
                 drawn(rng, block, name, kind if name == disturbed else None) for name in ("a", "b")
             ]
-            counts[block in hit] += any(check_evidence(trials, GATES))
+            counts[block in hit] += any(check_evidence(trials, NOISE_LIMITS))
     hits = round(HIT_SHARE * BLOCKS) * studies
     require(hits, counts[True], BLOCKS * studies - hits, counts[False])

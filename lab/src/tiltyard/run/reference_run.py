@@ -1,4 +1,4 @@
-"""The canary: a fixed piece of work before and after each block, on each host of the study.
+"""The reference run: a fixed piece of work before and after each block, on each host of the study.
 
 It measures the host and nothing of what is compared, so a block may be judged by it: when it
 takes longer or shorter than is usual in this run, something has changed that no counter tells (a
@@ -28,7 +28,7 @@ from tiltyard.executors.runner import Runner, Trial
 from tiltyard.host.op import MakeDirectory
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
-from tiltyard.run.journal import CanaryRun
+from tiltyard.run.journal import ReferenceRun
 from tiltyard.run.record import Reason
 from tiltyard.run.stream import stream_of
 from tiltyard.systems.other_host import engine_command
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 _LIMIT_S = 60.0
 _WORTH_S = 10.0
-"""Trials of a block take so long together for each host, or there is no canary beside it."""
+"""Trials of a block take so long together for each host, or there is no reference run beside it."""
 _FEWEST = 5
-"""Fewer canaries before a block tell nothing of what is usual."""
+"""Fewer reference runs before a block tell nothing of what is usual."""
 _SIGMAS = 4.0
 _SIGMA_OF_MAD = 1.4826
 _DISK_FACTOR = 3.0
@@ -62,13 +62,13 @@ _WRITE: Final[dict[str, JsonValue]] = {
 }
 
 
-def run_canary(
+def run_reference(
     context: "Context", hosts: Sequence[Place], block: int, when: Literal["before", "after"]
 ) -> None:
     """Run it on each host, and write down how long it took.
 
-    Does nothing for a plan without gates, with a limit of 0 for the canary, or with trials that are
-    too short for one. A canary that fails is no reason to stop a study: its time is then not
+    Does nothing for a plan without noise limits, with a limit of 0 for it, or with trials that are
+    too short for one. A reference run that fails is no reason to stop a study: its time is then not
     available.
 
     Args:
@@ -80,15 +80,19 @@ def run_canary(
     Raises:
         InterruptedRunError: if a signal came.
     """
-    gates = context.plan.gates
-    if gates is None or not gates.canary or _block_s(context) < _WORTH_S * len(hosts):
+    noise_limits = context.plan.noise_limits
+    if (
+        noise_limits is None
+        or not noise_limits.reference_run
+        or _block_s(context) < _WORTH_S * len(hosts)
+    ):
         return
     for host in hosts:
         cpu_s, disk_s = _there(context, host) if host.is_remote else _here(context)
         context.interrupt.check()
         name = str(host) if host.is_remote else ""
         context.journal.append(
-            CanaryRun(block=block, when=when, cpu_s=cpu_s, disk_s=disk_s, host=name)
+            ReferenceRun(block=block, when=when, cpu_s=cpu_s, disk_s=disk_s, host=name)
         )
 
 
@@ -109,7 +113,7 @@ def _there(context: "Context", host: Place) -> tuple[float | None, float | None]
     steps = Steps(context.ledger, context.interrupt.check, place=host)
     try:
         steps.begin()
-        directory = host.home / context.ledger.name("canary")
+        directory = host.home / context.ledger.name("reference_run")
         steps.take([MakeDirectory(path=directory, private=True)])
         engine = engine_command(host, host.host.engine)
         with contextlib.closing(context.runners.another(engine, is_far=True)) as runner:
@@ -158,16 +162,16 @@ def _time_s(
     return max(regions_s, default=0.0) or None
 
 
-def check_canary(runs: Sequence[CanaryRun], block: int, limit: float) -> Iterator[Reason]:
+def check_reference(runs: Sequence[ReferenceRun], block: int, limit: float) -> Iterator[Reason]:
     """A control chart on the log time, for each host: those of one block against all before it.
 
     The chart's centre is the median, its limit four standard deviations by the median absolute
-    deviation, which a few disturbed canaries do not move (Rousseeuw and Croux 1993), but at least
+    deviation, which a few disturbed ones do not move (Rousseeuw and Croux 1993), but at least
     ``limit``. Disks that others use as well vary more, also in ways that MAD does not show: theirs
     is at least three times that.
 
     Args:
-        runs: all canaries so far, in order.
+        runs: all reference runs so far, in order.
         block: the one that is judged.
         limit: smallest deviation that counts, as a share.
     """
@@ -175,7 +179,7 @@ def check_canary(runs: Sequence[CanaryRun], block: int, limit: float) -> Iterato
         yield from _beyond([run for run in runs if run.host == host], block, limit)
 
 
-def _beyond(runs: Sequence[CanaryRun], block: int, limit: float) -> Iterator[Reason]:
+def _beyond(runs: Sequence[ReferenceRun], block: int, limit: float) -> Iterator[Reason]:
     """The same for one host."""
     own = [run for run in runs if run.block == block]
     earlier = runs[: runs.index(own[0])]
@@ -195,18 +199,18 @@ def _beyond(runs: Sequence[CanaryRun], block: int, limit: float) -> Iterator[Rea
                 yield _reason(run, what, math.log(seconds) - centre, allowed)
 
 
-def _reason(run: CanaryRun, what: str, off: float, allowed: float) -> Reason:
+def _reason(run: ReferenceRun, what: str, off: float, allowed: float) -> Reason:
     """In words, as shares."""
     value, limit = math.expm1(abs(off)), math.expm1(allowed)
     direction = "longer" if off > 0 else "shorter"
     where = f" on {run.host}" if run.host else ""
     return Reason(
-        gate="canary",
+        signal="reference_run",
         system=None,
         workload=None,
         host=run.host,
         value=value,
         limit=limit,
-        text=f"the canary's {what}{where} {run.when} the block took {100 * value:.1f} % "
+        text=f"the reference run's {what}{where} {run.when} the block took {100 * value:.1f} % "
         f"{direction} than usual in this run (limit {100 * limit:.1f} %)",
     )

@@ -22,14 +22,14 @@ use crate::scratch::{check_free, Scratch};
 use crate::workload::region::{BoundaryCall, BoundaryCalls};
 
 /// The files of one cell of the grid, removed when it is dropped, and what they hold.
-pub struct Crew<'a, B: Backend> {
+pub struct ThreadFiles<'a, B: Backend> {
     backend: &'a B,
     cell: Cell,
     content: Content,
     scratches: Vec<Scratch<'a, B>>,
 }
 
-/// What the files of a crew are to be.
+/// What the files of the threads are to be.
 #[derive(Clone, Copy)]
 pub struct Files<'a> {
     /// The workload that they are named after.
@@ -65,7 +65,7 @@ pub fn check_names(directory: &Path, workload: &str, threads: u32) -> Result<(),
     check_free((0..threads).map(|index| file_in(directory, workload, index)))
 }
 
-impl<'a, B> Crew<'a, B>
+impl<'a, B> ThreadFiles<'a, B>
 where
     B: Backend + Sync,
 {
@@ -89,20 +89,20 @@ where
                 Fill::Random => Content::random(block_bytes),
             })?;
         let scratch = |index| Scratch::create(backend, file_in(directory, files.workload, index));
-        let crew = Self {
+        let thread_files = Self {
             backend,
             cell,
             content,
             scratches: (0..cell.threads).map(scratch).collect::<Result<_, _>>()?,
         };
         if let Some(evidence) = evidence {
-            evidence.check_direct(crew.scratches[0].path(), "block", cell.block)?;
+            evidence.check_direct(thread_files.scratches[0].path(), "block", cell.block)?;
             let mut footprint = cell.footprint();
             footprint.thread_bytes += files.content.thread_bytes(cell.block.bytes());
             evidence.bound_cache(files.cache_limit, footprint)?;
-            crew.scratches[0].settle_file_system()?;
+            thread_files.scratches[0].settle_file_system()?;
         }
-        Ok(crew)
+        Ok(thread_files)
     }
 
     /// What is written, and expected back.

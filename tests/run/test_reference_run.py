@@ -1,4 +1,4 @@
-"""The canary: it runs on the real engine, and its chart tells noise from a change."""
+"""The reference run: it runs on the real engine, and its chart tells noise from a change."""
 
 import os
 import signal
@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from support.patience import wait_until
-from support.runs import GATES, Watcher, directory_system, go_on, place, plan_of
+from support.runs import NOISE_LIMITS, Watcher, directory_system, go_on, place, plan_of
 from support.sshd import Sshd, sshd
 from tiltyard.executors.engine import Engine
 from tiltyard.host.place import Place
-from tiltyard.run import canary
-from tiltyard.run.canary import check_canary
+from tiltyard.run import reference_run
 from tiltyard.run.history import History
-from tiltyard.run.journal import CanaryRun
+from tiltyard.run.journal import ReferenceRun
+from tiltyard.run.reference_run import check_reference
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import NoiseLimits, SystemSpec
 
@@ -25,34 +25,34 @@ LIMIT = 0.03
 WHEN: tuple[Literal["before"], Literal["after"]] = ("before", "after")
 
 
-def runs(cpu_s: list[float], disk_s: list[float] | None = None) -> list[CanaryRun]:
-    """Two canaries a block, from block 1 on."""
+def runs(cpu_s: list[float], disk_s: list[float] | None = None) -> list[ReferenceRun]:
+    """Two reference runs a block, from block 1 on."""
     disks: Sequence[float | None] = disk_s or [None] * len(cpu_s)
     return [
-        CanaryRun(block=1 + place // 2, when=WHEN[place % 2], cpu_s=cpu, disk_s=disk)
+        ReferenceRun(block=1 + place // 2, when=WHEN[place % 2], cpu_s=cpu, disk_s=disk)
         for place, (cpu, disk) in enumerate(zip(cpu_s, disks, strict=True))
     ]
 
 
-def texts(found: list[CanaryRun]) -> list[str]:
+def texts(found: list[ReferenceRun]) -> list[str]:
     """The reasons of the last block."""
-    return [reason.text for reason in check_canary(found, found[-1].block, LIMIT)]
+    return [reason.text for reason in check_reference(found, found[-1].block, LIMIT)]
 
 
-def test_a_change_beyond_the_limit_spoils() -> None:
+def test_a_change_beyond_the_limit_disturbs() -> None:
     steady = [0.300, 0.301, 0.299, 0.300, 0.302, 0.300]
     assert texts(runs([*steady, 0.308, 0.301])) == []
     assert texts(runs([*steady, 0.301, 0.330])) == [
-        "the canary's computing after the block took 10.0 % longer than usual in this run "
+        "the reference run's computing after the block took 10.0 % longer than usual in this run "
         "(limit 3.0 %)"
     ]
     assert texts(runs([*steady, 0.270, 0.300])) == [
-        "the canary's computing before the block took 11.1 % shorter than usual in this run "
+        "the reference run's computing before the block took 11.1 % shorter than usual in this run "
         "(limit 3.0 %)"
     ]
 
 
-def test_few_canaries_tell_nothing() -> None:
+def test_few_reference_runs_tell_nothing() -> None:
     assert texts(runs([0.3, 0.3, 0.3, 0.3, 0.9, 0.9])) == []
 
 
@@ -65,38 +65,38 @@ def test_a_disk_may_vary_more() -> None:
     disk_s = [0.020, 0.0201, 0.0199, 0.02, 0.0202, 0.02]
     assert texts(runs([0.3] * 8, [*disk_s, 0.0215, 0.02])) == []
     assert texts(runs([0.3] * 8, [*disk_s, 0.0225, 0.02])) == [
-        "the canary's writing before the block took 12.5 % longer than usual in this run "
+        "the reference run's writing before the block took 12.5 % longer than usual in this run "
         "(limit 9.0 %)"
     ]
 
 
-def test_a_canary_that_failed_is_not_available() -> None:
+def test_a_reference_run_that_failed_is_not_available() -> None:
     missing = [
-        CanaryRun(block=1 + place // 2, when="before", cpu_s=None, disk_s=None)
+        ReferenceRun(block=1 + place // 2, when="before", cpu_s=None, disk_s=None)
         for place in range(8)
     ]
     assert texts(missing) == []
 
 
-def test_clean_blocks_are_rarely_spoiled() -> None:
+def test_clean_blocks_are_rarely_disturbed() -> None:
     rng = np.random.default_rng(11)
-    spoiled = checked = 0
+    disturbed = checked = 0
     for _ in range(20):
         found = runs((0.3 * np.exp(rng.normal(0, 0.01, 40))).tolist())
         for block in range(4, 21):
             checked += 1
-            spoiled += bool(list(check_canary(found[: 2 * block], block, LIMIT)))
-    assert spoiled <= 0.02 * checked
+            disturbed += bool(list(check_reference(found[: 2 * block], block, LIMIT)))
+    assert disturbed <= 0.02 * checked
 
 
 def test_a_run_with_gates_has_one_before_and_one_after_each_block(
     tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(canary._COMPUTE, "operations", 100_000)
-    monkeypatch.setattr(canary, "_WORTH_S", 0.0)
+    monkeypatch.setitem(reference_run._COMPUTE, "operations", 100_000)
+    monkeypatch.setattr(reference_run, "_WORTH_S", 0.0)
     systems = tuple(directory_system(name, tmp_path / "disk" / name) for name in "ab")
-    gates = GATES.model_copy(update={"spoiled": "keep"})
-    plan = plan_of(systems, blocks=2, gates=gates)
+    noise_limits = NOISE_LIMITS.model_copy(update={"disturbed": "keep"})
+    plan = plan_of(systems, blocks=2, noise_limits=noise_limits)
     plan = plan.model_copy(
         update={
             "workloads": tuple(
@@ -106,12 +106,12 @@ def test_a_run_with_gates_has_one_before_and_one_after_each_block(
     )
     folder = place(tmp_path / "study", plan)
     run_study(folder, plan, engine, go_on, Watcher())
-    found = History.read(folder.journal).canaries
+    found = History.read(folder.journal).reference_runs
     assert [(run.block, run.when) for run in found] == [
         (1, "before"), (1, "after"), (2, "before"), (2, "after"),
     ]  # fmt: skip
     assert all(run.cpu_s and run.disk_s for run in found)
-    assert not folder.work.exists(), "a canary leaves nothing behind"
+    assert not folder.work.exists(), "a reference run leaves nothing behind"
 
 
 def test_each_host_has_its_own_chart() -> None:
@@ -121,8 +121,8 @@ def test_each_host_has_its_own_chart() -> None:
     near = runs([0.3, 0.301, 0.299, 0.3, 0.302, 0.3, 0.301, 0.3])
     both = [run for pair in zip(near, far, strict=True) for run in pair]
     assert texts(both) == [
-        "the canary's computing on bench@srv1 before the block took 10.0 % longer than usual in "
-        "this run (limit 3.0 %)"
+        "the reference run's computing on bench@srv1 before the block took 10.0 % longer than "
+        "usual in this run (limit 3.0 %)"
     ]
 
 
@@ -170,17 +170,19 @@ def test_it_runs_on_each_host_of_the_study(
     alone: bool,
 ) -> None:
     """By the engine of its agent, and by that of another one where that has ended."""
-    monkeypatch.setitem(canary._COMPUTE, "operations", 100_000)
-    monkeypatch.setattr(canary, "_WORTH_S", 0.0)
+    monkeypatch.setitem(reference_run._COMPUTE, "operations", 100_000)
+    monkeypatch.setattr(reference_run, "_WORTH_S", 0.0)
     here = () if alone else (directory_system("here", tmp_path / "disk"),)
     systems = (*here, there(server, tmp_path))
-    plan = plan_of(systems, blocks=3, gates=GATES.model_copy(update={"spoiled": "keep"}))
+    plan = plan_of(
+        systems, blocks=3, noise_limits=NOISE_LIMITS.model_copy(update={"disturbed": "keep"})
+    )
     workloads = [one.model_copy(update={"target": "directory"}) for one in plan.workloads]
     plan = plan.model_copy(update={"workloads": tuple(workloads)})
     folder = place(tmp_path / "study", plan)
     watcher = _Ending(server, 2)
     run_study(folder, plan, engine, go_on, watcher)
-    found = History.read(folder.journal).canaries
+    found = History.read(folder.journal).reference_runs
     hosts = [server.far] if alone else ["", server.far]
     assert [(run.block, run.when, run.host) for run in found] == [
         (block, when, host) for block in (1, 2, 3) for when in WHEN for host in hosts
@@ -190,23 +192,23 @@ def test_it_runs_on_each_host_of_the_study(
 
 
 @pytest.mark.parametrize(
-    ("gates", "worth_s"),
+    ("noise_limits", "worth_s"),
     [
         (None, 0.0),
-        (GATES.model_copy(update={"canary": 0.0, "spoiled": "keep"}), 0.0),
-        (GATES.model_copy(update={"spoiled": "keep"}), canary._WORTH_S),
+        (NOISE_LIMITS.model_copy(update={"reference_run": 0.0, "disturbed": "keep"}), 0.0),
+        (NOISE_LIMITS.model_copy(update={"disturbed": "keep"}), reference_run._WORTH_S),
     ],
 )
 def test_a_study_may_do_without_and_one_of_short_blocks_does(
     tmp_path: Path,
     engine: Engine,
     monkeypatch: pytest.MonkeyPatch,
-    gates: NoiseLimits | None,
+    noise_limits: NoiseLimits | None,
     worth_s: float,
 ) -> None:
-    monkeypatch.setattr(canary, "_WORTH_S", worth_s)
+    monkeypatch.setattr(reference_run, "_WORTH_S", worth_s)
     systems = (directory_system("a", tmp_path / "disk" / "a"),)
-    plan = plan_of(systems, blocks=2, gates=gates)
+    plan = plan_of(systems, blocks=2, noise_limits=noise_limits)
     folder = place(tmp_path / "study", plan)
     run_study(folder, plan, engine, go_on, Watcher())
-    assert History.read(folder.journal).canaries == []
+    assert History.read(folder.journal).reference_runs == []

@@ -9,7 +9,7 @@ import pytest
 
 from support.chained import chained, unchained
 from support.runs import (
-    GATES,
+    NOISE_LIMITS,
     Recording,
     Verdict,
     Watcher,
@@ -25,29 +25,31 @@ from tiltyard.plan.model import Plan
 from tiltyard.run import block, runner
 from tiltyard.run.context import Context
 from tiltyard.run.history import History
-from tiltyard.run.journal import CanaryRun, Looked, read_journal
+from tiltyard.run.journal import Looked, ReferenceRun, read_journal
 from tiltyard.run.read import read_run
 from tiltyard.run.record import Amendment, Reason, RunRecord, TrialRecord
 from tiltyard.run.runner import run_study
 
-Spoil = Callable[..., None]
-KEEP = GATES.model_copy(update={"spoiled": "keep"})
+Disturb = Callable[..., None]
+KEEP = NOISE_LIMITS.model_copy(update={"disturbed": "keep"})
 
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However busy this machine is; canaries are written down and take no time."""
+    """However busy this machine is; reference_runs are written down and take no time."""
 
-    def canary(context: Context, _: object, number: int, when: Literal["before", "after"]) -> None:
-        if context.plan.gates:
-            context.journal.append(CanaryRun(block=number, when=when, cpu_s=0.3, disk_s=None))
+    def reference_run(
+        context: Context, _: object, number: int, when: Literal["before", "after"]
+    ) -> None:
+        if context.plan.noise_limits:
+            context.journal.append(ReferenceRun(block=number, when=when, cpu_s=0.3, disk_s=None))
 
-    monkeypatch.setattr(block, "run_canary", canary)
+    monkeypatch.setattr(block, "run_reference", reference_run)
 
 
 @pytest.fixture
-def spoil(monkeypatch: pytest.MonkeyPatch) -> Spoil:
-    """Has the gates find these blocks spoiled, and no others."""
+def disturb(monkeypatch: pytest.MonkeyPatch) -> Disturb:
+    """Has the noise limits find these blocks disturbed, and no others."""
 
     def these(*numbers: int) -> None:
         def check(
@@ -59,7 +61,7 @@ def spoil(monkeypatch: pytest.MonkeyPatch) -> Spoil:
                 return ()
             return (
                 Reason(
-                    gate="steal", system="a", workload="iozone", value=0.1, limit=0.01,
+                    signal="steal", system="a", workload="iozone", value=0.1, limit=0.01,
                     text="the hypervisor took 10 %",
                 ),
             )  # fmt: skip
@@ -72,7 +74,7 @@ def spoil(monkeypatch: pytest.MonkeyPatch) -> Spoil:
 def study(tmp_path: Path, **rules: object) -> tuple[StudyFolder, Plan]:
     """Two directories as systems."""
     systems = tuple(directory_system(name, tmp_path / "disk" / name) for name in "ab")
-    plan = plan_of(systems, **{"gates": GATES, **rules})  # type: ignore[arg-type]
+    plan = plan_of(systems, **{"noise_limits": NOISE_LIMITS, **rules})  # type: ignore[arg-type]
     return place(tmp_path / "study", plan), plan
 
 
@@ -87,11 +89,11 @@ def looks_of(folder: StudyFolder) -> list[int]:
     return [event.blocks for event in events if isinstance(event, Looked)]
 
 
-def test_a_spare_takes_the_place_of_a_spoiled_block(
-    tmp_path: Path, engine: Engine, spoil: Spoil
+def test_a_spare_takes_the_place_of_a_disturbed_block(
+    tmp_path: Path, engine: Engine, disturb: Disturb
 ) -> None:
     folder, plan = study(tmp_path, blocks=3, looks=(2, 3), spares=1)
-    spoil(2)
+    disturb(2)
     watcher = Watcher()
     assert run_study(folder, plan, engine, go_on, watcher) == "all planned blocks are done: 3"
     assert blocks_of(folder, plan) == [1, 1, 2, 2, 3, 3, 4, 4]
@@ -105,30 +107,30 @@ def test_a_spare_takes_the_place_of_a_spoiled_block(
         "block 4/4",
     ]
     record = read_run(folder, plan)
-    assert {number: [r.gate for r in found] for number, found in record.spoiled.items()} == {
+    assert {number: [r.signal for r in found] for number, found in record.disturbed.items()} == {
         2: ["steal"]
     }
 
 
 def test_a_spare_that_is_not_needed_is_not_run(
-    tmp_path: Path, engine: Engine, spoil: Spoil
+    tmp_path: Path, engine: Engine, disturb: Disturb
 ) -> None:
     folder, plan = study(tmp_path, blocks=2, spares=2)
-    spoil()
+    disturb()
 
     def at_the_last_look(record: RunRecord) -> Verdict:
         return replace(go_on(record), done=max(t.key.block for t in record.trials) == 2)
 
     run_study(folder, plan, engine, at_the_last_look, Watcher())
     assert blocks_of(folder, plan) == [1, 1, 2, 2]
-    assert read_run(folder, plan).spoiled == {}
+    assert read_run(folder, plan).disturbed == {}
 
 
-def test_more_spoiled_blocks_than_spares_end_the_run(
-    tmp_path: Path, engine: Engine, spoil: Spoil
+def test_more_disturbed_blocks_than_spares_end_the_run(
+    tmp_path: Path, engine: Engine, disturb: Disturb
 ) -> None:
     folder, plan = study(tmp_path, blocks=4, looks=(1, 4), spares=1)
-    spoil(1, 3)
+    disturb(1, 3)
     reason = run_study(folder, plan, engine, go_on, Watcher())
     assert reason.startswith(
         "2 of 3 blocks are disturbed; a plan of 4 may replace no more than 1. Quieten the host"
@@ -138,36 +140,36 @@ def test_more_spoiled_blocks_than_spares_end_the_run(
 
 
 def test_even_when_it_is_the_last_of_all_blocks(
-    tmp_path: Path, engine: Engine, spoil: Spoil
+    tmp_path: Path, engine: Engine, disturb: Disturb
 ) -> None:
     folder, plan = study(tmp_path, blocks=2, spares=1)
-    spoil(1, 3)
+    disturb(1, 3)
     reason = run_study(folder, plan, engine, go_on, Watcher())
     assert reason.startswith("2 of 3 blocks are disturbed")
 
 
-def test_where_they_are_kept_they_count(tmp_path: Path, engine: Engine, spoil: Spoil) -> None:
-    folder, plan = study(tmp_path, blocks=2, gates=KEEP)
-    spoil(1, 2)
+def test_where_they_are_kept_they_count(tmp_path: Path, engine: Engine, disturb: Disturb) -> None:
+    folder, plan = study(tmp_path, blocks=2, noise_limits=KEEP)
+    disturb(1, 2)
     watcher = Watcher()
     assert run_study(folder, plan, engine, go_on, watcher) == "all planned blocks are done: 2"
     assert looks_of(folder) == [2]
-    assert set(read_run(folder, plan).spoiled) == {1, 2}
+    assert set(read_run(folder, plan).disturbed) == {1, 2}
     assert [told[:8] for told in watcher.told if "it counts all the same" in told] == ["block 1 "]
 
 
-def test_an_older_plan_has_no_gates(tmp_path: Path, engine: Engine, spoil: Spoil) -> None:
-    folder, plan = study(tmp_path, blocks=1, gates=None)
-    spoil(1)
+def test_an_older_plan_has_no_gates(tmp_path: Path, engine: Engine, disturb: Disturb) -> None:
+    folder, plan = study(tmp_path, blocks=1, noise_limits=None)
+    disturb(1)
     run_study(folder, plan, engine, go_on, Watcher())
     assert b"block_checked" not in folder.journal.read_bytes()
 
 
 def test_killed_anywhere_it_takes_the_same_way(
-    tmp_path: Path, engine: Engine, spoil: Spoil
+    tmp_path: Path, engine: Engine, disturb: Disturb
 ) -> None:
     folder, plan = study(tmp_path, blocks=2, looks=(1, 2), spares=1)
-    spoil(1)
+    disturb(1)
     run_study(folder, plan, engine, go_on, Watcher())
     recording = Recording.of(folder)
     ran = [trial.key for trial in read_run(folder, plan).trials]
@@ -177,14 +179,14 @@ def test_killed_anywhere_it_takes_the_same_way(
         record = read_run(folder, plan)
         assert [trial.key for trial in record.trials] == ran, recording.lines[lines - 1]
         assert looks_of(folder) == [1, 2]
-        assert set(record.spoiled) == {1}
+        assert set(record.disturbed) == {1}
 
 
 def test_a_journal_that_lost_a_trial_of_a_checked_block_is_refused(
-    tmp_path: Path, spoil: Spoil, engine: Engine
+    tmp_path: Path, disturb: Disturb, engine: Engine
 ) -> None:
-    folder, plan = study(tmp_path, blocks=2, gates=KEEP)
-    spoil(1)
+    folder, plan = study(tmp_path, blocks=2, noise_limits=KEEP)
+    disturb(1)
     run_study(folder, plan, engine, go_on, Watcher())
     lines = unchained(folder.journal)
     ends = [number for number, line in enumerate(lines) if b'"trial_finished"' in line]
@@ -194,15 +196,15 @@ def test_a_journal_that_lost_a_trial_of_a_checked_block_is_refused(
             read_run(folder, plan)
 
 
-ADAPT = GATES.model_copy(update={"spoiled": "adapt"})
+ADAPT = NOISE_LIMITS.model_copy(update={"disturbed": "adapt"})
 
 
 def test_where_limits_adapt_a_fifth_is_replaced_and_the_rest_counts(
-    tmp_path: Path, engine: Engine, spoil: Spoil, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, engine: Engine, disturb: Disturb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "LEVEL_S", 0.01)
-    folder, plan = study(tmp_path, blocks=4, spares=1, gates=ADAPT)
-    spoil(1, 2, 3, 4, 5)
+    folder, plan = study(tmp_path, blocks=4, spares=1, noise_limits=ADAPT)
+    disturb(1, 2, 3, 4, 5)
     watcher = Watcher()
     assert run_study(folder, plan, engine, go_on, watcher) == "all planned blocks are done: 4"
     assert looks_of(folder) == [4]
@@ -231,7 +233,7 @@ def test_what_the_host_does_anyway_is_not_replaced(
     def check(history: History, *_: object) -> tuple[Reason, ...]:
         shares = (0.39, 0.41)
         reasons = tuple(
-            Reason(gate="foreign_cpu", system="a", workload="iozone", value=share, limit=0.03,
+            Reason(signal="foreign_cpu", system="a", workload="iozone", value=share, limit=0.03,
                    text="busy", usual=share <= 2 * history.usual["foreign_cpu"])
             for share in (shares if told else shares[:1])
         )  # fmt: skip
@@ -239,17 +241,17 @@ def test_what_the_host_does_anyway_is_not_replaced(
         return reasons
 
     monkeypatch.setattr(block, "check_block", check)
-    folder, plan = study(tmp_path, blocks=4, spares=1, gates=ADAPT)
+    folder, plan = study(tmp_path, blocks=4, spares=1, noise_limits=ADAPT)
     run_study(folder, plan, engine, go_on, Watcher())
     course = History.read(folder.journal).course(plan)
     assert (sorted(course.replaced), course.counted) == ([2], [1, 3, 4, 5])
 
 
 def test_a_person_may_let_them_count_afterwards(
-    tmp_path: Path, engine: Engine, spoil: Spoil
+    tmp_path: Path, engine: Engine, disturb: Disturb
 ) -> None:
     folder, plan = study(tmp_path, blocks=4, looks=(3, 4), spares=1)
-    spoil(1, 3)
+    disturb(1, 3)
     ended = run_study(folder, plan, engine, go_on, Watcher())
     assert ended.startswith("2 of 3 blocks are disturbed")
     kept = Amendment(keep=True)
@@ -263,10 +265,10 @@ def test_a_person_may_let_them_count_afterwards(
 
 
 def test_a_budget_that_is_used_up_may_be_lengthened(
-    tmp_path: Path, engine: Engine, spoil: Spoil
+    tmp_path: Path, engine: Engine, disturb: Disturb
 ) -> None:
     folder, plan = study(tmp_path, blocks=2, budget_s=1e-6)
-    spoil()
+    disturb()
     assert "is used up" in run_study(folder, plan, engine, go_on, Watcher())
     longer = Amendment(budget_s=3600)
     reason = run_study(folder, plan, engine, go_on, Watcher(), amendment=longer)
