@@ -282,8 +282,7 @@ def test_a_view_of_one_test_can_be_sent(tmp_path: Path) -> None:
 def test_where_it_cannot_be_recomputed_the_page_says_why(
     findings: Findings, tmp_path: Path
 ) -> None:
-    design = findings.design.model_copy(update={"unit": "session"})
-    page = page_of(findings.model_copy(update={"design": design}))
+    page = page_of(findings.model_copy(update={"unit": "session"}))
     shown = opened(without_policy(page), tmp_path)
     assert "No mean is recomputed here: the verdicts rest on sessions" in shown
     assert 'name="rate"' in shown

@@ -1,5 +1,6 @@
 """Studies against studies, and pooled: what may be said, and what may not."""
 
+import re
 from dataclasses import replace
 from math import exp, sqrt
 
@@ -166,7 +167,7 @@ def test_studies_without_enough_blocks_are_left_out_and_said() -> None:
     (pair,) = pairs_of(found)
     assert (pair.verdict, pair.blocks, pair.over) == ("undecided", 0, None)
     assert pair.ratio == pytest.approx(exp(0.1), rel=0.02)
-    assert "nan" not in found.model_dump_json().lower()
+    assert not re.search(r"\bnan\b", found.model_dump_json(), re.IGNORECASE)
     assert "takes 6 of them, and these are 0" in found.answer
     assert (
         "postmark: of h0, h1 and h2 fewer than 3 blocks have values of ext4 and xfs, so that "
