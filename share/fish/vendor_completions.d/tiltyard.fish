@@ -5,7 +5,7 @@
 function __fish_tiltyard_using_command
     set -l cmd (commandline -opc)
     set -l subcommands
-    set -l options_with_values '--as --baseline --blocks --budget --by --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --isolate --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --spoiled --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --with --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
+    set -l options_with_values '--as --baseline --blocks --budget --by --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --isolate --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --with --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
     set -l all_commands 'audit calibrate check clean combine compare completion demo devices doctor explain export gallery gate import new plan recommend record report restore run schema status tuning workloads'
     set -l skip_next 0
     # Extract command words (only real subcommand names) from command line
@@ -45,7 +45,7 @@ end
 function __fish_tiltyard_positional_index
     set -l cmd (commandline -opc)
     set -l path_len $argv[1]
-    set -l options_with_values '--as --baseline --blocks --budget --by --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --isolate --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --spoiled --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --with --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
+    set -l options_with_values '--as --baseline --blocks --budget --by --cleanup --command --command-name --compare-output --comparisons --conclude --device --disturbed --document --env --exit-codes --export-asciidoc --export-csv --export-json --export-markdown --export-orgmode --factors --figures --folder --for --format --host --input --interface --isolate --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --ready --reference --reference-name --runs --scale --seal --seed --server --setup --shell --ssh-options --style --systems --template --time-unit --to --vary --wait --warmup --weight --with --within --workload -C -D -L -P -c -m -n -o -p -r -s -t -u -w'
     set -l skip_next 0
     set -l consumed_path 0
     set -l count 0
@@ -131,7 +131,7 @@ complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l systems -r 
 complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l comparisons -r -d 'How many of a system with itself, on each workload; rounded up to fives. By def…'
 complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l minutes -r -d 'Begin no further round of five comparisons that would not end within so many.'
 complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l long -d '60 comparisons, with known delays as well.'
-complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l keep-spoiled -d 'Count blocks that something disturbed, instead of replacing them.'
+complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l keep-disturbed -d 'Count blocks that something disturbed, instead of replacing them.'
 complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l folder -r -F -d 'Where to work, on the disk that studies will use; the results are there as well.'
 complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l host -r -d 'Another host, as ssh knows it: "user@host".'
 complete -c tiltyard -n '__fish_tiltyard_using_command calibrate' -l ssh-options -r -d 'Options for ssh, as one would type them there.'
@@ -186,7 +186,6 @@ complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l blocks -r -d 
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l budget -r -d 'Go on with what is open until this time is used up: "45 min". By default there …'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l seed -r -d 'Seed of the random order; by default drawn.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l disturbed -x -a 'adapt replace keep' -d 'What becomes of a block in which other programs used the host: "replace" runs a…'
-complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l spoiled -x -a 'adapt replace keep' -d 'What becomes of a block in which other programs used the host: "replace" runs a…'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l scale -r -d 'Make sizes, counts and durations smaller by this fraction: more than 0, at most…'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l isolate -r -d 'Keep the work of others off these CPUs, on which is measured: "1" or "2-3,6". N…'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l folder -r -F -d 'The study folder, which is taken as it is; by default named after the question,…'
