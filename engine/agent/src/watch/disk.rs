@@ -205,7 +205,7 @@ fn io_of(pid: u32, started_ticks: u64) -> Option<Io> {
 #[cfg(test)]
 mod tests {
     use std::fs::File;
-    use std::io::{Read, Write};
+    use std::io::{BufRead, BufReader, Write};
     use std::process::{Child, Command, Stdio};
 
     use super::*;
@@ -273,24 +273,39 @@ mod tests {
         assert_eq!(growth(&before, &now), 33 * MIB);
     }
 
-    fn writer(file: &std::path::Path) -> Child {
-        let script = "dd if=/dev/zero of=\"$0\" bs=1M count=8 conv=fsync 2>/dev/null; echo; cat";
+    const WRITES: &str =
+        "dd if=/dev/zero of=\"$0\" bs=1M count=8 conv=fsync 2>/dev/null; echo $$; cat";
+
+    /// What has written a file, waits for the end of its input, and is a child of ours or nobody's.
+    fn writer(file: &std::path::Path, is_ours: bool) -> (Child, u32) {
+        let script = match is_ours {
+            true => WRITES,
+            false => "exec 3<&0; sh -c \"$1\" \"$0\" <&3 &",
+        };
         let mut child = Command::new("sh")
             .args(["-c", script])
             .arg(file)
+            .arg(WRITES)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
-        child
+        let mut pid = String::new();
+        let said = child.stdout.as_mut().unwrap();
+        BufReader::new(said).read_line(&mut pid).unwrap();
+        if !is_ours {
+            // Waiting for it closes what it reads from.
+            let input = child.stdin.take();
+            child.wait().unwrap();
+            child.stdin = input;
+        }
+        (child, pid.trim().parse().unwrap())
     }
 
     /// Where others' files may be read: this needs root, and a disk.
     #[test]
     fn what_ended_is_in_the_figure_of_who_waited_for_it_and_ours_are_no_others() {
         let directory = tempfile::tempdir().unwrap();
-        let own = std::process::id();
         let who = |ours: Vec<u32>| {
             Who::read(&HostWho {
                 ours,
@@ -305,21 +320,24 @@ mod tests {
             .unwrap()
             .write_all(b"1")
             .unwrap();
-        let mut child = writer(&directory.path().join("file"));
-        let everybody = moved_by_others(&who(Vec::new())).unwrap();
-        let without_us = moved_by_others(&who(vec![own])).unwrap();
+        let (ours, own) = writer(&directory.path().join("ours"), true);
+        let (theirs, stranger) = writer(&directory.path().join("theirs"), false);
+        let others = moved_by_others(&who(Vec::new())).unwrap();
+        let without_them = moved_by_others(&who(vec![stranger])).unwrap();
         let expected = match Device::under(directory.path()) {
             Some(_) => 8 * MIB,
             None => 0,
         };
-        let pid = child.id();
         assert!(
-            everybody.get(&pid).copied().unwrap_or(0) >= expected,
-            "{everybody:?}"
+            others.get(&stranger).copied().unwrap_or(0) >= expected,
+            "{others:?}"
         );
-        assert!(!without_us.contains_key(&pid) && !without_us.contains_key(&own));
-        assert!(!everybody.contains_key(&2), "a thread of the kernel");
-        drop(child.stdin.take());
-        child.wait().unwrap();
+        assert!(!others.contains_key(&own) && !others.contains_key(&std::process::id()));
+        assert!(!without_them.contains_key(&stranger));
+        assert!(!others.contains_key(&2), "a thread of the kernel");
+        for mut child in [ours, theirs] {
+            drop(child.stdin.take());
+            child.wait().unwrap();
+        }
     }
 }
