@@ -194,7 +194,7 @@ def test_a_block_is_disturbed_by_what_others_do_on_the_host_of_a_client(
     assert (trial.telemetry.host, seen.host) == ("", server.far)
     assert seen.servers_s is not None
     assert seen.servers_s > 0.1, "the engines are at work, and are no strangers"
-    texts = [one.text for one in record.disturbed[1] if one.gate == "foreign_cpu" and one.host]
+    texts = [one.text for one in record.disturbed[1] if one.signal == "foreign_cpu" and one.host]
     assert [text.partition(" used ")[0] for text in texts] == [f"{server.far}: other processes"]
 
 

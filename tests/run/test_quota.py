@@ -29,7 +29,7 @@ def test_what_a_quota_allows_and_when_it_was_used_up_is_recorded_and_told(tmp_pa
     held = [trial.telemetry.quota_throttled for trial in run.trials if trial.telemetry]
     assert len(held) == len(run.trials)
     assert all(held)
-    assert not [one for found in run.disturbed.values() for one in found if one.gate == "quota"]
+    assert not [one for found in run.disturbed.values() for one in found if one.signal == "quota"]
     told = [notice.text for notice in analyse(plan, run).notices]
     head = f"The programs of this study may use 0.4 of {count}: their control group has a quota."
     (found,) = [text for text in told if text.startswith(head)]

@@ -119,7 +119,7 @@ def test_a_block_is_disturbed_by_what_others_do_on_the_host_of_the_server(
     assert (trial.telemetry.host, other.host) == ("", server.far)
     assert other.servers_s is not None
     assert other.servers_s > 0.1, "the server is at work, and is no stranger"
-    texts = [one.text for one in run.disturbed[1] if one.gate == "foreign_cpu" and one.host]
+    texts = [one.text for one in run.disturbed[1] if one.signal == "foreign_cpu" and one.host]
     assert [text.partition(" used ")[0] for text in texts] == [f"{server.far}: other processes"]
 
 
