@@ -36,10 +36,10 @@ def test_a_wheel_is_for_one_machine_and_has_its_engine(wheel: Path) -> None:
         assert packed.read(name) == Engine.find().path.read_bytes()
         assert packed.getinfo(name).external_attr >> 16 & 0o111 == 0o111
         names = packed.namelist()
-    for sources in (ROOT / "lab/src", *ROOT.glob("plugins/*/src")):
-        for path in sources.rglob("*"):
+    for package in (ROOT / "lab/src/tiltyard", *ROOT.glob("plugins/*/src/tiltyard_*")):
+        for path in package.rglob("*"):
             if path.is_file() and path.suffix != ".pyc":
-                assert str(path.relative_to(sources)) in names
+                assert str(path.relative_to(package.parent)) in names
 
 
 def test_a_wheel_of_the_core_has_no_plugins(

@@ -10,7 +10,6 @@ import pytest
 from support.collections import KB, collection, metric
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings, WorkloadFindings
-from tiltyard.analysis.statements.warnings import warnings
 from tiltyard.collected.model import Kept, PrintedAs, Reading
 
 ROUNDS = tuple(range(1, 9))
@@ -74,18 +73,6 @@ def test_paired_blocks_find_what_heaps_cannot() -> None:
     assert together.verdict == "faster"
     assert len(together.differences) == len(ROUNDS)
     assert together.ahead == 1.0
-
-
-def test_few_paired_blocks_are_not_decided_as_in_a_run_of_as_many() -> None:
-    heaps = readings(a=(100.0, 101.0, 99.0), b=(150.0, 151.0, 149.0))
-    blocks = [reading.model_copy(update={"blocks": (1, 2, 3)}) for reading in heaps]
-    findings = analyse_collection(collection(blocks))
-    (comparison,) = findings.workloads[0].index.comparisons
-    assert comparison.verdict == "undecided"
-    assert (comparison.low, comparison.p, comparison.unpaired) == (None, None, False)
-    assert "3 paired blocks have no 95 % interval" in comparison.sentence
-    assert findings.answer.startswith("No verdict on throughput: of 3 paired blocks no difference")
-    assert not any("not repeated" in warning.text for warning in warnings(findings))
 
 
 def over_two_points(second_blocks: tuple[int, ...]) -> Findings:
