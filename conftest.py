@@ -53,6 +53,7 @@ NEED_PLUGINS: Final = {
     "charts/test_every_picture.py": "press",
     "charts/test_golden.py": "press",
     "cli/test_import.py": "readers",
+    "cli/test_report.py": "press",
     "frozen": "published readers press",
     "house/test_generated.py": "calibrate press published readers",
     "house/test_man_pages.py": "calibrate press published",

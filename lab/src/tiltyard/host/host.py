@@ -567,7 +567,7 @@ class _Hosts:
 
     def let_go(self, run: str, at: Address | None = None) -> None:
         """Let go of the machine wherever it is held for a run, or on one host only."""
-        for host in [one for key, one in self._hosts.items() if at in (None, key[0])]:
+        for host in [one for key, one in [*self._hosts.items()] if at in (None, key[0])]:
             if host.is_there and host.holds == run:
                 with contextlib.suppress(TiltyardError):  # It ends with the agent.
                     host.let_go(run)
